@@ -1,0 +1,57 @@
+"""What the command lines of the programs share."""
+
+import argparse
+import difflib
+from collections.abc import Iterable
+
+from common.device import KINDS
+
+
+class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Descriptions as they are written; every option with its default."""
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """A parser that shows ``description`` (the program's docstring) and takes ``--device``."""
+    made = argparse.ArgumentParser(description=description, formatter_class=_Formatter)
+    made.add_argument(
+        "--device", choices=KINDS, help="what to measure; None: the accelerator, if there is one"
+    )
+    return made
+
+
+def positive(text: str) -> int:
+    """An integer of at least 1."""
+    return _at_least(1, text)
+
+
+def natural(text: str) -> int:
+    """An integer of at least 0."""
+    return _at_least(0, text)
+
+
+def positive_float(text: str) -> float:
+    """A number above 0."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return value
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The message for a name that nobody knows, with the nearest that somebody does."""
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f": did you mean {', '.join(near)}?" if near else ""
+    return f"unknown {what} {name!r}{hint}"
+
+
+def _at_least(least: int, text: str) -> int:
+    value = int(text)
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+    return value
+
+
+# argparse names the type in its message for a text that is no number at all.
+positive.__name__ = natural.__name__ = "integer"
+positive_float.__name__ = "number"

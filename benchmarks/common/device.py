@@ -1,0 +1,40 @@
+"""Which device a process measures."""
+
+import torch
+
+from common.failure import Refusal
+
+KINDS = ("cpu", "cuda", "xpu")
+
+
+def pick(kind: str | None, local_rank: int = 0) -> torch.device:
+    """The device of ``kind`` for this process; None: the machine's accelerator, else the CPU.
+
+    The launcher shows each process its share of the devices; ``local_rank`` counts in that share.
+    ``Refusal`` where there is none.
+    """
+    if kind is None:
+        found = torch.accelerator.current_accelerator(check_available=True)
+        kind = found.type if found is not None and found.type in KINDS else "cpu"
+    if kind == "cpu":
+        return torch.device("cpu")
+    module = torch.get_device_module(kind)
+    count = module.device_count() if module.is_available() else 0
+    if local_rank >= count:
+        raise Refusal(f"local rank {local_rank} has no {kind} device: {count} visible here")
+    return torch.device(kind, local_rank)
+
+
+def bind(device: torch.device) -> None:
+    """Make ``device`` the current one of this process."""
+    if device.type != "cpu":
+        torch.get_device_module(device).set_device(device)
+
+
+def peak_memory(device: torch.device) -> list[float] | None:
+    """The most that was allocated and reserved, in MiB; None for a CPU, which does not count."""
+    if device.type == "cpu":
+        return None
+    module = torch.get_device_module(device)
+    peaks = module.max_memory_allocated(device), module.max_memory_reserved(device)
+    return [round(peak / 2**20, 1) for peak in peaks]

@@ -1,0 +1,58 @@
+"""A program that fails says so on the metrics channel, with its rank, before it dies of it."""
+
+import json
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from common.metrics import Emitter
+
+MESSAGE_LIMIT = 1000  # bytes of JSON; with the trace and the names below the 4096 of a line
+TRACE_LIMIT = 2600
+
+
+class Refusal(Exception):  # noqa: N818  (it is an answer, not an accident)
+    """What was asked for cannot be done here; the text says why, in one sentence."""
+
+
+@contextmanager
+def reported(emitter: Emitter) -> Iterator[None]:
+    """Send an ``error`` event for an exception of the block, and let the exception go on.
+
+    It ends the program with its traceback on stderr and exit status 1; a ``Refusal`` with its
+    sentence alone and status 2. An exit that was meant (``SystemExit``, an interrupt) is no error.
+    """
+    try:
+        yield
+    except Refusal as refusal:
+        _tell(emitter, refusal, trace="")
+        print(f"error: {refusal}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except Exception as error:
+        _tell(emitter, error, trace="".join(traceback.format_exception(error)))
+        raise
+
+
+def head(text: str, limit: int) -> str:
+    """The beginning of ``text`` that takes at most ``limit`` bytes as JSON."""
+    while len(json.dumps(text)) > limit:
+        text = text[: len(text) * 9 // 10]
+    return text
+
+
+def tail(text: str, limit: int) -> str:
+    """The end of ``text`` that takes at most ``limit`` bytes as JSON."""
+    while len(json.dumps(text)) > limit:
+        text = text[len(text) // 10 + 1 :]
+    return text
+
+
+def _tell(emitter: Emitter, error: Exception, trace: str) -> None:
+    emitter.event(
+        "error",
+        type=type(error).__name__[:100],
+        message=head(str(error), MESSAGE_LIMIT),
+        trace=tail(trace, TRACE_LIMIT),
+        rank=emitter.rank,
+    )

@@ -1,0 +1,76 @@
+"""The processes that train together: torchrun's, or this one alone."""
+
+import os
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+
+from common.device import bind, pick
+from common.failure import Refusal
+
+BACKENDS = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Group:
+    """This process's place among those that train together, and its device."""
+
+    device: torch.device
+    rank: int = 0
+    world_size: int = 1
+    local_rank: int = 0
+
+    @classmethod
+    def alone(cls, kind: str | None) -> "Group":
+        """A process that measures by itself, without a process group.
+
+        ``Refusal`` where torchrun started several: each would report itself as rank 0 of one.
+        """
+        ranks = int(os.environ.get("WORLD_SIZE", "1"))
+        if ranks > 1:
+            raise Refusal(f"this program measures one device, but was started on {ranks} ranks")
+        device = pick(kind)
+        bind(device)
+        return cls(device)
+
+    @classmethod
+    def join(cls, kind: str | None) -> "Group":
+        """Join the process group of torchrun; without torchrun, one of this process only.
+
+        One process takes the same path through the same library as many, so that the step from one
+        to two measures communication and not a different program.
+        """
+        local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+        device = pick(kind, local_rank)
+        bind(device)
+        backend = BACKENDS[device.type]
+        bound = None if device.type == "cpu" else device
+        if "WORLD_SIZE" in os.environ:
+            dist.init_process_group(backend, device_id=bound)
+        else:
+            dist.init_process_group(
+                backend, store=dist.HashStore(), rank=0, world_size=1, device_id=bound
+            )
+        return cls(device, dist.get_rank(), dist.get_world_size(), local_rank)
+
+    @property
+    def device_ids(self) -> list[torch.device] | None:
+        """What DDP wants to be told of the device: nothing, for a CPU."""
+        return None if self.device.type == "cpu" else [self.device]
+
+    def gather(self, value: T) -> list[T]:
+        """Every rank's value, in the order of the ranks, at rank 0; nothing at the others."""
+        if not dist.is_initialized():
+            return [value]
+        values = [value] * self.world_size if self.rank == 0 else []  # room for the others'
+        dist.gather_object(value, values or None)
+        return values
+
+    def leave(self) -> None:
+        """End the process group, once all ranks are done."""
+        if dist.is_initialized():
+            dist.destroy_process_group()

@@ -1,0 +1,60 @@
+"""Precisions by name: the type of the numbers, and what the hardware may do with them."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+
+from common.failure import Refusal
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How a program computes; make it the process's own with ``activate``."""
+
+    name: str
+    dtype: torch.dtype  # of parameters, gradients and inputs
+    autocast: torch.dtype | None = None  # of what autocast lowers
+    tf32: bool = False
+
+    def activate(self, device: torch.device) -> None:
+        """Allow, or forbid, TF32 in this process: by default cuDNN has it on, cuBLAS off.
+
+        ``Refusal`` where ``device`` does not have the precision.
+        """
+        if self.tf32 and device.type != "cuda":
+            raise Refusal(f"tf32 is a mode of CUDA's tensor cores: {device.type} has none")
+        if device.type == "cuda" and torch.version.hip is None and self._needs_ampere:
+            major, minor = torch.cuda.get_device_capability(device)
+            if major < 8:
+                raise Refusal(
+                    f"{self.name} needs compute capability 8.0, {device} has {major}.{minor}"
+                )
+        torch.set_float32_matmul_precision("high" if self.tf32 else "highest")
+        torch.backends.cudnn.allow_tf32 = self.tf32
+
+    @property
+    def _needs_ampere(self) -> bool:
+        return self.tf32 or torch.bfloat16 in (self.dtype, self.autocast)
+
+    def context(self, device: torch.device) -> AbstractContextManager[object]:
+        """The context of a forward pass."""
+        return torch.autocast(device.type, self.autocast, enabled=self.autocast is not None)
+
+    def scaler(self, device: torch.device) -> torch.amp.GradScaler:
+        """Scales the loss where fp16 autocast would lose small gradients; else does nothing."""
+        return torch.amp.GradScaler(device.type, enabled=self.autocast is torch.float16)
+
+
+PRECISIONS = {
+    precision.name: precision
+    for precision in (
+        Precision("fp32", torch.float32),
+        Precision("tf32", torch.float32, tf32=True),
+        Precision("fp16", torch.float16),
+        Precision("bf16", torch.bfloat16),
+        Precision("amp", torch.float32, autocast=torch.bfloat16),
+        Precision("amp-fp16", torch.float32, autocast=torch.float16),
+    )
+}
+PURE = ("fp32", "tf32", "fp16", "bf16")  # without autocast

@@ -1,0 +1,165 @@
+"""How long the steps of a loop take, without being in their way.
+
+One step is what lies between two marks: the wait for its batch, then the body of the loop. Nothing
+is synchronised, sent or computed between them; what a mark says is read after its step, when the
+device has passed it. Consecutive short steps form one observation of at least ``interval`` seconds,
+so that telling costs next to nothing; a longer step is an observation of its own.
+"""
+
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+import torch
+
+from common.clocks import Clock
+from common.metrics import Emitter
+
+INTERVAL = 0.05  # seconds
+RUN_AHEAD = 8  # observations that the host may queue before it waits for the oldest
+
+Batch = TypeVar("Batch")
+
+
+@dataclass
+class _Observation:
+    first: int  # index of its first step
+    warmup: bool
+    marks: list[Any]  # start, then for each step: its batch is there, its body is done
+    loss: torch.Tensor | None = None
+    known: Any = None  # the mark after which marks and loss can be read
+
+    @property
+    def steps(self) -> int:
+        return (max(len(self.marks), 1) - 1) // 2
+
+
+class StepTimer:
+    """Times the steps of one loop, and tells each observation of their rate as it becomes known.
+
+    ``work`` is the work of one step in ``units`` (without the "/s"); under DDP that of all ranks.
+    Steps are numbered from 0, warm-up first; ``ms`` and ``wait_ms`` hold the measured ones.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        emitter: Emitter,
+        *,
+        work: float,
+        units: str,
+        task: str = "train",
+        interval: float = INTERVAL,
+        begin: Callable[[], None] = lambda: None,
+        now: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        """Call ``begin`` before the last step of the warm-up; only rank 0's rates are told.
+
+        ``interval`` is in seconds of ``now``, the host's clock in nanoseconds.
+        """
+        self.ms, self.wait_ms = array("d"), array("d")
+        self.first = 0  # index of the first measured step
+        self._clock, self._emitter, self._begin = clock, emitter, begin
+        self._work, self._units, self._task = work, units, task
+        self._interval, self._now = round(interval * 1e9), now
+        self._open = _Observation(0, True, [])
+        self._pending: deque[_Observation] = deque()
+        self._loss: torch.Tensor | None = None
+        self._origin = 0  # when the phase began, in nanoseconds of ``now``
+
+    def steps(self, batches: Iterable[Batch], count: int, warmup: int) -> Iterator[Batch]:
+        """Pass on ``warmup`` batches, then ``count`` that are measured, fewer where they run out.
+
+        The body of the caller's ``for`` is the step. The last step of the warm-up follows ``begin``
+        and fills the device's queue again, which has run empty there.
+        """
+        iterator, last = iter(batches), max(warmup - 1, 0)
+        yield from self._phase(islice(iterator, last), 0, warmup=True)
+        self._tell(at_most=0)
+        self._begin()
+        self.first = warmup
+        yield from self._phase(islice(iterator, warmup - last), last, warmup=True)
+        yield from self._phase(islice(iterator, count), warmup, warmup=False)
+        self._tell(at_most=0)
+
+    def watch(self, loss: torch.Tensor) -> None:
+        """Tell this loss with the observation that the current step ends; read later, no wait."""
+        self._loss = loss
+
+    def flush(self) -> None:
+        """After a failure: tell what is known of the steps that ended, and wait for nothing."""
+        try:
+            if self._open.steps:
+                self._close()
+            self._tell(at_most=len(self._pending))
+        except RuntimeError:  # a device that has faulted makes no events and reads none
+            self._pending.clear()
+
+    def _phase(self, batches: Iterator[Batch], first: int, *, warmup: bool) -> Iterator[Batch]:
+        mark, now, interval = self._clock.mark, self._now, self._interval
+        self._origin = now()
+        self._open = _Observation(first, warmup, [mark()])
+        append = self._open.marks.append
+        due = now() + interval
+        for batch in batches:
+            append(mark())
+            yield batch
+            append(mark())
+            if now() >= due:
+                self._close()
+                self._tell(at_most=RUN_AHEAD)
+                append = self._open.marks.append
+                append(mark())
+                due = now() + interval
+        if self._open.steps:
+            self._close()
+
+    def _close(self) -> None:
+        """End the open observation here, and open the next one (without its first mark)."""
+        done = self._open
+        del done.marks[2 * done.steps + 1 :]  # a step that failed half-way
+        if self._loss is not None:
+            done.loss, self._loss = self._clock.fetch(self._loss), None
+        done.known = self._clock.mark()
+        self._pending.append(done)
+        self._open = _Observation(done.first + done.steps, done.warmup, [])
+
+    def _tell(self, at_most: int) -> None:
+        """Tell what is known; wait for the oldest while more than ``at_most`` are pending."""
+        while self._pending:
+            oldest = self._pending[0]
+            if len(self._pending) > at_most:
+                self._clock.wait(oldest.known)
+            elif not self._clock.happened(oldest.known):
+                return
+            self._tell_one(self._pending.popleft())
+
+    def _tell_one(self, seen: _Observation) -> None:
+        marks, between = seen.marks, self._clock.milliseconds
+        # A device's events tick in half microseconds: an empty step can take none.
+        seconds = max(between(marks[0], marks[-1]), 1e-6) / 1e3
+        if not seen.warmup:
+            self.ms.extend(map(between, marks[0:-1:2], marks[2::2]))
+            self.wait_ms.extend(map(between, marks[0:-1:2], marks[1::2]))
+        if self._emitter.rank == 0:
+            self._say(seen, seconds)
+        self._clock.recycle([*marks, seen.known])
+
+    def _say(self, seen: _Observation, seconds: float) -> None:
+        last = seen.first + seen.steps - 1
+        more = {"warmup": True} if seen.warmup else {}
+        self._emitter.rate(
+            self._task,
+            self._work * seen.steps / seconds,
+            f"{self._units}/s",
+            step=last,
+            elapsed=(self._now() - self._origin) / 1e9,
+            steps=seen.steps,
+            **more,
+        )
+        if seen.loss is not None:
+            self._emitter.data(self._task, loss=float(seen.loss), step=last, **more)

@@ -1,0 +1,124 @@
+"""The command line: argv -> one function of commands/; errors -> exit codes.
+
+0: all ok. 1: some benchmark did not end ok. 2: usage or configuration. 130: interrupted.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from . import __version__
+from .errors import MilabenchError
+
+_EPILOG = """\
+examples:
+  milabench run config/ddp.yaml             measure this machine
+  milabench run ddp --select resnet50       one benchmark of a shipped suite
+  milabench dry config/ddp.yaml --gpus 8    the bash that `run` would execute
+  milabench report runs/<name>              what was measured
+"""
+
+
+def _positive(text: str) -> int:
+    value = int(text) if text.isdecimal() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return value
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return value
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _suite() -> argparse.ArgumentParser:
+    """The options of every command that reads a configuration."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add = parser.add_argument
+    add("config", metavar="CONFIG", help="a YAML file, or the name of a shipped suite (ddp)")
+    add("--select", type=_names, action="extend", default=[], metavar="A,B",
+        help="only these: names, globs, groups, tags")  # fmt: skip
+    add("--exclude", type=_names, action="extend", default=[], metavar="A,B", help="all but these")
+    add("--override", action="append", default=[], metavar="NAME.KEY=VALUE",
+        help="replace a value, e.g. 'resnet*.argv.--batch-size=32'")  # fmt: skip
+    add("--preset", default="auto", help="small, full, ... (auto: full on GPUs, small without)")
+    add("--system", metavar="FILE", help="a system.yaml: nodes, GPUs, sizing")
+    add("--device", choices=("cuda", "rocm", "hpu", "xpu", "cpu"), help="which kind to use")
+    add("--gpus", type=_positive, metavar="N", help="devices of a node; CPU slots on --device cpu")
+    add("--base", metavar="DIR", help="where runs/, data/ and venv/ are ($MILABENCH_BASE, or here)")
+    return parser
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="milabench",
+        description="How fast do your GPUs really train?",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"milabench {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
+    suite = _suite()
+
+    run = verbs.add_parser("run", parents=[suite], help="run a suite and report on it")
+    run.add_argument("--name", help="the name of the run (default: a new one, with the date)")
+    run.add_argument("--repeat", type=_positive, default=1, metavar="K", help="run all K times")
+    run.add_argument("--grace", type=_seconds, default=5.0, metavar="S",
+                     help="seconds between SIGTERM and SIGKILL (default 5)")  # fmt: skip
+    run.add_argument("--gpu-poll", type=_seconds, default=None, metavar="S",
+                     help="seconds between samples of the devices, 0 for none")  # fmt: skip
+    run.add_argument("--quiet", action="store_true", help="no progress, only the report")
+
+    dry = verbs.add_parser("dry", parents=[suite], help="print the bash that `run` would execute")
+    dry.add_argument("--repeat", type=_positive, default=1, metavar="K", help="everything K times")
+
+    resolve = verbs.add_parser("resolve", parents=[suite], help="print the resolved configuration")
+    resolve.add_argument("--explain", action="store_true", help="each value's file and line")
+
+    listing = verbs.add_parser(
+        "list", parents=[suite], help="what would run, and why the rest would not"
+    )
+    for verb in (dry, resolve, listing):
+        verb.add_argument("--nodes", type=_positive, metavar="N", help="for N such nodes")
+
+    report = verbs.add_parser("report", help="what was measured, from the folders of runs")
+    report.add_argument(
+        "runs", nargs="+", metavar="RUN", help="a folder of results; several: pooled"
+    )
+    report.add_argument("--compat", action="store_true", help="milabench's own formulas, exactly")
+    report.add_argument("--format", choices=("text", "csv", "json"), default="text")
+    report.add_argument("--config", metavar="CONFIG", help="take the weights from here")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    options = build_parser().parse_args(argv)
+    try:
+        command = importlib.import_module(f"{__package__}.commands.{options.verb}")
+        return int(command.main(options))
+    except MilabenchError as error:
+        print(f"milabench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has gone; let the interpreter's last flush find no pipe either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

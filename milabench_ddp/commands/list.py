@@ -1,0 +1,56 @@
+"""``milabench list``: what would run, and why the rest would not."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from ..config.facts import Facts
+from ..config.load import Request, load
+from ..config.paths import shown
+from ..config.schema import Benchmark, NJobs, Suite
+from . import setup
+
+_HEAD = ("name", "plan", "preset", "tags", "program")
+
+
+def main(options: argparse.Namespace) -> int:
+    """``milabench list CONFIG``, on this host."""
+    return run(*setup.here(options), sys.stdout)
+
+
+def run(request: Request, facts: Facts, out: TextIO) -> int:
+    """Print a table of the benchmarks that would run, and below it the reasons of the others.
+
+    Returns 0; raises ConfigError and SelectionError.
+    """
+    for line in _lines(load(request, facts)):
+        out.write(f"{line}\n")
+    return 0
+
+
+def _lines(suite: Suite) -> Iterator[str]:
+    total = len(suite.benchmarks) + len(suite.skipped)
+    count = f"{len(suite.benchmarks)} of {total} benchmarks would run"
+    yield f"{shown(suite.path)}, preset {suite.preset}: {count}"
+    if suite.benchmarks:
+        yield ""
+        yield from _aligned([_HEAD, *(_row(benchmark) for benchmark in suite.benchmarks)])
+    if suite.skipped:
+        yield ""
+        yield "not run:"
+        rows = _aligned([(skip.name, skip.reason) for skip in suite.skipped])
+        yield from (f"  {row}" for row in rows)
+
+
+def _row(benchmark: Benchmark) -> tuple[str, ...]:
+    plan = f"njobs {benchmark.plan.n}" if isinstance(benchmark.plan, NJobs) else "per_gpu"
+    tags = ",".join(sorted(benchmark.tags))
+    return (benchmark.name, plan, benchmark.preset or "-", tags or "-", shown(benchmark.program))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()

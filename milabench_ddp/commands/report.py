@@ -1,0 +1,59 @@
+"""``milabench report``: what was measured, from the result files alone."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from ..config.facts import Facts
+from ..config.load import Request, resolve
+from ..config.tree import plain
+from ..report.build import report_of
+from ..report.export import csv_text, json_text
+from ..report.model import Report
+from ..report.text import text
+
+FORMATS: Mapping[str, Callable[[Report], str]] = {"text": text, "csv": csv_text, "json": json_text}
+
+
+def main(options: argparse.Namespace) -> int:
+    """``milabench report RUN...``."""
+    weights = None if options.config is None else _weights(options.config)
+    return run(options.runs, options.compat, options.format, weights, sys.stdout)
+
+
+def _weights(config: str) -> dict[str, float]:
+    """The weights of the enabled benchmarks of a configuration; they do not depend on a machine."""
+    nowhere = Facts("cpu", 1, 1, 1, "", 0.0, Path.cwd())
+    benchmarks = resolve(Request(config), nowhere).benchmarks
+    tables = {name: plain(applied.table) for name, applied in benchmarks.items()}
+    return {name: float(t["weight"]) for name, t in tables.items() if t["enabled"]}
+
+
+def run(
+    paths: Sequence[str | Path],
+    compat: bool,
+    format: str,
+    weights: Mapping[str, float] | None,
+    out: TextIO,
+) -> int:
+    """Write the report about some run folders, pooled; 0, also where it tells of failures.
+
+    Args:
+        paths: the run folders.
+        compat: whether to use milabench's own statistics.
+        format: one of ``FORMATS``.
+        weights: of the enabled benchmarks of a configuration, by name; the recorded ones if None.
+        out: where to.
+
+    Raises:
+        RunDirError: one of them is no run folder.
+    """
+    out.write(FORMATS[format](report_of(paths, compat_formulas=compat, weights=weights)))
+    return 0
+
+
+def show(paths: Sequence[str | Path], out: TextIO) -> int:
+    """Write the text that ends a run."""
+    return run(paths, compat=False, format="text", weights=None, out=out)

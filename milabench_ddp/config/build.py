@@ -1,0 +1,74 @@
+"""A checked tree -> a frozen Benchmark."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from .argv import command_line
+from .paths import shown
+from .preset import Applied
+from .program import program_leaf, program_of
+from .schema import Benchmark, NJobs, PerGpu, Plan
+from .tree import Leaf, Table, plain, scalar_text
+
+
+def build(name: str, applied: Applied) -> Benchmark:
+    """The benchmark that will run.
+
+    Raises ConfigError where its program is not there or it has no plan.
+    """
+    entry = applied.table
+    record: Mapping[str, Any] = plain(entry)
+    program = _program(name, entry)
+    instrumented = "instrument" in record
+    voirfile = program.parent / "voirfile.py"
+    return Benchmark(
+        name=name,
+        program=program,
+        plan=_plan(name, entry),
+        argv=command_line(entry.entries.get("argv")),
+        env=_environment(entry),
+        group=record["group"],
+        install_group=record["install_group"],
+        tags=frozenset(record.get("tags", ())),
+        max_duration=float(record["max_duration"]),
+        weight=float(record["weight"]),
+        num_machines=record.get("num_machines"),
+        preset=applied.preset,
+        voir=record.get("voir", {}).get("options", {}) if instrumented else None,
+        voirfile=voirfile if instrumented and voirfile.is_file() else None,
+        record=record,
+    )
+
+
+def _program(name: str, entry: Table) -> Path:
+    path, leaf = program_of(entry), program_leaf(entry)
+    assert path is not None
+    assert leaf is not None
+    if path.is_file():
+        return path
+    key = "program" if "program" in entry.entries else "definition"
+    raise ConfigError(f"`{key}` of `{name}` in {leaf.origin}: no such file: {shown(path)}")
+
+
+def _plan(name: str, entry: Table) -> Plan:
+    plan = entry.entries.get("plan")
+    if not isinstance(plan, Table):
+        raise ConfigError(
+            f"`{name}` in {entry.origin} has no plan: "
+            "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"
+        )
+    values = plain(plan)
+    return NJobs(values.get("n") or 1) if values["method"] == "njobs" else PerGpu()
+
+
+def _environment(entry: Table) -> dict[str, str]:
+    env = entry.entries.get("env")
+    if not isinstance(env, Table):
+        return {}
+    return {
+        name: scalar_text(node.value)
+        for name, node in env.entries.items()
+        if isinstance(node, Leaf) and node.value is not None
+    }

@@ -1,0 +1,55 @@
+"""A resolved configuration as YAML, on request with the place that each value came from."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import yaml
+
+from .tree import Items, Leaf, Node, Scalar, Table
+
+_PLAIN = re.compile(r"-{0,2}[A-Za-z_/][\w/.-]*(?: [\w/.-]+)*", re.ASCII)
+_WIDE = 2**20  # characters: never folded
+
+
+def to_yaml(entries: Mapping[str, Table], *, explain: bool) -> str:
+    """Block YAML that loads to the same mapping.
+
+    With ``explain``, ``# file:line`` behind each value.
+    """
+    return "".join(f"{line}\n" for line in _table(entries, "", explain))
+
+
+def _table(entries: Mapping[str, Node], indent: str, explain: bool) -> Iterator[str]:
+    for key, node in entries.items():
+        yield from _entry(f"{indent}{scalar(key)}:", node, f"{indent}  ", explain)
+
+
+def _entry(head: str, node: Node, indent: str, explain: bool) -> Iterator[str]:
+    """The lines of a value behind its key or its dash."""
+    if isinstance(node, Table) and node.entries:
+        yield head
+        yield from _table(node.entries, indent, explain)
+    elif isinstance(node, Items) and node.items:
+        yield head
+        for item in node.items:
+            yield from _entry(f"{indent}-", item, f"{indent}  ", explain)
+    else:
+        value = scalar(node.value) if isinstance(node, Leaf) else _empty(node)
+        yield f"{head} {value}" + (f"  # {_one_line(str(node.origin))}" if explain else "")
+
+
+def _empty(node: Node) -> str:
+    return "{}" if isinstance(node, Table) else "[]"
+
+
+def scalar(value: Scalar) -> str:
+    """A scalar as YAML on one line; text is quoted unless it plainly is text."""
+    if not isinstance(value, str):
+        return str(yaml.safe_dump(value, width=_WIDE)).partition("\n")[0]
+    if _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
+        return value
+    return str(yaml.safe_dump(value, default_style='"', width=_WIDE)).rstrip("\n")
+
+
+def _one_line(origin: str) -> str:
+    return " ".join(origin.split())

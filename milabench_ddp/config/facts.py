@@ -1,0 +1,28 @@
+"""What a configuration may ask about the machine: the values of its run-time placeholders."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts of one node (all nodes are alike) and of the folders of a run."""
+
+    arch: str  # cuda, rocm, hpu, xpu or cpu
+    node_count: int
+    gpu_count: int  # devices of a node: GPUs, or CPU slots
+    cpu_count: int  # CPUs of a node
+    device_name: str
+    gpu_capacity_mib: float  # memory of one device; 0 where it is not known
+    base: Path
+
+    @property
+    def ccl(self) -> str:
+        """The collective communications library of the architecture."""
+        names = {"cuda": "nccl", "rocm": "rccl", "hpu": "hccl", "xpu": "ccl"}
+        return names.get(self.arch, "gloo")
+
+    @property
+    def cpu_per_gpu(self) -> int:
+        """CPUs for each device, at least one."""
+        return max(1, self.cpu_count // max(1, self.gpu_count))

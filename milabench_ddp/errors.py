@@ -1,0 +1,44 @@
+"""Every error that a user can cause and mend, drawn as a tree.
+
+MilabenchError            printed as one message by cli.main, exit code 2
+ ├─ ConfigError           the YAML is wrong; says file, line and key
+ ├─ SelectionError        --select, --exclude or --override names nothing
+ ├─ MachineError          the devices asked for are not there
+ ├─ PlanError             a benchmark cannot be laid out on these devices
+ └─ RunDirError           the results folder cannot be made, written or read
+
+A benchmark that fails is not an error: it is an ``Outcome`` (see events).
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class MilabenchError(Exception):
+    """Base of every error that a user can cause and mend; ``str()`` is the whole message."""
+
+
+class ConfigError(MilabenchError):
+    """The configuration is wrong."""
+
+
+class SelectionError(MilabenchError):
+    """A selection, an exclusion or an override names nothing."""
+
+
+class MachineError(MilabenchError):
+    """The devices that were asked for are not there."""
+
+
+class PlanError(MilabenchError):
+    """A benchmark cannot be laid out on these devices."""
+
+
+class RunDirError(MilabenchError):
+    """The results folder cannot be made, written or read."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``": did you mean `x`?"``, or nothing where no known word is near."""
+    near = difflib.get_close_matches(word, sorted(known), n=1)
+    return f": did you mean `{near[0]}`?" if near else ""

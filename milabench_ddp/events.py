@@ -1,0 +1,78 @@
+"""What happens during a run, as values: the one vocabulary of all layers.
+
+Times are seconds since the epoch. ``tag`` names the process of a plan that an event belongs to
+(``flops.D0``); a torchrun and all its ranks are one tag, and a payload's ``rank`` tells them apart.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+
+class Outcome(StrEnum):
+    """How a process, and a benchmark, ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A process became its program."""
+
+    tag: str
+    time: float
+    pid: int
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of output, its newline included; bytes that are not UTF-8 are escaped."""
+
+    tag: str
+    time: float
+    stream: Literal["stdout", "stderr"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A payload of metrics, from a program or from the monitor."""
+
+    tag: str
+    time: float
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Any other thing that a program says of itself over the metrics channel.
+
+    ``kind`` is phase, stop, error, overseer_error, message, ready or begin; or, where what it sent
+    was no event, format_error (not JSON, not an object) or binary (not UTF-8).
+    """
+
+    tag: str
+    time: float
+    kind: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process and all its descendants are gone; ``reason`` is one sentence, empty when ok."""
+
+    tag: str
+    time: float
+    returncode: int
+    outcome: Outcome
+    reason: str
+
+
+Event = Started | Line | Data | Note | Ended

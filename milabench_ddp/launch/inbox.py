@@ -1,0 +1,60 @@
+"""What reaches the supervisor from outside: requests to stop, and events of other threads."""
+
+import os
+import queue
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from ..events import Event
+
+
+class Inbox:
+    """Wakes a selector: a descriptor becomes readable when something was put in."""
+
+    def __init__(self) -> None:
+        self.fd, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.stops = 0  # 1: stop cleanly; 2 and more: kill now
+
+    def put(self, event: Event) -> None:
+        """Hand an event over; any thread may."""
+        self._events.put(event)
+        self._poke()
+
+    def stop(self) -> None:
+        """Ask to stop; the second time, to kill. A signal handler may call it."""
+        self.stops += 1
+        self._poke()
+
+    def take(self) -> Iterator[Event]:
+        """The events put in so far; the descriptor is quiet again afterwards."""
+        with suppress(BlockingIOError):
+            os.read(self.fd, 4096)
+        while not self._events.empty():
+            yield self._events.get()
+
+    def close(self) -> None:
+        """Close both ends."""
+        os.close(self.fd)
+        os.close(self._wake)
+
+    def _poke(self) -> None:
+        with suppress(BlockingIOError):  # full: whoever reads it will look anyway
+            os.write(self._wake, b".")
+
+
+@contextmanager
+def stopped_by_signals(inbox: Inbox) -> Iterator[None]:
+    """Turn Ctrl-C, SIGTERM and a lost terminal into requests to stop."""
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        inbox.stop()
+
+    old = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

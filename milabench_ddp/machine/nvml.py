@@ -1,0 +1,150 @@
+"""NVIDIA's management library: the GPUs it knows, and its failures in plain words."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+MIB = 2**20
+
+
+class NvmlUnavailable(Exception):  # noqa: N818 - a state of the machine, not a mistake
+    """There is no NVML to ask; ``str()`` says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A MIG device: a part of a GPU."""
+
+    uuid: str
+    memory_mib: float  # 0 where it is not known
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU that this process may use."""
+
+    index: int  # NVML's, the order of PCI bus ids
+    uuid: str
+    name: str
+    memory_mib: float  # 0 where it is not known
+    mig: bool  # in MIG mode, where only its instances compute
+    instances: tuple[Instance, ...]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The GPUs of this host, and those that are there and cannot be used."""
+
+    gpus: tuple[Gpu, ...]
+    problems: tuple[str, ...]  # one for each GPU left out
+
+
+@contextmanager
+def session() -> Iterator[Any]:
+    """The module ``pynvml``, initialised; shut down at the end.
+
+    Raises:
+        NvmlUnavailable: no package, no library, no driver, or one that does not work.
+    """
+    try:
+        import pynvml
+    except ImportError:
+        raise NvmlUnavailable("the package nvidia-ml-py is not installed") from None
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        raise NvmlUnavailable(_why_not(pynvml, error)) from error
+    try:
+        yield pynvml
+    finally:
+        with suppress(pynvml.NVMLError):  # a driver that died meanwhile has nothing to shut down
+            pynvml.nvmlShutdown()
+
+
+def inventory(nvml: Any) -> Inventory:
+    """The GPUs, in the order of their indices; a GPU that cannot be asked becomes a problem.
+
+    Raises:
+        NvmlUnavailable: not even their number is told.
+    """
+    try:
+        count = nvml.nvmlDeviceGetCount()
+    except nvml.NVMLError as error:
+        raise NvmlUnavailable(_why_not(nvml, error)) from error
+    gpus, problems = [], []
+    for index in range(count):
+        try:
+            gpus.append(_gpu(nvml, index))
+        except nvml.NVMLError as error:
+            problems.append(f"GPU {index} is left out: {_why_lost(nvml, error)}")
+    return Inventory(tuple(gpus), tuple(problems))
+
+
+def ask(nvml: Any, call: Callable[..., Any], *args: Any) -> Any:
+    """What ``call`` answers, None where this GPU or driver has no answer to it."""
+    try:
+        return call(*args)
+    except nvml.NVMLError:
+        return None
+
+
+def open_device(nvml: Any, id: str) -> Any:
+    """The handle of a device by its index or its UUID."""
+    if id.isdigit():
+        return nvml.nvmlDeviceGetHandleByIndex(int(id))
+    return nvml.nvmlDeviceGetHandleByUUID(id)
+
+
+def _gpu(nvml: Any, index: int) -> Gpu:
+    handle = nvml.nvmlDeviceGetHandleByIndex(index)
+    mode = ask(nvml, nvml.nvmlDeviceGetMigMode, handle)
+    mig = mode is not None and mode[0] == nvml.NVML_DEVICE_MIG_ENABLE
+    return Gpu(
+        index,
+        nvml.nvmlDeviceGetUUID(handle),
+        nvml.nvmlDeviceGetName(handle),
+        _memory_mib(nvml, handle),
+        mig,
+        tuple(_instances(nvml, handle)) if mig else (),
+    )
+
+
+def _instances(nvml: Any, handle: Any) -> Iterator[Instance]:
+    for i in range(ask(nvml, nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
+        instance = ask(nvml, nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, i)
+        if instance is not None:
+            yield Instance(nvml.nvmlDeviceGetUUID(instance), _memory_mib(nvml, instance))
+
+
+def _memory_mib(nvml: Any, handle: Any) -> float:
+    memory = ask(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
+    return 0.0 if memory is None else float(memory.total) / MIB
+
+
+def _why_not(nvml: Any, error: Any) -> str:
+    reasons = {
+        nvml.NVML_ERROR_LIBRARY_NOT_FOUND: (
+            "no NVIDIA driver is installed (libnvidia-ml.so.1 was not found)"
+        ),
+        nvml.NVML_ERROR_DRIVER_NOT_LOADED: (
+            "the NVIDIA driver is installed but not running: "
+            "load it (modprobe nvidia), or start this container with its GPUs"
+        ),
+        nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: (
+            "the NVIDIA driver was updated under a running kernel module: restart the machine"
+        ),
+        nvml.NVML_ERROR_NO_PERMISSION: (
+            "this user may not use the NVIDIA driver: see the permissions of /dev/nvidia*"
+        ),
+    }
+    return reasons.get(error.value, f"the NVIDIA driver does not work: {error}")
+
+
+def _why_lost(nvml: Any, error: Any) -> str:
+    reasons = {
+        nvml.NVML_ERROR_GPU_IS_LOST: "it has fallen off the bus; restart the machine",
+        nvml.NVML_ERROR_NO_PERMISSION: "it is not open to this process (a cgroup or permissions)",
+        nvml.NVML_ERROR_RESET_REQUIRED: "it must be reset (nvidia-smi --gpu-reset)",
+    }
+    return reasons.get(error.value, str(error))

@@ -1,0 +1,110 @@
+"""One thread that samples all devices of a node."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from ..machine.devices import Device
+from .nvidia import NvmlSource
+from .reading import Source, SourceError
+from .sample import Sample
+from .vendor import VoirSource
+
+# NVML's load is a mean over the last 1/6 to 1 s, by product: sampling faster mostly reads the same
+# values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a
+# benchmark of 10 s with three samples.
+INTERVAL = 1.0  # seconds
+
+STOP_TIMEOUT = 5.0  # seconds; a driver that is stuck must not hold up the end of a run
+
+Sink = Callable[[float, Mapping[int, Sample]], None]
+
+
+class Sampler:
+    """Reads a source every ``interval`` seconds in a thread of its own, until it is stopped.
+
+    ``sink`` gets the time (epoch seconds) and the samples of the devices that answered, by index;
+    ``on_problem`` each different problem once, as a sentence. Both are called in that thread (but
+    ``on_problem`` from ``stop``, too) and must not raise. A source that fails is read again, for it
+    may recover.
+    """
+
+    def __init__(
+        self, source: Source, interval: float, sink: Sink, on_problem: Callable[[str], None]
+    ) -> None:
+        """Prepare; ``start`` opens the source and reads at once."""
+        self._source = source
+        self._interval = interval
+        self._sink = sink
+        self._on_problem = on_problem
+        self._reported: set[str] = set()
+        self._stop = threading.Event()
+        # A daemon, so that a stuck driver does not keep the program from ending.
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+
+    def start(self) -> None:
+        """Begin to sample; at most once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, as soon as a reading that is under way returns; may be called twice."""
+        self._stop.set()
+        if self._thread.ident is None:
+            return
+        self._thread.join(STOP_TIMEOUT)
+        if self._thread.is_alive():
+            self._report("the library of the devices does not answer: its thread was left behind")
+
+    def _run(self) -> None:
+        try:
+            self._source.open()
+        except SourceError as error:
+            self._report(str(error))
+            return
+        try:
+            self._sample_until_stopped()
+        finally:
+            self._source.close()
+
+    def _sample_until_stopped(self) -> None:
+        due = time.monotonic()
+        while not self._stop.is_set():
+            self._sample()
+            due = next_beat(due, time.monotonic(), self._interval)
+            self._stop.wait(due - time.monotonic())
+
+    def _sample(self) -> None:
+        try:
+            reading = self._source.read()
+        except SourceError as error:
+            self._report(str(error))
+            return
+        for problem in reading.problems:
+            self._report(problem)
+        if reading.samples:
+            self._sink(time.time(), reading.samples)
+
+    def _report(self, problem: str) -> None:
+        if problem not in self._reported:
+            self._reported.add(problem)
+            self._on_problem(problem)
+
+
+def next_beat(beat: float, now: float, interval: float) -> float:
+    """The first time after ``now`` that is a whole number of ``interval`` after ``beat``.
+
+    On a grid, so that the mean of the samples is a mean over time; a reading that takes longer than
+    the interval skips beats and does not catch up.
+    """
+    return beat + interval * ((now - beat) // interval + 1)
+
+
+def source_for(arch: str, devices: Sequence[Device]) -> Source | None:
+    """The source of samples of ``devices``; None for CPU slots, which have no sensors."""
+    match arch:
+        case "cpu":
+            return None
+        case "cuda":
+            return NvmlSource(devices)
+        case _:
+            return VoirSource(arch, devices)

@@ -1,0 +1,105 @@
+"""Launches -> the bash that does the same as `run`, for anybody who has only bash.
+
+The script starts each process as `run` does, waits for it by its pid, goes on after a failure and
+ends with 1 if there was one. It has neither the deadline nor the start barrier of `run`.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+from .command import Launch, Process
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Bash refuses to assign these, or changes what is assigned: `env` sets them for the program alone.
+_RESERVED = frozenset(
+    [
+        "_", "BASHOPTS", "BASHPID", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_COMMAND",
+        "BASH_LINENO", "BASH_SOURCE", "BASH_SUBSHELL", "BASH_VERSINFO", "COMP_WORDBREAKS",
+        "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "FUNCNAME", "GROUPS", "HISTCMD",
+        "LINENO", "POSIXLY_CORRECT", "PPID", "RANDOM", "SECONDS", "SHELLOPTS", "SRANDOM", "UID",
+    ]
+)  # fmt: skip
+
+_PREAMBLE = """\
+set -euo pipefail
+trap 'exit 130' INT
+trap 'exit 143' TERM
+failed=()
+
+stop() {  # background processes do not hear a Ctrl-C by themselves
+  trap '' INT TERM
+  kill "${pids[@]}" 2>/dev/null || true
+  wait
+  exit 130
+}
+join() {  # wait for each process by its pid; the status is that of the last that failed
+  local status=0 pid
+  for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+  exit "$status"
+}
+"""
+
+_NODES = """\
+# For {nodes} nodes: start this script on each one with NODE_RANK=0, 1, ... and with MASTER_ADDR and
+# MASTER_PORT naming a free port of the first. Without NODE_RANK all of them are on this machine.
+on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
+if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
+free_port() {
+  {python} -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
+}
+"""
+
+_END = """
+if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi
+"""
+
+
+def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()) -> str:
+    """The script of these launches, one after another; ``comments`` stand at its top."""
+    nodes = 1 + max((p.node for launch in launches for p in launch.processes), default=0)
+    parts = ["#!/usr/bin/env bash", *(f"# {_one_line(text)}" for text in comments), _PREAMBLE]
+    if nodes > 1:
+        head = _NODES.replace("{nodes}", str(nodes)).replace("{python}", shlex.quote(python))
+        parts.append(head)
+    for launch in launches:
+        parts += _block(launch, nodes > 1)
+    return "\n".join(parts) + _END
+
+
+def _block(launch: Launch, several: bool) -> Iterator[str]:
+    name = launch.benchmark.name
+    title = name if launch.repeat is None else f"{name} R{launch.repeat}"
+    yield "\n".join(
+        [
+            'echo "---"',
+            f"echo {shlex.quote(title)}",
+            'echo "===="',
+            f"# `run` ends it after {launch.benchmark.max_duration:g} s",
+        ]
+    )
+    if several:
+        # One endpoint for each launch, for torchrun to read in place of an option.
+        yield 'export PET_RDZV_ENDPOINT="${MASTER_ADDR:-127.0.0.1}:${MASTER_PORT:-$(free_port)}"'
+    yield "time ("
+    yield "  pids=()"
+    yield "  trap stop INT TERM"
+    for process in launch.processes:
+        guard = f"if on {process.node}; then " if several else ""
+        yield f"  {guard}{command(process)} & pids+=($!){'; fi' if several else ''}"
+    yield "  join"
+    yield f") || failed+=({shlex.quote(title)})\n"
+
+
+def command(process: Process) -> str:
+    """One process as a bash command, its environment before it."""
+    plain = {k: v for k, v in process.env.items() if _NAME.fullmatch(k) and k not in _RESERVED}
+    other = [f"{k}={v}" for k, v in process.env.items() if k not in plain]
+    words = [f"{k}={shlex.quote(v)}" for k, v in plain.items()]
+    # `--` because a value may begin with a dash; env takes assignments after it.
+    words += ["env", "--", *map(shlex.quote, other)] if other else []
+    return " ".join([*words, *map(shlex.quote, process.argv)])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())

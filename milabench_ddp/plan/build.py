@@ -1,0 +1,102 @@
+"""Benchmark x Cluster -> Launch. Pure: no process, no file, no clock, no driver, no environment."""
+
+from collections.abc import Mapping, Sequence
+
+from ..config.schema import Benchmark, NJobs, PerGpu
+from ..errors import PlanError
+from ..machine.devices import Cluster, Device, Node
+from ..machine.visibility import VISIBILITY
+from .command import Launch, Process
+from .site import Site
+from .wrap import plain, taskset, torchrun
+
+
+def build(benchmark: Benchmark, cluster: Cluster, site: Site, repeats: int = 1) -> list[Launch]:
+    """The launches of a benchmark, one for each repeat.
+
+    Raises:
+        PlanError: there are no devices, too few nodes, or the devices do not divide into the jobs.
+    """
+    nodes = _nodes(benchmark, cluster)
+    marks: list[int | None] = [None] if repeats == 1 else list(range(repeats))
+    return [
+        Launch(benchmark, k, _processes(benchmark, cluster.arch, nodes, site, k)) for k in marks
+    ]
+
+
+def _nodes(benchmark: Benchmark, cluster: Cluster) -> tuple[Node, ...]:
+    wanted = benchmark.num_machines or len(cluster.nodes)
+    if wanted > len(cluster.nodes):
+        raise PlanError(
+            f"{benchmark.name}: needs {wanted} nodes, and there are {len(cluster.nodes)}"
+        )
+    nodes = cluster.nodes[:wanted]
+    for node in nodes:
+        if not node.devices:
+            raise PlanError(f"{benchmark.name}: node {node.name} has no device")
+    return nodes
+
+
+def _processes(
+    benchmark: Benchmark, arch: str, nodes: Sequence[Node], site: Site, repeat: int | None
+) -> tuple[Process, ...]:
+    head = (benchmark.name,) if repeat is None else (benchmark.name, f"R{repeat}")
+    found: list[Process] = []
+    for rank, node in enumerate(nodes):
+        tail = (node.name,) if len(nodes) > 1 else ()
+        match benchmark.plan:
+            case PerGpu():
+                for device in node.devices:
+                    words = taskset(plain(benchmark, site), device.cpus)
+                    tag = (*head, f"D{device.index}", *tail)
+                    found.append(_process(benchmark, arch, tag, words, rank, node, (device,)))
+            case NJobs(n):
+                if rank:  # milabench's mark of a launcher whose ranks report nothing
+                    tail = (*tail, "nolog")
+                for i, share in enumerate(_shares(benchmark, node.devices, n)):
+                    job = ".".join((*head, str(i)))
+                    words = torchrun(benchmark, site, len(share), len(nodes), job)
+                    words = taskset(words, [cpu for device in share for cpu in device.cpus])
+                    tag = (*head, str(i), *tail)
+                    found.append(_process(benchmark, arch, tag, words, rank, node, share))
+    return tuple(found)
+
+
+def _shares(
+    benchmark: Benchmark, devices: tuple[Device, ...], jobs: int
+) -> list[tuple[Device, ...]]:
+    size, rest = divmod(len(devices), jobs)
+    if rest or not size:
+        raise PlanError(
+            f"{benchmark.name}: {len(devices)} devices of a node do not divide into "
+            f"plan.n = {jobs} jobs; choose a plan.n that divides {len(devices)}, "
+            f"or other devices with --gpus"
+        )
+    return [devices[i * size : (i + 1) * size] for i in range(jobs)]
+
+
+def _process(
+    benchmark: Benchmark,
+    arch: str,
+    tag: tuple[str, ...],
+    words: tuple[str, ...],
+    rank: int,
+    node: Node,
+    devices: tuple[Device, ...],
+) -> Process:
+    env = {**_environment(benchmark, arch, node, devices), **benchmark.env}
+    return Process(tag, words, env, rank, tuple(device.index for device in devices))
+
+
+def _environment(
+    benchmark: Benchmark, arch: str, node: Node, devices: Sequence[Device]
+) -> Mapping[str, str]:
+    # CPU slots hide every GPU, so that a program never takes one by the way.
+    visible = "" if arch == "cpu" else ",".join(device.id for device in devices)
+    threads = max(1, node.cpu_count // len(node.devices))
+    env = {VISIBILITY[arch]: visible, "OMP_NUM_THREADS": str(threads)}
+    if arch == "cuda" and all(device.id.isdecimal() for device in devices):
+        env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # the order in which they were detected
+    if benchmark.voirfile is not None:
+        env["VOIRFILE"] = str(benchmark.voirfile)
+    return env

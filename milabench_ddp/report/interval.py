@@ -1,0 +1,154 @@
+"""How sure a mean rate is, where steps are not independent of each other: a block bootstrap.
+
+Neighbouring steps are alike (a clock that drops, a neighbour on the node), so std/sqrt(n) promises
+too much. Resampled are therefore, per process, whole blocks of steps, in a circle (D. N. Politis,
+J. P. Romano, "A circular block-resampling procedure for stationary data", 1992), of the length that
+fits their correlation (D. N. Politis, H. White, Econometric Reviews 23(1), 2004, with the
+correction of A. Patton, D. N. Politis, H. White, 28(4), 2009). Where a benchmark was launched
+several times, launches are drawn first, and steps within them (A. C. Davison, D. V. Hinkley,
+"Bootstrap Methods and their Application", 1997, section 3.8): what one launch has in common, all of
+its processes and steps, is one draw. The devices of a launch are not drawn: they are all there are.
+
+Few steps that are strongly correlated leave it too narrow: of 60 steps with a correlation of 0.5,
+84 of 100 intervals hold the truth, of 200 steps 93; of two launches that differ, 70, of five 92.
+
+The seed is fixed: the same files give the same interval, in whatever order they are read.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+REPLICATES = 2000
+SEED = 20261121
+MOST_BLOCKS = 1000  # of a series; more would only take memory
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True)
+class Series:
+    """The steady observations of a process."""
+
+    rates: tuple[float, ...]
+    seconds: tuple[float, ...]  # what each observation weighs: its duration, or 1
+
+    @property
+    def mean(self) -> float:
+        """Units per second over all of it: total units over total time."""
+        units = math.fsum(r * s for r, s in zip(self.rates, self.seconds, strict=True))
+        return units / math.fsum(self.seconds)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The standard error of a mean, and the interval that holds it in 95 of 100 cases."""
+
+    sem: float
+    low: float
+    high: float
+
+
+def mean(launches: Sequence[Sequence[Series]]) -> float:
+    """The mean over processes of their mean rates."""
+    means = [series.mean for launch in launches for series in launch]
+    return math.fsum(means) / len(means)
+
+
+def interval(launches: Sequence[Sequence[Series]]) -> Interval | None:
+    """How sure ``mean(launches)`` is; None where nothing was measured twice."""
+    import numpy as np
+
+    ordered = sorted(sorted((s.rates, s.seconds) for s in launch) for launch in launches)
+    if sum(len(rates) for launch in ordered for rates, _ in launch) < 2:
+        return None
+    random = np.random.default_rng(SEED)
+    # sums and counts per launch, a column for each replicate
+    sums = np.array(
+        [np.sum([_resampled(*series, random) for series in launch], axis=0) for launch in ordered]
+    )
+    sizes = np.array([len(launch) for launch in ordered])
+    means = _drawn(sums, sizes, random)
+    middle = mean(launches)
+    low, high = np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+    return Interval(float(means.std(ddof=1)), min(float(low), middle), max(float(high), middle))
+
+
+def _drawn(sums: "Floats", sizes: "NDArray[np.int_]", random: "np.random.Generator") -> "Floats":
+    """The mean of all processes, with launches drawn where there are several."""
+    import numpy as np
+
+    count = len(sizes)
+    if count == 1:
+        means: Floats = sums[0] / sizes[0]
+        return means
+    drawn = random.integers(count, size=(count, REPLICATES))
+    # another replicate for each draw: a launch that is drawn twice must not be the same twice
+    within = (np.arange(REPLICATES) + 37 * np.arange(count)[:, None]) % REPLICATES
+    totals = sums[drawn, within].sum(axis=0) / sizes[drawn].sum(axis=0)
+    # of n draws the variance is too small by (n - 1)/n, which for 2 or 3 launches matters
+    spread: Floats = totals.mean() + (totals - totals.mean()) * math.sqrt(count / (count - 1))
+    return spread
+
+
+def _resampled(
+    rates: Sequence[float], seconds: Sequence[float], random: "np.random.Generator"
+) -> "Floats":
+    """Means of resampled series, each of about as many observations as there are."""
+    import numpy as np
+
+    n = len(rates)
+    if n == 1:
+        return np.full(REPLICATES, rates[0])
+    weight = np.array(seconds)
+    units = np.array(rates) * weight
+    block = max(block_length(np.array(rates)), n // MOST_BLOCKS)
+    starts = random.integers(n, size=(REPLICATES, max(1, round(n / block))))
+    totals = [_block_sums(values, block)[starts].sum(axis=1) for values in (units, weight)]
+    means: Floats = totals[0] / totals[1]
+    middle = units.sum() / weight.sum()
+    # n observations, of which a mean was taken, vary less around it than around the truth
+    spread: Floats = middle + (means - middle) * math.sqrt(n / max(n - block, 1))
+    return spread
+
+
+def _block_sums(values: "Floats", block: int) -> "Floats":
+    """The sums of all blocks of consecutive values, in a circle."""
+    import numpy as np
+
+    around = np.concatenate([[0.0], np.cumsum(np.concatenate([values, values[: block - 1]]))])
+    sums: Floats = around[block:] - around[:-block]
+    return sums
+
+
+def block_length(values: "Floats") -> int:
+    """The length of blocks for a circular bootstrap of a mean (Politis and White's rule)."""
+    import numpy as np
+
+    n = len(values)
+    longest = max(1, math.ceil(min(3 * math.sqrt(n), n / 3)))
+    spread = float(values.std())
+    if n < 4 or spread <= 1e-12 * float(np.abs(values).max()):
+        return 1
+    centred = (values - values.mean()) / spread
+    in_a_row = max(5, math.ceil(math.log10(n)))
+    lags = min(n - 1, math.ceil(math.sqrt(n)) + in_a_row)
+    alike = np.array([float(centred[k:] @ centred[: n - k]) / n for k in range(lags + 1)])
+    band = 2 * math.sqrt(math.log10(n) / n)
+    significant = np.abs(alike[1:]) > band
+    quiet = (k for k in range(lags) if not significant[k : k + in_a_row].any())
+    window = min(2 * max(next(quiet, lags), 1), lags)
+    k = np.arange(1, window + 1)
+    flat_top = np.minimum(1.0, 2 * (1 - k / window))
+    g = 2 * float(np.sum(flat_top * k * alike[1 : window + 1]))
+    spectrum = float(1 + 2 * np.sum(flat_top * alike[1 : window + 1]))
+    if spectrum <= 0:
+        return 1
+    best = (2 * g * g / (4 / 3 * spectrum**2) * n) ** (1 / 3)
+    return int(min(max(1, math.ceil(best)), longest))

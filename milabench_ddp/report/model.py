@@ -1,0 +1,108 @@
+"""What a report says, as values; the renderers beside this file only lay it out."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+NAN = math.nan
+ACCEPTED_FAILURE_RATE = 0.01  # milabench's
+
+
+@dataclass(frozen=True)
+class Row:
+    """A benchmark: the columns of the table, and what the JSON adds to them."""
+
+    name: str
+    fail: float  # processes that failed; NaN where nothing is known, in milabench's formulas
+    n: float  # processes
+    ngpu: float
+    perf: float  # units per second
+    sem: float  # fraction of perf
+    std: float  # fraction of perf
+    peak_memory: float  # MiB
+    score: float  # units per second of the whole machine
+    weight: float
+    enabled: bool = True
+    unit: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)  # JSON-able
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A process, or a benchmark as a whole, that did not end ok."""
+
+    benchmark: str
+    run: str
+    tag: str | None  # None: no process of it was ever started
+    outcome: str
+    reason: str
+    rank: int | None = None  # the one that failed first
+    lines: tuple[str, ...] = ()  # what that rank said, or the last lines of all
+    whole: Path | None = None  # the file with everything
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run that the report is about."""
+
+    name: str
+    path: Path
+    outcome: str | None  # None while it runs; "" where milabench's files do not say
+    preset: str = ""
+    started: float | None = None  # seconds since the epoch
+    seconds: float | None = None
+    host: str = ""
+    cpu: str = ""
+    devices: str = ""
+    arch: str = ""
+    version: str = ""
+    waiting: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()  # benchmark, why
+
+
+@dataclass(frozen=True)
+class Report:
+    """All of it."""
+
+    compat: bool
+    runs: tuple[RunInfo, ...]
+    rows: tuple[Row, ...]
+    failures: tuple[Failure, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """The weighted geometric mean of the scores, each plus 1, as milabench has it.
+
+        A score that is NaN counts as 0; without any weight it is NaN.
+        """
+        weights = [row.weight * row.enabled for row in self.rows]
+        total = math.fsum(weights)
+        if not total:
+            return NAN
+        logs = map(_log, self.rows)
+        return math.exp(math.fsum(w * log for w, log in zip(weights, logs, strict=True)) / total)
+
+    @property
+    def failure_rate(self) -> float:
+        """Failures for each process; a benchmark that never ran is a failure without a process."""
+        return _sum(row.fail for row in self.rows) / max(_sum(row.n for row in self.rows), 1)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the failure rate is one that milabench accepts."""
+        return self.failure_rate <= ACCEPTED_FAILURE_RATE
+
+
+def _log(row: Row) -> float:
+    if math.isnan(row.score):
+        return 0.0
+    return math.log1p(row.score) if row.score > -1 else NAN
+
+
+def _sum(values: Iterable[float]) -> float:
+    return math.fsum(value for value in values if not math.isnan(value))

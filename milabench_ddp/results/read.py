@@ -1,0 +1,99 @@
+"""A run folder -> a `Run`: ours or milabench's, finished, still going on, or cut off."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import RunDirError, did_you_mean
+from .read_events import read_events
+from .records import Defect, Kind, Run
+
+DO_NOT_COUNT = (Kind.UNREADABLE, Kind.EMPTY, Kind.NO_CONFIG, Kind.NO_NAME, Kind.LAUNCHER)
+
+
+def read_run(path: Path) -> Run:
+    """Read a run folder.
+
+    Raises:
+        RunDirError: there is no such folder, or it is none of a run.
+    """
+    files = _data_files(path)
+    defects: list[Defect] = []
+    state = _read_state(path / "run.json", defects)
+    records = [read_events(file) for file in files]
+    defects += [defect for record in records for defect in record.defects]
+    counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
+    return Run(path, state, counting, tuple(defects))
+
+
+def _data_files(path: Path) -> list[Path]:
+    try:
+        names = sorted(path.iterdir())
+    except FileNotFoundError:
+        raise RunDirError(_not_there(path)) from None
+    except NotADirectoryError:
+        raise RunDirError(f"{path} is a file: name the folder of the run, {path.parent}") from None
+    except OSError as error:
+        raise RunDirError(f"cannot read {path}: {error.strerror}") from error
+    files = [name for name in names if name.suffix == ".data" and name.is_file()]
+    if not files and not (path / "run.json").is_file():
+        raise RunDirError(_not_a_run(path, names))
+    return files
+
+
+def _not_there(path: Path) -> str:
+    for folder in (path.parent, path.parent / "runs"):
+        runs = _runs_in(folder)
+        if path.name in runs:
+            return f"no run folder {path}: did you mean `{folder / path.name}`?"
+        if hint := did_you_mean(path.name, runs):
+            return f"no run folder {path}{hint}"
+    runs = _runs_in(path.parent)
+    there = f"; {path.parent} has {_some(runs)}" if runs else ""
+    return f"no run folder {path}{there}"
+
+
+def _not_a_run(path: Path, names: list[Path]) -> str:
+    what = f"{path} is no run folder: it has neither a run.json nor .data files"
+    for folder in (path, path / "runs"):
+        if runs := _runs_in(folder):
+            return f"{what}, but it holds runs: name one of {_some(runs, folder)}"
+    return f"{what}, it is empty" if not names else what
+
+
+def _runs_in(folder: Path) -> list[str]:
+    try:
+        return sorted(
+            sub.name
+            for sub in folder.iterdir()
+            if (sub / "run.json").is_file() or any(sub.glob("*.data"))
+        )
+    except OSError:
+        return []
+
+
+def _some(runs: list[str], folder: Path = Path()) -> str:
+    shown = ", ".join(str(folder / name) for name in runs[:5])
+    return f"{shown} and {len(runs) - 5} more" if len(runs) > 5 else shown
+
+
+def _read_state(path: Path, defects: list[Defect]) -> Mapping[str, Any]:
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        defects.append(Defect(path, Kind.UNREADABLE, detail=error.strerror or str(error)))
+        return {}
+    if not text:  # a run that has only just been made
+        return {}
+    try:
+        state = json.loads(text.decode())
+    except ValueError:
+        defects.append(Defect(path, Kind.NOT_JSON))
+        return {}
+    if not isinstance(state, dict):
+        defects.append(Defect(path, Kind.NOT_OBJECT))
+        return {}
+    return state

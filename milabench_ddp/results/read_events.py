@@ -1,0 +1,193 @@
+"""A `.data` file -> a `Record`: every version of milabench's, and ours; no defect is an error.
+
+The files grow with the run, so a line is forgotten once it was looked at, and the lines of output,
+which are most of a file, are not even parsed.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .records import Defect, Kind, Observation, Record, Sample, is_finite, is_rate
+
+KNOWN_WITHOUT_USE = frozenset({"phase", "line", "message", "ready", "begin"})
+NOT_PARSED = (
+    b'{"event": "line", ',
+    b'{"event": "data", "data": {"task": "main", "step_times": ',
+)
+FAULTS = {"format_error": Kind.FORMAT_ERROR, "binary": Kind.FORMAT_ERROR}
+
+
+def read_events(path: Path) -> Record:
+    """Everything in a `.data` file that a report uses, and what is wrong with the file."""
+    reader = _Reader(path)
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                reader.line(number, line)
+    except OSError as error:
+        reader.fault(Kind.UNREADABLE, None, error.strerror or str(error))
+    return reader.finish()
+
+
+def output_lines(path: Path, stream: str) -> Iterator[str]:
+    """The lines of ``stream`` (stdout or stderr) that a `.data` file holds."""
+    wanted = f'"pipe": "{stream}"}}'.encode()
+    with path.open("rb") as lines:
+        for line in lines:
+            if line.startswith(NOT_PARSED[0]) and line.rstrip().endswith(wanted):
+                try:
+                    text = json.loads(line)["data"]
+                except ValueError:
+                    continue
+                if isinstance(text, str):
+                    yield text
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.record = Record(path)
+        self.lines = 0
+        self.only: set[str] = set()
+        self._faults: dict[tuple[Kind, str], Defect] = {}
+
+    def fault(self, kind: Kind, line: int | None, detail: str = "") -> None:
+        seen = self._faults.get((kind, detail))
+        self._faults[kind, detail] = Defect(
+            self.record.path,
+            kind,
+            seen.line if seen else line,
+            seen.count + 1 if seen else 1,
+            detail,
+        )
+
+    def line(self, number: int, line: bytes) -> None:
+        self.lines = number
+        if line.startswith(NOT_PARSED) and line.endswith(b"}\n"):
+            self.only.add("line")
+            return
+        try:
+            entry = json.loads(line.decode())
+        except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
+            self._garbled(number, line, error)
+            return
+        if not isinstance(entry, dict):
+            self.fault(Kind.NOT_OBJECT, number)
+        elif not isinstance(entry.get("event"), str):
+            self.fault(Kind.NO_EVENT, number)
+        else:
+            self.only.add(entry["event"])
+            self._event(number, entry["event"], entry.get("data"))
+
+    def _garbled(self, number: int, line: bytes, error: ValueError) -> None:
+        if not line.strip():
+            return
+        if not line.endswith(b"\n"):
+            self.fault(Kind.CUT_OFF, number)
+        elif isinstance(error, UnicodeDecodeError):
+            self.fault(Kind.NOT_UTF8, number)
+        else:
+            self.fault(Kind.NOT_JSON, number)
+
+    def _event(self, number: int, event: str, data: Any) -> None:
+        record = self.record
+        if event == "data":
+            if isinstance(data, dict):
+                self._payload(number, data)
+            else:
+                self.fault(Kind.BAD_EVENT, number)
+        elif event == "stop":
+            record.stopped = True
+        elif event in ("config", "meta", "start", "end"):
+            if isinstance(data, dict):
+                self._milestone(number, event, data)
+            elif event != "meta":
+                self.fault(Kind.BAD_EVENT, number)
+        elif event == "error":
+            record.errors.append(data if isinstance(data, dict) else {"message": str(data)})
+        elif event == "overseer_error":
+            said = data if isinstance(data, dict) else {"message": data}
+            detail = ": ".join(str(said[key]) for key in ("type", "message") if said.get(key))
+            self.fault(Kind.INSTRUMENT, number, detail)
+        elif event in FAULTS:
+            self.fault(FAULTS[event], number)
+        elif event not in KNOWN_WITHOUT_USE:
+            self.fault(Kind.UNKNOWN_EVENT, number, event)
+
+    def _milestone(self, number: int, event: str, data: dict[str, Any]) -> None:
+        record = self.record
+        if event == "config":
+            record.config = data
+        elif event == "meta":
+            record.meta = record.meta or data
+        elif event == "start":
+            if record.start is not None:
+                self.fault(Kind.TWO_STARTS, number)
+            record.start = record.start or data
+        else:
+            if record.end is not None:
+                self.fault(Kind.TWO_ENDS, number)
+            record.end = data
+
+    def _payload(self, number: int, data: dict[str, Any]) -> None:
+        record = self.record
+        if "rate" in data and data.get("task") == "train":
+            self._rate(number, data["rate"], data)
+        if "train_rate" in data:
+            self._rate(number, data["train_rate"], data)
+        if "loss" in data:
+            record.losses.append(data["loss"])
+        if "gpudata" in data:
+            self._samples(number, data["gpudata"])
+        if "memory_peak" in data:
+            self._memory_peak(data)
+
+    def _rate(self, number: int, rate: Any, data: dict[str, Any]) -> None:
+        record, steps, units = self.record, data.get("steps"), data.get("units")
+        known = steps if isinstance(steps, int) and steps > 0 else None
+        record.rates.append(Observation(rate, known, data.get("warmup") is True))
+        if isinstance(units, str):
+            record.units = record.units or units
+        if not is_rate(rate):
+            self.fault(Kind.BAD_RATE, number)
+
+    def _samples(self, number: int, gpudata: Any) -> None:
+        if not isinstance(gpudata, dict):
+            self.fault(Kind.BAD_SAMPLE, number)
+            return
+        for device, data in gpudata.items():
+            if device == "time":  # newer files of milabench keep the time among the devices
+                continue
+            try:
+                used, load = float(data["memory"][0]), float(data["load"])
+                sample = Sample(used, load, float(data.get("power") or 0))
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                self.fault(Kind.BAD_SAMPLE, number)
+            else:
+                self.record.samples.setdefault(device, []).append(sample)
+
+    def _memory_peak(self, data: dict[str, Any]) -> None:
+        peak, rank = data["memory_peak"], data.get("rank", 0)
+        reserved = peak[-1] if isinstance(peak, list) and peak else peak
+        if is_finite(reserved) and isinstance(rank, int):
+            peaks = self.record.memory_peaks
+            peaks[rank] = max(float(reserved), peaks.get(rank, 0.0))
+
+    def finish(self) -> Record:
+        record = self.record
+        if any(kind is Kind.UNREADABLE for kind, _ in self._faults):
+            pass  # nothing more can be said of it
+        elif not self.lines:
+            self.fault(Kind.EMPTY, None)
+        elif not record.config:
+            only = "it holds only `message` events" if self.only == {"message"} else ""
+            self.fault(Kind.NO_CONFIG, None, only)
+        elif not isinstance(record.config.get("name"), str):
+            self.fault(Kind.NO_NAME, None)
+        elif record.config["name"] == "remote" and record.config.get("definition") == ".":
+            self.fault(Kind.LAUNCHER, None)
+        elif record.start is None:
+            self.fault(Kind.NO_START, None)
+        record.defects = list(self._faults.values())
+        return record

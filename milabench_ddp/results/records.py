@@ -1,0 +1,142 @@
+"""What the result files of a run say, as values; made by the readers beside this file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+
+LARGEST = 1e100  # of which squares still can be added up
+
+
+def is_finite(value: object) -> TypeGuard[float]:
+    """Whether a value of a result file is a number that can be calculated with."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -LARGEST < value < LARGEST  # false for NaN, too, and right for an int of 400 digits
+
+
+def is_rate(value: object) -> TypeGuard[float]:
+    """Whether it can be a rate: one that is not negative, and neither absurdly large nor small."""
+    return is_finite(value) and (value == 0 or value > 1 / LARGEST)
+
+
+class Kind(StrEnum):
+    """What can be wrong with a result file; the value is the sentence that a person reads."""
+
+    UNREADABLE = "cannot be read"
+    EMPTY = "is empty: ignored"
+    NO_CONFIG = "has no `config` event: ignored"
+    LAUNCHER = "is the log of milabench's launcher for remote machines: ignored"
+    NO_NAME = "its `config` event has no name: ignored"
+    CUT_OFF = "the last line is cut off: ignored"
+    NOT_UTF8 = "is not UTF-8: ignored"
+    NOT_JSON = "is not JSON: ignored"
+    NOT_OBJECT = "is not a JSON object: ignored"
+    NO_EVENT = "has no `event`: ignored"
+    BAD_EVENT = "its event is not of the known form: ignored"
+    BAD_RATE = "its rate is none: left out"
+    BAD_SAMPLE = "its device sample is not of the known form: left out"
+    UNKNOWN_EVENT = "is an event that is not known: ignored"
+    FORMAT_ERROR = "the program sent a line of metrics that is no event"
+    INSTRUMENT = "an instrument failed"
+    TWO_STARTS = "starts again: two runs were written into one file"
+    TWO_ENDS = "ends twice: two runs were written into one file"
+    NO_START = "has no `start` event"
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Something wrong with a file: where it was met first, and how often."""
+
+    path: Path
+    kind: Kind
+    line: int | None = None  # the first of them, from 1; None: the file as a whole
+    count: int = 1
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """One line: file, line, what."""
+        where = str(self.path) if self.line is None else f"{self.path}:{self.line}"
+        what = f"{self.kind} ({self.detail})" if self.detail else str(self.kind)
+        again = f"; and {self.count - 1} more" if self.count > 1 else ""
+        return f"{where}: {what}{again}"
+
+
+class Observation(NamedTuple):
+    """An observation of the training rate, as it was written."""
+
+    rate: Any  # units per second; may be null or worse in a damaged file
+    steps: int | None = None  # how many steps it covers; milabench does not say
+    warmup: bool = False
+
+
+class Sample(NamedTuple):
+    """A sample of a device."""
+
+    used: float  # MiB
+    load: float  # 0..1
+    power: float  # W, 0 where it was not measured
+
+
+@dataclass
+class Record:
+    """What a `.data` file says: one process and, under torchrun, its ranks."""
+
+    path: Path
+    config: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    start: Mapping[str, Any] | None = None
+    end: Mapping[str, Any] | None = None
+    stopped: bool = False  # it said that it had enough observations
+    rates: list[Observation] = field(default_factory=list)
+    units: str = ""
+    losses: list[Any] = field(default_factory=list)
+    samples: dict[str, list[Sample]] = field(default_factory=dict)  # by the device's index
+    memory_peaks: dict[int, float] = field(default_factory=dict)  # MiB reserved, by rank
+    errors: list[Mapping[str, Any]] = field(default_factory=list)
+    defects: list[Defect] = field(default_factory=list)
+
+    @property
+    def tag(self) -> str:
+        """The name of the process: that of the file."""
+        return self.path.name.removesuffix(".data")
+
+    @property
+    def name(self) -> str:
+        """The benchmark."""
+        return str(self.config.get("name"))
+
+    @property
+    def repeat(self) -> str:
+        """Which repeat of the benchmark it belongs to; empty where it ran once."""
+        tags = self.config.get("tag")
+        words = [str(word) for word in tags] if isinstance(tags, list) else []
+        return next((w for w in words[1:] if w[:1] == "R" and w[1:].isdigit()), "")
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the process ran; None where the file does not say."""
+        times: list[Any] = [event.get("time") for event in (self.start, self.end) if event]
+        return (
+            float(times[1] - times[0]) if len(times) == 2 and all(map(is_finite, times)) else None
+        )
+
+    def has(self, *kinds: Kind) -> bool:
+        """Whether the file has a defect of one of these kinds."""
+        return any(defect.kind in kinds for defect in self.defects)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run folder says."""
+
+    path: Path
+    state: Mapping[str, Any]  # run.json; empty where there is none, as in milabench's runs
+    records: tuple[Record, ...]  # the files that count, by their names
+    defects: tuple[Defect, ...]  # of all files, also of those that do not count
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return str(self.state.get("name") or self.path.name)

@@ -1,0 +1,85 @@
+"""``run.json``: what was run, on what, and how each benchmark ended.
+
+History of the schema:
+    1  the first
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import RunDirError
+from ..events import Outcome
+
+SCHEMA = 1
+
+
+@dataclass
+class ProcessState:
+    """A process that has ended; times in seconds since the epoch."""
+
+    tag: str
+    pid: int
+    returncode: int
+    outcome: Outcome
+    reason: str
+    started: float
+    ended: float
+
+
+@dataclass
+class LaunchState:
+    """One repeat of a benchmark; skews in ms over its processes, None for fewer than two."""
+
+    repeat: int | None
+    outcome: Outcome
+    reason: str
+    start_skew_ms: float | None
+    begin_skew_ms: float | None
+    processes: list[ProcessState]
+
+
+@dataclass
+class BenchmarkState:
+    """A benchmark of the run; ``outcome`` is also waiting or running until it has ended."""
+
+    name: str
+    outcome: str = "waiting"
+    reason: str = ""
+    started: float | None = None
+    ended: float | None = None
+    launches: list[LaunchState] = field(default_factory=list)
+
+
+@dataclass
+class RunState:
+    """The whole file."""
+
+    name: str
+    milabench: str
+    created: float
+    command: list[str]
+    preset: str
+    config: str
+    machine: dict[str, Any]
+    suite: dict[str, Any]
+    skipped: list[dict[str, str]]
+    benchmarks: list[BenchmarkState]
+    outcome: Outcome | None = None  # None while it runs
+    ended: float | None = None
+    schema: int = SCHEMA
+
+    def save(self, path: Path) -> None:
+        """Replace the file at once: a reader sees the old state or the new one, not half of it."""
+        temporary = path.with_suffix(".json.tmp")
+        try:
+            with temporary.open("w") as out:
+                json.dump(asdict(self), out, indent=1)
+                out.write("\n")
+                out.flush()
+                os.fsync(out.fileno())
+            temporary.replace(path)
+        except OSError as error:
+            raise RunDirError(f"cannot write {path}: {error.strerror}") from error

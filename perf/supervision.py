@@ -1,0 +1,85 @@
+"""What supervision costs: CPU of the main process while a benchmark sleeps, and time around one.
+
+    python perf/supervision.py
+
+Limits: at most 2 % of a core over 30 s; at most 0.5 s more than the program alone.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+from paired import MILABENCH, compare, environment
+
+PROGRAM = """
+import json, os, sys, time
+time.sleep(float(sys.argv[1]))
+channel = os.environ.get("MILABENCH_METRICS", os.devnull)
+with open(channel, "w") as out:
+    out.write(json.dumps({"task": "train", "rate": 1.0, "units": "items/s"}) + "\\n")
+"""
+
+
+def suite(folder: Path, sleep: float) -> list[str]:
+    """A suite of one program that sleeps, and the command that runs it."""
+    (folder / "program.py").write_text(PROGRAM)
+    config = folder / f"sleep-{sleep:g}.yaml"
+    text = f"""
+        sleep:
+          program: program.py
+          plan: {{method: per_gpu}}
+          argv: ["{sleep:g}"]
+    """
+    config.write_text(textwrap.dedent(text))
+    options = ["--device", "cpu", "--gpus", "1", "--base", str(folder)]
+    return [MILABENCH, "run", str(config), *options]
+
+
+def idle(folder: Path, sleep: float = 30.0) -> float:
+    """CPU seconds that the main process itself takes while the program sleeps, a part of a core."""
+    run = subprocess.Popen(
+        suite(folder, sleep),
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(3.0)  # started, and at rest
+    first = _cpu_seconds(run.pid)
+    time.sleep(sleep - 5.0)
+    used = _cpu_seconds(run.pid) - first
+    run.wait()
+    return used / (sleep - 5.0)
+
+
+def _cpu_seconds(pid: int) -> float:
+    # The scheduler's own account, in ns: the ticks of /proc/PID/stat are too coarse here.
+    return (
+        sum(
+            int(re.split(r"\s+", path.read_text())[0])
+            for path in Path(f"/proc/{pid}/task").glob("*/schedstat")
+        )
+        / 1e9
+    )
+
+
+def main() -> None:
+    """Print a line for each figure."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        print(f"CPU of the main process while a benchmark sleeps: {idle(folder):.2%} (at most 2 %)")
+        alone = [sys.executable, "-u", str(folder / "program.py"), "0.2"]
+        mine, bare, _ = compare(suite(folder, 0.2), alone, runs=7)
+        print(
+            f"milabench run of a trivial program: {mine:.2f} s, the program alone: {bare:.2f} s, "
+            f"{mine - bare:.2f} s more (at most 0.5)"
+        )
+
+
+if __name__ == "__main__":
+    os.chdir(Path(__file__).resolve().parents[1])
+    main()

@@ -1,0 +1,92 @@
+"""A small suite that shows every part of the configuration, for the golden files."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from milabench_ddp.commands import list as list_command
+from milabench_ddp.commands import resolve as resolve_command
+from milabench_ddp.config.load import Request
+from tests.config.make import facts, write
+
+DEFAULTS = """\
+_defaults:
+  max_duration: 600
+  num_machines: 1
+
+_torchvision:
+  inherits: _defaults
+  definition: benchmarks/torchvision
+  group: torchvision
+  plan: {method: per_gpu}
+  tags: [vision, convnet]
+  argv:
+    --lr: 0.01
+    --amp: true
+    --num-workers: "auto({n_worker}, 8)"
+    --batch-size: auto_batch(256)
+    --data: "{milabench_data}/FakeImageNet"
+  presets:
+    small:
+      max_duration: 20
+      argv: {--batch-size: 2}
+"""
+SUITE = """\
+include: _defaults.yaml
+
+"*":
+  env: {NCCL_DEBUG: WARN, CCL: "{ccl}"}
+
+resnet50:
+  inherits: _torchvision
+  tags: [resnet]
+  weight: 2
+  argv: {--model: resnet50, --amp: !delete }
+
+resnet50-nodes:
+  inherits: resnet50
+  tags: [multinode]
+  plan: {method: njobs, n: 1}
+  num_machines: 2
+  weight: ${resnet50.weight}
+  requires_capabilities:
+    - len(nodes) >= ${..num_machines}
+
+workers:
+  matrix: {worker: [2, 4]}
+  job:
+    name: resnet50-w{worker}
+    inherits: resnet50
+    argv: {--num-workers: "{worker}", --lr: ~}
+
+flops:
+  program: benchmarks/flops.py
+  plan: {method: njobs, n: 2}
+  argv: [--dtype, fp16, '{"m": 1}']
+  presets:
+    small: {enabled: false}
+
+bert:
+  definition: benchmarks/bert
+  enabled: false
+"""
+
+
+def write_suite() -> None:
+    write("_defaults.yaml", DEFAULTS)
+    write("suite.yaml", SUITE)
+    write("benchmarks/torchvision/main.py", "")
+    write("benchmarks/flops.py", "")
+
+
+def resolved(here: Path, *, explain: bool, **request: Any) -> str:
+    """What `resolve` prints, with the current folder as /here."""
+    out = io.StringIO()
+    assert resolve_command.run(Request("suite.yaml", **request), facts(), explain, out) == 0
+    return out.getvalue().replace(str(here), "/here")
+
+
+def listed(**request: Any) -> str:
+    out = io.StringIO()
+    assert list_command.run(Request("suite.yaml", **request), facts(), out) == 0
+    return out.getvalue()

@@ -1,0 +1,73 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.cli import main
+from milabench_ddp.machine import detect
+from milabench_ddp.machine.found import Found
+from tests.commands.conftest import EMIT, GOOD, Suite, Workplace
+from tests.golden import check_golden
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without a GPU, wherever this runs."""
+    monkeypatch.setattr(detect, "find_cuda", lambda environ: Found((), ("no driver",)))
+    monkeypatch.setattr(detect, "sign_of", lambda arch: False)
+
+
+def test_the_suite_for_eight_gpus(
+    no_gpu: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(REPOSITORY)
+    assert main(["dry", "config/ddp.yaml", "--gpus", "8"]) == 0
+    script = capsys.readouterr().out
+    script = script.replace(sys.executable, "<python>").replace(f"{REPOSITORY}/", "")
+    check_golden("commands/dry_ddp_8_gpus.sh", script)
+
+
+def test_a_made_up_machine_says_so(at: Workplace, suite: Suite, no_gpu: None, monkeypatch, capsys):
+    monkeypatch.chdir(at.folder)
+    config = suite(one=GOOD)
+    main(["dry", config, "--gpus", "2"])
+    assert "preset full, on 2 x cuda GPU (made up)" in capsys.readouterr().out
+    main(["dry", config, "--gpus", "2", "--device", "cpu"])
+    assert "made up" not in capsys.readouterr().out
+    main(["dry", config, "--nodes", "2", "--gpus", "4", "--device", "rocm"])
+    out = capsys.readouterr().out
+    assert "2 nodes of 4 x rocm GPU (made up)" in out
+    assert out.count("HIP_VISIBLE_DEVICES=3") == 2
+
+
+def test_what_does_not_run_is_named(at: Workplace, suite: Suite, monkeypatch, capsys):
+    monkeypatch.chdir(at.folder)
+    main(["dry", suite(one=GOOD, two=GOOD), "--device", "cpu", "--exclude", "two"])
+    assert re.search(r"^# not run: two: .*excluded", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_dry_and_bash_do_what_run_does(at: Workplace, suite: Suite):
+    config = suite(good=GOOD, bad=EMIT + "sys.exit(3)")
+    script = at.milabench("dry", config, "--device", "cpu", "--gpus", "2").out
+    done = subprocess.run(["bash"], input=script, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.count('"task": "train"') == 40
+    assert done.stderr.rstrip().endswith("failed: bad")
+
+
+@pytest.mark.slow
+def test_the_shipped_suite_really_trains_under_bash():
+    command = [sys.executable, "-m", "milabench_ddp", "dry", "config/ddp.yaml", "--preset", "small"]
+    command += ["--device", "cpu", "--gpus", "2", "--select", "elastic-ddp,flops-fp32"]
+    command += ["--override", "elastic-ddp.argv.--steps=200"]
+    script = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["bash"], input=script.stdout, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "items/s" in done.stdout
+    assert "TFLOP/s" in done.stdout

@@ -1,0 +1,203 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.conftest import EMIT, GOOD, Suite, Workplace, row
+
+ON_CPU = ("--device", "cpu", "--gpus", "2", "--name", "mine")
+BAD = EMIT + "rate(1.0)\nraise ValueError('the gradient went away')"
+
+
+def state(at: Workplace) -> dict[str, Any]:
+    return json.loads((at.run() / "run.json").read_text())
+
+
+def outcomes(at: Workplace) -> dict[str, str]:
+    return {b["name"]: b["outcome"] for b in state(at)["benchmarks"]}
+
+
+def alive(text: str) -> list[int]:
+    """Processes with ``text`` in their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if text.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(what: Any, timeout: float = 60.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not what():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.05)
+
+
+def test_a_suite_that_is_ok(at: Workplace, suite: Suite):
+    done = at.milabench("run", suite(one=GOOD, two=GOOD), *ON_CPU)
+    assert (done.code, outcomes(at)) == (0, {"one": "ok", "two": "ok"})
+    assert row(done.out, "one")[1:3] == ["0", "2"]  # fail, n
+    assert "preset small" in done.err
+    assert "this measures the CPU" not in done.err  # it was asked for
+    files = {path.name for path in at.run().iterdir()}
+    assert files >= {"one", "one.D0.data", "one.D0.stdout", "one.D1.stderr", "run.json"}
+
+
+def test_a_result_is_reproduced_with_its_script(at: Workplace, suite: Suite):
+    at.milabench("run", suite(one=GOOD), *ON_CPU)
+    script = at.run() / "one" / "command.sh"
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MILABENCH")}
+    again = subprocess.run(["bash", script], env=env, capture_output=True, text=True, check=True)
+    assert again.stdout.count('"task": "train"') == 40
+
+
+def test_the_skew_and_the_machine_are_on_record(at: Workplace, suite: Suite):
+    at.milabench("run", suite(one=GOOD), "--device", "cpu", "--gpus", "8", "--name", "mine")
+    record = state(at)
+    (launch,) = record["benchmarks"][0]["launches"]
+    assert 0 < launch["start_skew_ms"] < 50
+    assert len(launch["processes"]) == 8
+    assert record["preset"] == "small"
+    assert record["machine"]["packages"]["torch"]
+    assert record["schema"] == 1
+    assert record["outcome"] == "ok"
+
+
+def test_a_failure_ends_neither_the_suite_nor_in_silence(at: Workplace, suite: Suite):
+    done = at.milabench("run", suite(bad=BAD, good=GOOD), *ON_CPU)
+    assert (done.code, outcomes(at)) == (1, {"bad": "failed", "good": "ok"})
+    assert "ValueError: the gradient went away" in done.out
+    assert str(at.run() / "bad.D0.stderr") in done.out
+
+
+def test_a_program_that_measures_nothing_is_a_failure(at: Workplace, suite: Suite):
+    done = at.milabench("run", suite(idle="print('hello')"), *ON_CPU)
+    assert done.code == 1
+    assert "reported no rate" in done.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_keeps_what_there_is(at: Workplace, suite: Suite, number: signal.Signals):
+    mark = f"sleeper-{os.getpid()}-{number}"
+    config = suite(first=GOOD, **{"second": GOOD + f"\ntime.sleep(60)  # {mark}"}, third=GOOD)
+    with at.start("run", config, *ON_CPU, start_new_session=True) as process:
+        wait_for(lambda: (at.run() / "second.D1.data").exists())
+        wait_for(lambda: (at.run() / "second.D1.data").read_text().count('"rate"') == 20)
+        os.kill(process.pid, number)
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert outcomes(at) == {"first": "ok", "second": "cancelled", "third": "cancelled"}
+    assert row(out, "first")[1:3] == ["0", "2"]
+    assert not alive(str(at.folder / "second.py"))
+    assert state(at)["outcome"] == "cancelled"
+
+
+def test_repeats_are_runs_of_their_own(at: Workplace, suite: Suite):
+    done = at.milabench("run", suite(one=GOOD), *ON_CPU, "--repeat", "2")
+    assert done.code == 0
+    assert {p.name for p in at.run().glob("*.data")} == {
+        f"one.R{k}.D{i}.data" for k in range(2) for i in range(2)
+    }
+
+
+def test_a_name_that_is_taken_is_refused(at: Workplace, suite: Suite):
+    config = suite(one=GOOD)
+    at.milabench("run", config, *ON_CPU)
+    before = (at.run() / "one.D0.data").read_bytes()
+    done = at.milabench("run", config, *ON_CPU)
+    assert done.code == 2
+    assert done.err.rstrip().endswith("for example --name mine-2")
+    assert (at.run() / "one.D0.data").read_bytes() == before
+
+
+def test_quiet_is_only_the_report(at: Workplace, suite: Suite):
+    done = at.milabench("run", suite(one=GOOD), *ON_CPU, "--quiet")
+    assert "measuring" not in done.err
+    assert "one" in done.out
+
+
+def test_jobs_that_do_not_divide_the_devices_are_refused_before_anything_runs(at: Workplace):
+    at.write("p.py", GOOD)
+    at.write("s.yaml", "x: {program: p.py, plan: {method: njobs, n: 2}}\n")
+    done = at.milabench("run", "s.yaml", "--device", "cpu", "--gpus", "3")
+    assert done.code == 2
+    assert "3 devices of a node do not divide into plan.n = 2 jobs" in done.err
+    assert not (at.folder / "base").exists()
+
+
+def test_nothing_to_run_is_an_error_that_says_why(at: Workplace):
+    at.write("p.py", GOOD)
+    at.write("s.yaml", "x: {program: p.py, plan: {method: per_gpu}, enabled: false}\n")
+    done = at.milabench("run", "s.yaml", "--device", "cpu")
+    assert done.code == 2
+    assert "nothing to run" in done.err
+    assert "x: disabled" in done.err
+
+
+def test_a_base_that_cannot_be_written(at: Workplace, suite: Suite):
+    done = at.milabench("run", suite(one=GOOD), "--device", "cpu", "--base", "/proc/nowhere")
+    assert done.code == 2
+    assert "cannot write /proc/nowhere/runs/" in done.err
+
+
+DEAF_RANK = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(100)"
+subprocess.Popen([sys.executable, "-c", child, __file__], start_new_session=True)
+print("up", os.environ["RANK"], flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.slow
+def test_deaf_ranks_of_a_torchrun_end_at_the_deadline(at: Workplace, suite: Suite):
+    config = suite(plan="njobs", duration=12, deaf=DEAF_RANK)
+    done = at.milabench("run", config, *ON_CPU, "--grace", "2")
+    assert (done.code, outcomes(at)) == (1, {"deaf": "timeout"})
+    assert (at.run() / "deaf.0.stdout").read_text().count("up") == 2
+    (launch,) = state(at)["benchmarks"][0]["launches"]
+    took = launch["processes"][0]["ended"] - launch["processes"][0]["started"]
+    assert 12 < took < 12 + 2 + 2
+    assert not alive(str(at.folder / "deaf.py"))
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_the_middle_of_a_torchrun(at: Workplace, suite: Suite):
+    config = suite(plan="njobs", ddp=GOOD + "\ntime.sleep(100)")
+    with at.start("run", config, *ON_CPU, start_new_session=True) as process:
+        data = at.run() / "ddp.0.data"
+        wait_for(lambda: data.exists() and data.read_text().count('"rate"') == 40)
+        begin = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    assert time.monotonic() - begin < 5 + 3
+    assert (process.returncode, outcomes(at)) == (130, {"ddp": "cancelled"})
+    assert row(out, "ddp")[1:3] == ["1", "1"]
+    assert not alive(str(at.folder / "ddp.py"))
+
+
+@pytest.mark.slow
+def test_the_rank_that_raises_has_a_name(at: Workplace, suite: Suite):
+    raises = EMIT + (
+        "rate(1.0)\n"
+        "if os.environ['RANK'] == '1': raise ValueError('the gradient went away')\n"
+        "time.sleep(100)"
+    )
+    config = suite(plan="njobs", bad=raises)
+    at.write("good.py", GOOD)
+    with (at.folder / config).open("a") as more:
+        more.write("good: {program: good.py, plan: {method: per_gpu}}\n")
+    done = at.milabench("run", config, *ON_CPU)
+    assert (done.code, outcomes(at)) == (1, {"bad": "failed", "good": "ok"})
+    assert "ValueError: the gradient went away" in done.out
+    assert re.search(r"rank 1\b", done.out)

@@ -1,0 +1,63 @@
+"""Configurations and facts that the tests of this folder need."""
+
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from milabench_ddp.config.facts import Facts
+from milabench_ddp.config.load import Request, load, resolve
+from milabench_ddp.config.read import parse
+from milabench_ddp.config.schema import Benchmark, Suite
+from milabench_ddp.config.tree import Table, plain
+
+BASE = Path("/base")
+
+
+def facts(**changes: Any) -> Facts:
+    values: dict[str, Any] = {
+        "arch": "cuda",
+        "node_count": 1,
+        "gpu_count": 2,
+        "cpu_count": 16,
+        "device_name": "GPU 3000",
+        "gpu_capacity_mib": 80_000.0,
+        "base": BASE,
+    }
+    return Facts(**{**values, **changes})
+
+
+def table(text: str, source: str = "x.yaml") -> Table:
+    node = parse(dedent(text), source)
+    assert isinstance(node, Table)
+    return node
+
+
+def entries(text: str, source: str = "x.yaml") -> dict[str, Table]:
+    found = {k: v for k, v in table(text, source).entries.items() if isinstance(v, Table)}
+    assert len(found) == len(table(text, source).entries)
+    return found
+
+
+def write(name: str, text: str) -> Path:
+    """Write a file below the current folder, which the fixture `here` made."""
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(text))
+    return path
+
+
+def suite(text: str, *, on: Facts | None = None, **request: Any) -> Suite:
+    write("x.yaml", text)
+    return load(Request("x.yaml", **request), on or facts())
+
+
+def only(text: str, *, on: Facts | None = None, **request: Any) -> Benchmark:
+    (benchmark,) = suite(text, on=on, **request).benchmarks
+    return benchmark
+
+
+def resolved(text: str, *, on: Facts | None = None, **request: Any) -> dict[str, Any]:
+    """The values of every benchmark, by its name."""
+    write("x.yaml", text)
+    found = resolve(Request("x.yaml", **request), on or facts())
+    return {name: plain(applied.table) for name, applied in found.benchmarks.items()}

@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.config.schema import NJobs, PerGpu
+from milabench_ddp.errors import ConfigError
+
+from .make import only
+
+
+def test_every_field(here: Path) -> None:
+    found = only("""
+        b:
+          definition: prog
+          plan: {method: njobs, n: 2}
+          argv: {--x: 1}
+          env: {A: true, B: 0.5, C: ~, D: 'x y'}
+          group: g
+          install_group: i
+          tags: [z, a]
+          max_duration: 5
+          weight: 0.5
+          num_machines: 1
+          use_deepspeed: true
+    """)
+    assert found.name == "b"
+    assert found.program == here / "prog" / "main.py"
+    assert found.plan == NJobs(2)
+    assert found.argv == ("--x", "1")
+    assert found.env == {"A": "true", "B": "0.5", "D": "x y"}
+    assert (found.group, found.install_group) == ("g", "i")
+    assert found.tags == {"a", "z"}
+    assert (found.max_duration, found.weight, found.num_machines) == (5.0, 0.5, 1)
+    assert (found.preset, found.voir, found.voirfile) == (None, None, None)
+    assert found.record["definition"] == str(here / "prog")
+    assert found.record["use_deepspeed"] is True
+    assert found.record["env"] == {"A": True, "B": 0.5, "C": None, "D": "x y"}
+
+
+def test_the_least_that_runs(here: Path) -> None:
+    found = only("b: {program: main.py, plan: {method: per_gpu}}")
+    assert found.plan == PerGpu()
+    assert (found.argv, found.env, found.tags, found.num_machines) == ((), {}, frozenset(), None)
+
+
+@pytest.mark.parametrize("n", ["", ", n: ~"])
+def test_njobs_is_one_job(here: Path, n: str) -> None:
+    assert only(f"b: {{program: main.py, plan: {{method: njobs{n}}}}}").plan == NJobs(1)
+
+
+def test_voir_is_used_only_where_the_benchmark_asks(here: Path) -> None:
+    plain = "program: prog/main.py, plan: {method: per_gpu}"
+    assert only(f"b: {{{plain}, voir: {{options: {{stop: 60}}}}}}").voir is None
+    assert only(f"b: {{{plain}, instrument: voir}}").voir == {}
+    found = only(f"b: {{{plain}, instrument: voir, voir: {{options: {{stop: 60}}}}}}")
+    assert found.voir == {"stop": 60}
+    assert found.voirfile is None
+
+
+def test_the_voirfile_beside_the_program(here: Path) -> None:
+    (here / "prog" / "voirfile.py").write_text("")
+    text = "b: {program: prog/main.py, plan: {method: per_gpu}, instrument: voir}"
+    assert only(text).voirfile == here / "prog" / "voirfile.py"
+    assert only(text.replace(", instrument: voir", "")).voirfile is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "b:\n  program: no.py\n  plan: {method: per_gpu}",
+            "`program` of `b` in x.yaml:2: no such file: no.py",
+        ),
+        (
+            "b:\n  definition: prog/no\n  plan: {method: per_gpu}",
+            "`definition` of `b` in x.yaml:2: no such file: prog/no/main.py",
+        ),
+        (
+            "b:\n  program: main.py",
+            "`b` in x.yaml:1 has no plan: "
+            "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`",
+        ),
+    ],
+)
+def test_what_cannot_run(here: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        only(text)
+    assert str(error.value) == message

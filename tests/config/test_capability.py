@@ -1,0 +1,71 @@
+import pytest
+
+from milabench_ddp.config.capability import judge
+from milabench_ddp.config.tree import Origin
+from milabench_ddp.errors import ConfigError
+
+from .make import facts
+
+ORIGIN = Origin("x.yaml")
+MACHINE = facts(node_count=2, gpu_count=4, gpu_capacity_mib=81920.0)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("gpu['count'] > 1", True),
+        ('gpu["count"] >= 8', False),
+        ("len(nodes) >= 2", True),
+        ("len(nodes) == 3", False),
+        ("1 < len(nodes) <= 2", True),
+        ("1 < len(nodes) < 2", False),
+        ("gpu['capacity'] > 80e3 and cpu['count'] >= 16", True),
+        ("arch == 'rocm' or arch == 'cuda'", True),
+        ("not (arch != 'cpu')", False),
+        ("gpu['name'] == 'GPU 3000'", True),
+        ("True", True),
+        (" len(nodes) >= 2\n", True),
+    ],
+)
+def test_conditions(condition: str, holds: bool) -> None:
+    assert judge(condition, MACHINE, ORIGIN).holds is holds
+
+
+def test_the_values_that_decided_are_told() -> None:
+    verdict = judge("gpu['count'] > 8 and len(nodes) > 1", MACHINE, ORIGIN)
+    assert verdict.values == {"gpu['count']": 4}
+    verdict = judge("len(nodes) > 1 and gpu['count'] > 8", MACHINE, ORIGIN)
+    assert verdict.values == {"len(nodes)": 2, "gpu['count']": 4}
+
+
+HINT = "is not understood; conditions are such as `len(nodes) >= 2` and `gpu['count'] > 1`"
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ("len(nodes) >=", "it is malformed"),
+        ("", "it is malformed"),
+        ("len(nodes)\0", "it is malformed"),
+        ("len(nodes)", "it is neither true nor false"),
+        ("1 and True", "`1` is neither true nor false"),
+        ("gpus['count'] > 1", "unknown name `gpus`: did you mean `gpu`?"),
+        ("gpu['coun'] > 1", "`gpu` has no `coun`"),
+        ("nodes['count'] > 1", "`nodes` has no `count`"),
+        ("len(gpu) > 1", "`gpu` has no length"),
+        ("arch > 1", "`arch > 1` compares what cannot be compared"),
+        ("1 in nodes", f"`nodes` {HINT}"),
+        ("arch in 'cuda'", "`arch in 'cuda'` compares what cannot be compared"),
+        ("__import__('os').system('true')", f"`__import__('os').system('true')` {HINT}"),
+        ("open('x')", f"`open('x')` {HINT}"),
+        ("(lambda: True)()", f"`(lambda: True)()` {HINT}"),
+        ("gpu['count'].__class__ == 1", f"`gpu['count'].__class__` {HINT}"),
+        ("[x for x in nodes] == 1", f"`[x for x in nodes]` {HINT}"),
+        ("9**9**9 > 1", f"`9 ** 9 ** 9` {HINT}"),
+        ("len(nodes, nodes) > 1", f"`len(nodes, nodes)` {HINT}"),
+    ],
+)
+def test_outside_the_grammar(condition: str, reason: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        judge(condition, MACHINE, ORIGIN)
+    assert str(error.value) == f"the condition `{condition}` in x.yaml: {reason}"

@@ -1,0 +1,115 @@
+import pytest
+
+from milabench_ddp.config.matrix import expand
+from milabench_ddp.config.merge import settle
+from milabench_ddp.config.tree import Append, Removed, plain
+from milabench_ddp.errors import ConfigError
+
+from .make import entries
+
+
+def expanded(text: str) -> dict[str, object]:
+    return {name: plain(settle(entry)) for name, entry in expand(entries(text)).items()}
+
+
+def test_the_product_of_the_axes_in_the_place_of_the_entry() -> None:
+    found = expanded("""
+        first: {}
+        sweep:
+          matrix: {worker: [2, 4], batch-size: [32, 64], loader: torch}
+          job: {name: 'r-w{worker}-bs{batch-size}', inherits: '_{loader}'}
+        last: {}
+    """)
+    names = ["first", "r-w2-bs32", "r-w2-bs64", "r-w4-bs32", "r-w4-bs64", "last"]
+    assert list(found) == names
+    assert found["r-w4-bs32"] == {
+        "inherits": "_torch",
+        "matrix": {"worker": 4, "batch-size": 32, "loader": "torch"},
+    }
+    assert found["r-w2-bs64"]["matrix"] == {"worker": 2, "batch-size": 64, "loader": "torch"}  # type: ignore[index]
+
+
+def test_every_string_is_filled_and_a_whole_value_keeps_its_type() -> None:
+    found = expanded("""
+        s:
+          matrix: {n: 2, on: true, opts: [{a: 1}]}
+          job:
+            name: 's{n}-{on}'
+            argv: {--n: '{n}', --text: 'n={n},{on}', --run: '{arch}', --esc: '{{n}}', --o: '{opts}'}
+            env: {N: '{n}'}
+            tags: ['n{n}']
+            max_duration: '{n}'
+    """)
+    assert found == {
+        "s2-true": {
+            "argv": {
+                "--n": 2, "--text": "n=2,true", "--run": "{arch}", "--esc": "{{n}}", "--o": {"a": 1}
+            },
+            "env": {"N": 2},
+            "tags": ["n2"],
+            "max_duration": 2,
+            "matrix": {"n": 2, "on": True, "opts": {"a": 1}},
+        }
+    }  # fmt: skip
+
+
+def test_what_waits_for_inheritance_still_waits() -> None:
+    job = "{name: 's{n}', argv: !delete , url: {append: ['{n}']}}"
+    (variant,) = expand(entries(f"s: {{matrix: {{n: 1}}, job: {job}}}")).values()
+    assert isinstance(variant.entries["argv"], Removed)
+    assert isinstance(variant.entries["url"], Append)
+    assert plain(settle(variant)) == {"url": [1], "matrix": {"n": 1}}
+
+
+def test_a_matrix_without_a_job_records_a_point() -> None:
+    assert expanded("a: {matrix: {n: 1}}") == {"a": {"matrix": {"n": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "s:\n  matrix: {n: [1, 2], m: [a, b]}\n  job:\n    name: s{m}",
+            "two benchmarks are named `sa`: s {n: 1, m: a} and s {n: 2, m: a}; "
+            "the name in x.yaml:3 must differ for each combination",
+        ),
+        (
+            "s1: {}\ns:\n  matrix: {n: 1}\n  job: {name: 's{n}'}",
+            "two benchmarks are named `s1`: the benchmark in x.yaml:1 and s {n: 1}; "
+            "the name in x.yaml:4 must differ for each combination",
+        ),
+        (
+            "s:\n  matrix: {n: 1}\n  job: {name: 's{n}'}\ns1: {}",
+            "two benchmarks are named `s1`: s {n: 1} and the benchmark in x.yaml:4; "
+            "the name in x.yaml:3 must differ for each combination",
+        ),
+        (
+            "s: {matrix: {worker: 1}, job: {name: 's{wroker}'}}",
+            "unknown placeholder `{wroker}` in x.yaml:1: did you mean `worker`?",
+        ),
+        (
+            "s: {matrix: {n: 1}, job: {}}",
+            "the `job` in x.yaml:1 needs a `name`, such as `bench-{n}`",
+        ),
+        ("s: {job: {name: a}}", "`s` in x.yaml:1 has a `job` but no `matrix`"),
+        (
+            "s: {matrix: [n], job: {name: a}}",
+            "wrong value for `matrix` in x.yaml:1: expected a mapping, got a list",
+        ),
+        ("s: {matrix: {n: []}, job: {name: a}}", "the axis `n` in x.yaml:1 has no value"),
+        ("s: {matrix: {n: [1]}}", "the `matrix` in x.yaml:1 has no `job` to expand"),
+        (
+            "s: {matrix: {n: 1}, weight: 2, job: {name: a}}",
+            "key `weight` in x.yaml:1 stands beside `job`: put it inside `job`",
+        ),
+        (
+            "s: {matrix: {n: [[1]]}, job: {name: a, group: 'g{n}'}}",
+            "`{n}` in x.yaml:1 stands for a list, "
+            "which must be the whole value and not a part of it",
+        ),
+    ],
+)
+def test_bad_sweeps(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        expanded(text)
+    assert str(error.value) == message

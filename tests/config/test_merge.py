@@ -1,0 +1,144 @@
+"""The laws of merging; `!delete`, `append` and tags among them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.config.merge import merge, merge_benchmark, merge_suites, settle
+from milabench_ddp.config.tree import (
+    DEFAULT,
+    Append,
+    Items,
+    Leaf,
+    Node,
+    Removed,
+    Table,
+    node_of,
+    plain,
+)
+from milabench_ddp.errors import ConfigError
+
+from .make import table
+
+KEYS = st.sampled_from(["a", "b", "argv", "tags"])
+LEAVES = st.builds(Leaf, st.sampled_from([None, 1, 2, "x"]), st.just(DEFAULT))
+LISTS = st.lists(LEAVES, max_size=2).map(lambda items: Items(tuple(items), DEFAULT))
+
+
+def tables(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Table]:
+    return st.dictionaries(KEYS, values, max_size=3).map(lambda entries: Table(entries, DEFAULT))
+
+
+VALUES: st.SearchStrategy[Node] = st.recursive(
+    LEAVES | LISTS | st.just(Removed(DEFAULT)), tables, max_leaves=6
+)
+TABLES = tables(VALUES)
+APPENDS = st.lists(LEAVES, max_size=2).map(lambda items: Append(tuple(items), DEFAULT))
+LIST_LIKE = LISTS | APPENDS | st.just(Removed(DEFAULT))
+
+
+@given(TABLES)
+def test_nothing_is_the_identity_on_both_sides(value: Table) -> None:
+    empty = Table({}, DEFAULT)
+    assert merge(None, value) == value
+    assert merge(empty, value) == value
+    assert merge(value, empty) == value
+
+
+@given(VALUES, VALUES, VALUES)
+def test_merging_is_associative(a: Node, b: Node, c: Node) -> None:
+    assert merge(merge(a, b), c) == merge(a, merge(b, c))
+
+
+@given(LIST_LIKE, LIST_LIKE, LIST_LIKE)
+def test_appending_is_associative(a: Node, b: Node, c: Node) -> None:
+    left, right = merge(merge(a, b), c), merge(a, merge(b, c))
+    wrap = (settle(Table({"list": side}, DEFAULT)) for side in (left, right))
+    assert plain(next(wrap)) == plain(next(wrap))
+
+
+@given(TABLES, TABLES, TABLES)
+def test_benchmarks_too_and_their_tags(a: Table, b: Table, c: Table) -> None:
+    left = merge_benchmark(merge_benchmark(a, b), c)
+    right = merge_benchmark(a, merge_benchmark(b, c))
+    assert isinstance(left, Table)
+    assert isinstance(right, Table)
+    assert plain(settle(left)) == plain(settle(right))
+
+
+@given(TABLES, TABLES)
+def test_the_newer_value_wins_and_the_older_order_comes_first(old: Table, new: Table) -> None:
+    merged = merge(old, new)
+    assert isinstance(merged, Table)
+    assert list(merged.entries)[: len(old.entries)] == list(old.entries)
+    for key, value in new.entries.items():
+        if not isinstance(value, Table):
+            assert merged.entries[key] == value
+
+
+@given(VALUES)
+def test_merging_twice_is_merging_once(value: Node) -> None:
+    assert merge(value, value) == merge(value, merge(value, value))
+
+
+def laid(*layers: str) -> Any:
+    suite = Table({}, DEFAULT)
+    for layer in layers:
+        suite = merge_suites(suite, table(layer))
+    return plain(settle(suite))["b"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "merged"),
+    [
+        ("{argv: {x: 1, y: 2}}", "{argv: {y: 3, z: 4}}", {"argv": {"x": 1, "y": 3, "z": 4}}),
+        ("{argv: [1]}", "{argv: [2]}", {"argv": [2]}),
+        ("{argv: [1]}", "{argv: {append: [2]}}", {"argv": [1, 2]}),
+        ("{}", "{argv: {append: [2]}}", {"argv": [2]}),
+        ("{argv: ~}", "{argv: {append: [2]}}", {"argv": [2]}),
+        ("{argv: {x: 1}}", "{argv: ~}", {"argv": None}),
+        ("{argv: {x: 1}}", "{argv: [1]}", {"argv": [1]}),
+        ("{argv: {x: 1}}", "{argv: text}", {"argv": "text"}),
+        ("{argv: {x: 1, y: 2}}", "{argv: {x: !delete }}", {"argv": {"y": 2}}),
+        ("{argv: {x: 1}}", "{argv: !delete }", {}),
+        ("{}", "{argv: {x: !delete }}", {"argv": {}}),
+        ("{tags: [b, a]}", "{tags: [c]}", {"tags": ["b", "a", "c"]}),
+        ("{tags: [a]}", "{tags: {append: [c]}}", {"tags": ["a", "c"]}),
+        ("{tags: [a]}", "{tags: !delete }", {}),
+        ("{env: {tags: [a]}}", "{env: {tags: [b]}}", {"env": {"tags": ["b"]}}),
+    ],
+)
+def test_two_layers(old: str, new: str, merged: object) -> None:
+    assert laid(f"b: {old}", f"b: {new}") == merged
+
+
+def test_what_was_removed_between_does_not_come_back() -> None:
+    assert laid("b: {argv: {x: 1}}", "b: {argv: !delete }", "b: {argv: {y: 2}}") == {
+        "argv": {"y": 2}
+    }
+    assert laid("b: {tags: [x]}", "b: {tags: !delete }", "b: {tags: [y]}") == {"tags": ["y"]}
+
+
+def test_what_was_removed_in_a_child_is_not_inherited_whatever_came_after() -> None:
+    child = merge_suites(table("b: {tags: !delete , argv: !delete }"), table("b: {tags: [y]}"))
+    merged = merge_suites(table("b: {tags: [x], argv: {z: 1}}"), child)
+    assert plain(settle(merged)) == {"b": {"tags": ["y"]}}
+
+
+def test_a_value_keeps_the_place_that_stated_it() -> None:
+    old, new = table("b: {x: 1, y: 1}", "old.yaml"), table("b: {y: 2}", "new.yaml")
+    merged = merge_suites(old, new).entries["b"]
+    assert isinstance(merged, Table)
+    places = {key: node.origin.source for key, node in merged.entries.items()}
+    assert places == {"x": "old.yaml", "y": "new.yaml"}
+
+
+@pytest.mark.parametrize(("old", "what"), [({"x": 1}, "a mapping"), (1, "a single value")])
+def test_appending_to_no_list(old: object, what: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        merge(node_of(old, DEFAULT), Append((), DEFAULT))
+    assert str(error.value) == (
+        f"`append` in (default) adds to a list, but what it adds to is {what} ((default))"
+    )

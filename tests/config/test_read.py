@@ -1,0 +1,112 @@
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.config.read import read
+from milabench_ddp.config.tree import Append, Node, Removed, Table, plain
+from milabench_ddp.errors import ConfigError
+
+from .make import table, write
+
+
+def at(node: Node, *keys: str) -> Node:
+    for key in keys:
+        assert isinstance(node, Table)
+        node = node.entries[key]
+    return node
+
+
+def test_every_value_knows_its_file_and_line(here: Path) -> None:
+    top = read(write("x.yaml", "a:\n  b: 1\n  c:\n    - x\n    - y\n"))
+    assert str(at(top, "a").origin) == "x.yaml:1"
+    assert str(at(top, "a", "b").origin) == "x.yaml:2"
+    assert str(at(top, "a", "c").origin) == "x.yaml:3"
+    assert [str(item.origin) for item in at(top, "a", "c").items] == ["x.yaml:4", "x.yaml:5"]
+
+
+def test_scalars_have_the_types_of_yaml() -> None:
+    top = table("{a: 1, b: 0.5, c: true, d: ~, e: text, f: '1', g: 1e-5, h: 0x10, i: 2026-01-02}")
+    values = plain(top)
+    assert values == {
+        "a": 1, "b": 0.5, "c": True, "d": None, "e": "text", "f": "1", "g": "1e-5", "h": 16,
+        "i": "2026-01-02",
+    }  # fmt: skip
+
+
+def test_keys_are_the_text_that_was_written() -> None:
+    assert list(table("{1: a, yes: b, null: c, --x: d}").entries) == ["1", "yes", "null", "--x"]
+
+
+def test_delete_and_append_wait() -> None:
+    top = table("a: !delete\nb: {append: [1]}\nc: {append: 1}\nd: {append: [1], e: 2}")
+    assert isinstance(at(top, "a"), Removed)
+    assert isinstance(at(top, "b"), Append)
+    assert isinstance(at(top, "c"), Table)
+    assert isinstance(at(top, "d"), Table)
+
+
+def test_anchors_and_merge_keys() -> None:
+    top = table("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\nd: {<<: [*a, {x: 9, z: 8}]}")
+    assert plain(top) == {
+        "a": {"x": 1, "y": 2},
+        "b": {"x": 1, "y": 3},
+        "c": {"x": 1, "y": 2},
+        "d": {"x": 1, "z": 8, "y": 2},
+    }
+
+
+def test_an_empty_file_is_an_empty_mapping(here: Path) -> None:
+    assert read(write("x.yaml", "# nothing\n")).entries == {}
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key(here: Path) -> None:
+    Path("x.yaml").write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert list(read(Path("x.yaml")).entries) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a: [1",
+            "x.yaml:2: broken YAML: did not find expected ',' or ']' "
+            "while parsing a flow sequence, which begins in line 1",
+        ),
+        (
+            "a: 1\nb\n",
+            "x.yaml:3: broken YAML: could not find expected ':' "
+            "while scanning a simple key, which begins in line 2",
+        ),
+        ("a:\n\t- b", "x.yaml:2: broken YAML: found character that cannot start any token"),
+        ("a: 1\n---\nb: 2", "x.yaml:2: broken YAML: but found another document"),
+        ("a: \x00", "x.yaml:1: broken YAML: control characters are not allowed"),
+        ("- a", "x.yaml:1: the top of the file must be a mapping `name: ...`"),
+        ("a: 1\nb: 2\na: 3", "key `a` in x.yaml:3 is stated twice, first in x.yaml:1"),
+        ("? [a]\n: b", "x.yaml:1: a key must be a plain word, not a list or a mapping"),
+        ("a: !delte", "unknown tag `!delte` in x.yaml:1: did you mean `!delete`?"),
+        ("a: !!python/name:os.system x", "unknown tag `!!python/name:os.system` in x.yaml:1"),
+        ("a: !!int ten", "x.yaml:1: `ten` is no int"),
+        ("a: &a [*a]", "x.yaml:1: an alias that contains itself"),
+        ("a: {<<: 1}", "x.yaml:1: `<<` takes mappings"),
+    ],
+)
+def test_broken_files(here: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        read(write("x.yaml", text))
+    assert str(error.value) == message
+
+
+def test_a_missing_file(here: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^config/no\.yaml: no such file$"):
+        read(Path("config/no.yaml"))
+
+
+def test_a_folder(here: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^prog: cannot be read: Is a directory$"):
+        read(Path("prog"))
+
+
+def test_a_file_that_is_no_text(here: Path) -> None:
+    Path("x.yaml").write_bytes(b"a: \xff")
+    with pytest.raises(ConfigError, match=r"^x\.yaml: not UTF-8 text: invalid start byte$"):
+        read(Path("x.yaml"))

@@ -1,0 +1,76 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.config.scaling import largest_batch, read_scaling
+from milabench_ddp.errors import ConfigError
+
+from .make import write
+
+
+def test_version_2(here: Path) -> None:
+    write("s.yaml", """
+        bert:
+          observations:
+          - {batch_size: 32, cpu: 8, memory: 16048 MiB, perf: 516.83, time: 1746549896}
+          - {batch_size: 64, cpu: 8, memory: 32 GiB, perf: 516.83, time: 1746549896}
+        version: 2.0
+    """)  # fmt: skip
+    assert read_scaling(Path("s.yaml")) == {"bert": [(32.0, 16048.0), (64.0, 32768.0)]}
+
+
+def test_version_1(here: Path) -> None:
+    write("s.yaml", """
+        version: 1.0
+        bf16: {}
+        bert: {arg: --batch-size, model: {1: 4108.75 MiB, 2: 475.0 MiB}, optimized: 128}
+    """)  # fmt: skip
+    assert read_scaling(Path("s.yaml")) == {"bf16": [], "bert": [(1.0, 4108.75), (2.0, 475.0)]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bert: 3", "s.yaml:1: expected a mapping, got `3`"),
+        ("bert:\n  observations: {}", "s.yaml:1: `observations` must be a list, `model` a mapping"),
+        (
+            "bert:\n  observations:\n    - {batch_size: 3}",
+            "s.yaml:3: an observation needs `batch_size` and `memory`",
+        ),
+        ("bert: {observations: [{batch_size: x, memory: 1}]}", "s.yaml:1: `x` is no batch size"),
+        ("bert: {model: {0: 1 MiB}}", "s.yaml:1: `0` is no batch size"),
+    ],
+)
+def test_bad_files(here: Path, text: str, message: str) -> None:
+    write("s.yaml", text)
+    with pytest.raises(ConfigError) as error:
+        read_scaling(Path("s.yaml"))
+    assert str(error.value) == message
+
+
+@given(
+    st.floats(0, 1e4),
+    st.floats(1, 1e3),
+    st.lists(st.integers(1, 512), min_size=2, max_size=6, unique=True),
+    st.integers(1, 1000),
+)
+def test_a_line_is_found_again(
+    fixed: float, per_item: float, sizes: list[int], largest: int
+) -> None:
+    observed = [(float(size), fixed + per_item * size) for size in sizes]
+    capacity = fixed + per_item * (largest + 0.5)
+    assert largest_batch(observed, capacity) == largest
+
+
+def test_one_batch_size_is_taken_as_proportional() -> None:
+    assert largest_batch([(32.0, 1000.0), (32.0, 1100.0)], 2100.0) == 64
+
+
+@pytest.mark.parametrize(
+    "observed",
+    [[], [(1.0, 100.0), (2.0, 100.0)], [(1.0, 100.0), (2.0, 50.0)], [(1.0, 900.0), (2.0, 1000.0)]],
+)
+def test_nothing_can_be_said(observed: list[tuple[float, float]]) -> None:
+    assert largest_batch(observed, 800.0) is None

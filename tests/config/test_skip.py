@@ -1,0 +1,87 @@
+from typing import Any
+
+import pytest
+
+from .make import facts, suite
+
+pytestmark = pytest.mark.usefixtures("here")
+
+RUNNABLE = "program: main.py, plan: {method: per_gpu}, tags: [t]"
+TWO = f"b: {{{RUNNABLE}}}\nother: {{{RUNNABLE}}}"
+
+
+def reason(text: str, **options: Any) -> str | None:
+    """Why `b` would not run, None where it would."""
+    found = suite(text, **options)
+    reasons = {skip.name: skip.reason for skip in found.skipped}
+    assert ("b" in reasons) != ("b" in {benchmark.name for benchmark in found.benchmarks})
+    return reasons.get("b")
+
+
+OFF = f"b:\n  enabled: false\n  {RUNNABLE.replace(', ', chr(10) + '  ')}"
+
+
+def test_nothing_against_it() -> None:
+    assert reason(TWO) is None
+
+
+def test_selection() -> None:
+    assert reason(TWO, select=("other",)) == "not selected by --select"
+    assert reason(TWO, exclude=("b",)) == "excluded by --exclude"
+    assert reason(TWO, select=("b",), exclude=("t",)) == "excluded by --exclude"
+
+
+def test_switched_off() -> None:
+    assert reason(OFF) == "disabled (x.yaml:2)"
+    assert reason(OFF.replace("false", "true"), overrides=("b.enabled=false",)) == (
+        "disabled (--override b.enabled=false)"
+    )
+
+
+def test_switched_off_by_the_preset() -> None:
+    text = f"b:\n  {{{RUNNABLE},\n  presets: {{small: {{enabled: false}}}}}}"
+    assert reason(text, preset="small") == "disabled by the preset small (x.yaml:3)"
+    assert reason(text, preset="full") is None
+    assert reason(text, preset="small", overrides=("b.enabled=true",)) is None
+    assert reason(text, preset="small", overrides=("b.enabled=false",)) == (
+        "disabled (--override b.enabled=false)"
+    )
+
+
+def test_the_very_name_switches_it_on_a_tag_or_a_pattern_does_not() -> None:
+    assert reason(OFF, select=("b",)) is None
+    assert reason(OFF, select=("t",)) == "disabled (x.yaml:2)"
+    assert reason(OFF, select=("b*",)) == "disabled (x.yaml:2)"
+
+
+def test_nothing_to_run() -> None:
+    assert reason("b: {weight: 1}") == "has neither a `definition` nor a `program`"
+
+
+def test_conditions() -> None:
+    text = f"b: {{{RUNNABLE}, requires_capabilities: [\"gpu['count'] > 1\", 'len(nodes) >= 2']}}"
+    assert reason(text, on=facts(node_count=2)) is None
+    assert reason(text) == "needs len(nodes) >= 2, but len(nodes) is 1 (x.yaml:1)"
+    assert reason(text, on=facts(gpu_count=1)) == (
+        "needs gpu['count'] > 1, but gpu['count'] is 1 (x.yaml:1)"
+    )
+
+
+def test_a_condition_on_no_fact() -> None:
+    text = f"b: {{{RUNNABLE}, requires_capabilities: ['1 > 2']}}"
+    assert reason(text) == "needs 1 > 2 (x.yaml:1)"
+
+
+def test_more_nodes_than_there_are() -> None:
+    text = f"b: {{{RUNNABLE}, num_machines: 4}}"
+    assert reason(text) == "needs 4 nodes, but there is 1 (num_machines in x.yaml:1)"
+    assert reason(text, on=facts(node_count=3)) == (
+        "needs 4 nodes, but there are 3 (num_machines in x.yaml:1)"
+    )
+    assert reason(text, on=facts(node_count=4)) is None
+
+
+def test_templates_are_not_mentioned() -> None:
+    found = suite(f"_t: {{weight: 1}}\nb: {{{RUNNABLE}, inherits: _t}}")
+    assert [b.name for b in found.benchmarks] == ["b"]
+    assert found.skipped == ()

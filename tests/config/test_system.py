@@ -1,0 +1,113 @@
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.config.sizing import CpuOptions, Options, SizerOptions
+from milabench_ddp.config.system import System, SystemNode, read_system
+from milabench_ddp.errors import ConfigError
+
+from .make import write
+
+
+def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    path = write("etc/system.yaml", """
+        system:
+          arch: cuda
+          sshkey: ~/.ssh/id
+          docker_image: image:${system.arch}
+          nodes:
+            - {name: manager, ip: 192.168.11.11, port: 5000, main: true, user: me, sshport: 2222}
+            - {name: node1, ip: 192.168.11.12, main: false}
+            - {name: node2}
+          gpu: {capacity: 80 GiB, count: 8}
+          options:
+            sizer: {auto: 1, multiple: 4, power: 2, batch_size: 16, capacity: 4 GiB,
+                    save: scaling.yaml}
+            cpu: {auto: true, min: 1, max: 64, n_workers: 3, reserved_cores: 2}
+        multirun: {runs: []}
+    """)  # fmt: skip
+    assert read_system(path) == System(
+        arch="cuda",
+        sshkey=Path("/home/me/.ssh/id"),
+        nodes=(
+            SystemNode("manager", "192.168.11.11", "me", main=True, sshport=2222),
+            SystemNode("node1", "192.168.11.12"),
+            SystemNode("node2", "node2"),
+        ),
+        gpu_capacity_mib=81920.0,
+        gpu_count=8,
+        options=Options(
+            SizerOptions(True, 16, 4, 2, 4096.0, here / "etc" / "scaling.yaml"),
+            CpuOptions(True, 1, 64, 3, 2),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "system: {}",
+        "system: {arch: ~, gpu: ~, nodes: [], options: ~, sshkey: ~}",
+        "system: {gpu: {capacity: ~, count: ~}, options: {sizer: ~, cpu: {auto: 0, max: ~}}}",
+        "system: {gpu: {capacity: All}, options: {sizer: {capacity: All}}}",
+    ],
+)
+def test_what_is_not_said_is_left_to_detection(here: Path, text: str) -> None:
+    assert read_system(write("s.yaml", text)) == System()
+
+
+def test_the_scaling_file_that_is_read_wins_over_the_one_that_is_written(here: Path) -> None:
+    path = write("s.yaml", "system: {options: {sizer: {config: a.yaml, save: b.yaml}}}")
+    assert read_system(path).options.sizer.scaling == here / "a.yaml"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("arch: cuda", "unknown key `arch` in s.yaml:1"),
+        ("{}", "s.yaml: has no `system:`"),
+        ("sytem: {}", "unknown key `sytem` in s.yaml:1: did you mean `system`?"),
+        ("system: 3", "wrong value for `system` in s.yaml:1: expected a mapping, got `3`"),
+        ("system:\n  nods: []", "unknown key `nods` in s.yaml:2: did you mean `nodes`?"),
+        (
+            "system: {arch: cudaa}",
+            "wrong value for `system.arch` in s.yaml:1: expected `cuda` or `rocm` or `hpu` or "
+            "`xpu` or `cpu`, got the text `cudaa`: did you mean `cuda`?",
+        ),
+        (
+            "system: {gpu: {count: 0}}",
+            "wrong value for `system.gpu.count` in s.yaml:1: "
+            "expected an integer, 1 or more, got `0`",
+        ),
+        (
+            "system: {gpu: {capacity: much}}",
+            "wrong amount of memory in s.yaml:1: "
+            "expected one such as `81920 MiB`, got the text `much`",
+        ),
+        ("system:\n  nodes:\n    - {ip: 1.2.3.4}", "`system.nodes[0]` in s.yaml:3 has no `name`"),
+        (
+            "system: {nodes: {}}",
+            "wrong value for `system.nodes` in s.yaml:1: expected a list, got a mapping",
+        ),
+        ("system: {nodes: [{name: a}, {name: a}]}", "two nodes are named `a` (s.yaml:1)"),
+        (
+            "system: {nodes: [{name: a, main: true}, {name: b, main: true}]}",
+            "2 nodes are `main` (s.yaml:1): one node leads",
+        ),
+        (
+            "system: {options: {sizer: {auto: often}}}",
+            "wrong value for `system.options.sizer.auto` in s.yaml:1: "
+            "expected true or false, got the text `often`",
+        ),
+        (
+            "system: {options: {sizer: {power: 1}}}",
+            "wrong value for `system.options.sizer.power` in s.yaml:1: "
+            "expected an integer, 2 or more, got `1`",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_system_files(here: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        read_system(write("s.yaml", text))
+    assert str(error.value) == message

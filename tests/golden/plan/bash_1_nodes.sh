@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# a comment
+# in two lines
+set -euo pipefail
+trap 'exit 130' INT
+trap 'exit 143' TERM
+failed=()
+
+stop() {  # background processes do not hear a Ctrl-C by themselves
+  trap '' INT TERM
+  kill "${pids[@]}" 2>/dev/null || true
+  wait
+  exit 130
+}
+join() {  # wait for each process by its pid; the status is that of the last that failed
+  local status=0 pid
+  for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+  exit "$status"
+}
+
+echo "---"
+echo 'flops R0'
+echo "===="
+# `run` ends it after 60 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
+  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
+  join
+) || failed+=('flops R0')
+
+echo "---"
+echo 'flops R1'
+echo "===="
+# `run` ends it after 60 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
+  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
+  join
+) || failed+=('flops R1')
+
+echo "---"
+echo ddp
+echo "===="
+# `run` ends it after 60 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=1 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!)
+  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=1 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!)
+  join
+) || failed+=(ddp)
+
+if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi

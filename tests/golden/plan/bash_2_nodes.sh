@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# a comment
+# in two lines
+set -euo pipefail
+trap 'exit 130' INT
+trap 'exit 143' TERM
+failed=()
+
+stop() {  # background processes do not hear a Ctrl-C by themselves
+  trap '' INT TERM
+  kill "${pids[@]}" 2>/dev/null || true
+  wait
+  exit 130
+}
+join() {  # wait for each process by its pid; the status is that of the last that failed
+  local status=0 pid
+  for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+  exit "$status"
+}
+
+# For 2 nodes: start this script on each one with NODE_RANK=0, 1, ... and with MASTER_ADDR and
+# MASTER_PORT naming a free port of the first. Without NODE_RANK all of them are on this machine.
+on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
+if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
+free_port() {
+  /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
+}
+
+echo "---"
+echo 'flops R0'
+echo "===="
+# `run` ends it after 60 s
+export PET_RDZV_ENDPOINT="${MASTER_ADDR:-127.0.0.1}:${MASTER_PORT:-$(free_port)}"
+time (
+  pids=()
+  trap stop INT TERM
+  if on 0; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 0; then CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 1; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 1; then CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  join
+) || failed+=('flops R0')
+
+echo "---"
+echo 'flops R1'
+echo "===="
+# `run` ends it after 60 s
+export PET_RDZV_ENDPOINT="${MASTER_ADDR:-127.0.0.1}:${MASTER_PORT:-$(free_port)}"
+time (
+  pids=()
+  trap stop INT TERM
+  if on 0; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 0; then CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 1; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 1; then CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  join
+) || failed+=('flops R1')
+
+echo "---"
+echo ddp
+echo "===="
+# `run` ends it after 60 s
+export PET_RDZV_ENDPOINT="${MASTER_ADDR:-127.0.0.1}:${MASTER_PORT:-$(free_port)}"
+time (
+  pids=()
+  trap stop INT TERM
+  if on 0; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 0; then CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 1; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 1; then CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  join
+) || failed+=(ddp)
+
+if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi

@@ -1,0 +1,146 @@
+import os
+from collections.abc import Callable
+
+import pynvml
+import pytest
+
+from milabench_ddp.errors import MachineError
+from milabench_ddp.machine import detect as module
+from milabench_ddp.machine.detect import detect
+from milabench_ddp.machine.devices import Device
+from milabench_ddp.machine.found import Found
+
+from ..fakes.nvml import FakeNvml, gpus
+
+Install = Callable[..., FakeNvml]
+
+
+@pytest.fixture(autouse=True)
+def _no_other_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "sign_of", lambda arch: False)
+
+
+@pytest.fixture
+def _amd(monkeypatch: pytest.MonkeyPatch) -> None:
+    amd = Found((Device(0, "0", "MI300X", 192_000.0),))
+    monkeypatch.setattr(module, "sign_of", lambda arch: arch == "rocm")
+    monkeypatch.setattr(module, "find_vendor", lambda arch, environ: amd)
+
+
+def no_driver(install: Install) -> None:
+    install(init_error=pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+
+
+def test_all_gpus(install: Install) -> None:
+    nvml = install(gpus(8))
+    detection = detect(None, None, {})
+    assert detection.cluster.arch == "cuda"
+    (node,) = detection.cluster.nodes
+    assert [device.id for device in node.devices] == [str(i) for i in range(8)]
+    assert node.devices[0].memory_mib == 143771.0
+    assert 1 <= node.cpu_count <= (os.cpu_count() or 1)
+    assert "." not in node.name
+    assert detection.notes == ()
+    assert nvml.sessions == 0
+
+
+def test_the_first_of_the_visible_gpus(install: Install) -> None:
+    install(gpus(8))
+    detection = detect("cuda", 2, {"CUDA_VISIBLE_DEVICES": "6,4,2"})
+    assert [device.index for device in detection.cluster.nodes[0].devices] == [6, 4]
+
+
+def test_more_gpus_than_there_are(install: Install) -> None:
+    install(gpus(2))
+    with pytest.raises(MachineError) as caught:
+        detect(None, 4, {})
+    assert str(caught.value) == (
+        "--gpus 4: 2 cuda devices (NVIDIA H200) can be used here. Ask for at most 2, or for CPU "
+        "slots with `--device cpu --gpus 4`"
+    )
+
+
+def test_more_gpus_than_are_visible(install: Install) -> None:
+    install(gpus(8))
+    with pytest.raises(MachineError) as caught:
+        detect(None, 4, {"CUDA_VISIBLE_DEVICES": "7"})
+    assert str(caught.value) == (
+        "--gpus 4: 1 cuda device (NVIDIA H200) can be used here with CUDA_VISIBLE_DEVICES=7. Ask "
+        "for at most 1, or for CPU slots with `--device cpu --gpus 4`"
+    )
+
+
+def test_without_a_driver_the_cpu_and_plainly(install: Install) -> None:
+    no_driver(install)
+    detection = detect(None, None, {})
+    assert detection.cluster.arch == "cpu"
+    assert [device.index for device in detection.cluster.nodes[0].devices] == [0, 1]
+    assert detection.notes == (
+        "this measures the CPU, no GPU: "
+        "no NVIDIA driver is installed (libnvidia-ml.so.1 was not found)",
+    )
+
+
+def test_hidden_gpus_are_not_taken(install: Install) -> None:
+    install(gpus(8))
+    detection = detect(None, None, {"CUDA_VISIBLE_DEVICES": ""})
+    assert detection.cluster.arch == "cpu"
+    assert "leaves none of 8 GPUs visible" in detection.notes[0]
+
+
+def test_the_cpu_when_it_is_asked_for(install: Install) -> None:
+    nvml = install(gpus(8))
+    detection = detect("cpu", 1, {})
+    assert detection.cluster.arch == "cpu"
+    assert detection.notes == ()
+    (slot,) = detection.cluster.nodes[0].devices
+    assert set(slot.cpus) == os.sched_getaffinity(0)
+    assert all(gpu.calls == [] for gpu in nvml.gpus)
+
+
+def test_more_slots_than_cores_are_not_bound(install: Install) -> None:
+    slots = len(os.sched_getaffinity(0)) + 1
+    devices = detect("cpu", slots, {}).cluster.nodes[0].devices
+    assert [device.cpus for device in devices] == [()] * slots
+
+
+def test_gpus_that_are_not_there(install: Install) -> None:
+    no_driver(install)
+    with pytest.raises(MachineError) as caught:
+        detect("cuda", None, {})
+    assert str(caught.value) == (
+        "--device cuda: no NVIDIA driver is installed (libnvidia-ml.so.1 was not found). "
+        "Here there is `--device cpu`"
+    )
+
+
+@pytest.mark.usefixtures("_amd")
+def test_what_there_is_instead(install: Install) -> None:
+    no_driver(install)
+    with pytest.raises(MachineError, match=r"`--device rocm` \(1 rocm device \(MI300X\)\) or"):
+        detect("cuda", None, {})
+
+
+@pytest.mark.usefixtures("_amd")
+def test_another_vendor_where_nvml_finds_nothing(install: Install) -> None:
+    no_driver(install)
+    detection = detect(None, None, {})
+    assert detection.cluster.arch == "rocm"
+    assert detection.notes == ()
+
+
+@pytest.mark.usefixtures("_amd")
+def test_nvidia_first(install: Install) -> None:
+    install(gpus(1))
+    assert detect(None, None, {}).cluster.arch == "cuda"
+    assert detect("rocm", None, {}).cluster.arch == "rocm"
+
+
+def test_an_unknown_device() -> None:
+    with pytest.raises(MachineError, match="--device tpu: unknown; known are cuda, rocm, hpu"):
+        detect("tpu", None, {})
+
+
+def test_no_device_at_all() -> None:
+    with pytest.raises(MachineError, match="--gpus 0: at least one"):
+        detect("cpu", 0, {})

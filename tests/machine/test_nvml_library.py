@@ -1,0 +1,107 @@
+"""The whole way down: the real pynvml over a stub of NVIDIA's C library, in its own process."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from ctypes.util import find_library
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+SCRIPT = """
+import json, os
+from milabench_ddp.machine.accelerators import accelerators
+from milabench_ddp.machine.detect import detect
+from milabench_ddp.monitor.sampler import source_for
+found = detect(None, None, os.environ)
+devices = found.cluster.nodes[0].devices
+readings = []
+if found.cluster.has_gpu:
+    source = source_for(found.cluster.arch, devices)
+    source.open()
+    readings = [source.read() for _ in range(3)]
+    source.close()
+print(json.dumps({
+    "arch": found.cluster.arch,
+    "notes": found.notes,
+    "devices": [[d.index, d.id, d.name, d.memory_mib] for d in devices],
+    "samples": [{i: s.payload() for i, s in r.samples.items()} for r in readings],
+    "problems": [r.problems for r in readings],
+    "accelerators": accelerators(found.cluster.arch, devices),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the stub as libnvidia-ml.so.1."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler to build the stub of NVML")
+    folder = tmp_path_factory.mktemp("nvml")
+    target, source = folder / "libnvidia-ml.so.1", ROOT / "tests/fakes/nvml_stub.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", target, source], check=True)
+    return folder
+
+
+def detect(library: Path, **environ: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=ROOT,
+        env={
+            **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+            "LD_LIBRARY_PATH": str(library),
+            **environ,
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_two_gpus(library: Path) -> None:
+    found = detect(library)
+    assert found["arch"] == "cuda"
+    assert found["notes"] == []
+    assert found["devices"] == [[i, str(i), "NVIDIA Stub", 81920.0] for i in range(2)]
+    first = {"memory": [1024.0, 81920.0], "load": 0.5, "temperature": 40.0, "power": 300.0}
+    assert found["samples"][0]["0"] == first
+    gpu = found["accelerators"]["gpus"]["1"]
+    assert found["accelerators"]["cuda_driver"] == "13.2"
+    assert gpu["power_limit"] == 700.0
+    assert "vbios" not in gpu  # the stub, as an old driver, has no such function
+
+
+def test_the_library_opens_by_uuid(library: Path) -> None:
+    found = detect(library, CUDA_VISIBLE_DEVICES="GPU-1111,GPU-0")
+    assert [id[:8] for _, id, _, _ in found["devices"]] == ["GPU-1111", "GPU-0000"]
+    assert found["samples"][0]["1"]["memory"] == [2048.0, 81920.0]
+    assert found["problems"] == [[], [], []]
+
+
+def test_a_gpu_that_falls_off_the_bus(library: Path) -> None:
+    found = detect(library, NVML_STUB_LOSE="5")  # while GPU 0 is read for the third time
+    assert [sorted(samples) for samples in found["samples"]] == [["0", "1"], ["0", "1"], ["0"]]
+    assert found["problems"][2] == ["GPU 1 does not answer: GPU is lost"]
+
+
+def test_a_driver_of_another_version(library: Path) -> None:
+    found = detect(library, NVML_STUB_INIT="18")
+    assert found["arch"] == "cpu"
+    assert "restart the machine" in found["notes"][0]
+
+
+def test_no_library(tmp_path: Path) -> None:
+    if find_library("nvidia-ml"):
+        pytest.skip("this machine has the real library")
+    found = detect(tmp_path)
+    assert found["arch"] == "cpu"
+    assert "libnvidia-ml.so.1 was not found" in found["notes"][0]

@@ -1,0 +1,48 @@
+"""Small values that many tests need."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from milabench_ddp.config.schema import Benchmark, NJobs, PerGpu
+from milabench_ddp.machine.devices import Cluster, Device, Node
+from milabench_ddp.plan.command import Launch, Process
+from milabench_ddp.plan.site import Site
+
+SITE = Site("/usr/bin/python3", {}, Path("/shipped/benchmarks/common/with_voir.py"))
+
+
+def benchmark(name: str = "b", **changes: Any) -> Benchmark:
+    values: dict[str, Any] = {
+        "name": name,
+        "program": Path("/programs/main.py"),
+        "plan": PerGpu(),
+        "argv": (),
+        "env": {},
+        "group": name,
+        "install_group": name,
+        "tags": frozenset(),
+        "max_duration": 60.0,
+        "weight": 1.0,
+        "num_machines": None,
+        "preset": None,
+        "voir": None,
+        "voirfile": None,
+        "record": {},
+    }
+    return Benchmark(**{**values, **changes})
+
+
+def cluster(gpus: int = 2, nodes: int = 1, arch: str = "cuda", cpus: int = 16) -> Cluster:
+    devices = tuple(Device(i, str(i), "GPU", 80_000.0) for i in range(gpus))
+    return Cluster(arch, tuple(Node(f"node{k}", devices, cpus) for k in range(nodes)))
+
+
+def launch(*scripts: str, max_duration: float = 60.0, njobs: bool = False) -> Launch:
+    """A launch of inline Python programs, one process for each."""
+    processes = tuple(
+        Process(("b", f"D{i}"), (sys.executable, "-u", "-c", text), {}, 0, (i,))
+        for i, text in enumerate(scripts)
+    )
+    plan = NJobs(1) if njobs else PerGpu()
+    return Launch(benchmark(max_duration=max_duration, plan=plan), None, processes)

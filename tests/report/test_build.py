@@ -1,0 +1,115 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from milabench_ddp.commands.report import FORMATS, run
+from milabench_ddp.report.build import report_of
+from tests.results.make import config, end, line, rates, start, write, write_state
+
+
+def test_runs_are_pooled_and_each_counts_once(tmp_path: Path) -> None:
+    for name, value in (("one", 10.0), ("two", 20.0)):
+        write(tmp_path / name, "b.D0", config("b"), start(), rates([value] * 4), end())
+    folders = [tmp_path / "one", tmp_path / "two", tmp_path / "two" / ".." / "one"]
+    (row,) = report_of(folders).rows
+    assert (row.n, row.perf) == (2, 15.0)
+    (same,) = report_of(folders, compat_formulas=True).rows
+    assert (same.n, same.perf) == (2, pytest.approx((3 * 10 + 3 * 20) / 6))
+
+
+def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+    for name, preset in (("one", "small"), ("two", "full")):
+        write_state(tmp_path / name, "ok", {"a": "ok", "b": "ok"}, preset=preset)
+    ok = end(0, outcome="ok")
+    write(tmp_path / "one", "a.D0", config("a"), start(), rates([1.0, 2.0], units="images/s"), ok)
+    write(tmp_path / "one", "a.D1", config("a"), start(), rates([1.0, 2.0]), ok, "{garbled")
+    write(tmp_path / "one", "b.D0", config("b"), start(), rates([3.0], warmup=True), ok)
+    write(tmp_path / "two", "b.D0", config("b"), start(), ok)
+    write(tmp_path / "two", "b.D1", config("b"), start(), rates(50.0 + k for k in range(40)), ok)
+    write(tmp_path / "two", "a.D0", config("a"), start(), rates([1.0]), ok)
+    made = report_of([tmp_path / "one", tmp_path / "two"])
+    assert list(made.warnings) == [
+        f"{tmp_path}/one/a.D1.data:6: the last line is cut off: ignored",
+        "runs with different preset are pooled: full, small",
+        "a: its rates have several units, and are pooled: images/s, items/s",
+        "b: b.D0: only warm-up was measured",
+        "b: b.D0: no training rate was measured",
+        "b: b.D1: no steady state: it still rises, from 74.5 to 84.5 (in 1 of 3 processes)",
+    ]
+
+
+def test_a_device_that_is_slow_is_named(tmp_path: Path) -> None:
+    for device, level in enumerate((100.0, 101.0, 90.0, 99.0)):
+        values = [level + 0.1 * (k % 3) for k in range(30)]
+        settings_ = config("b", device=device, tag=["b", f"D{device}"])
+        write(tmp_path, f"b.D{device}", settings_, start(), rates(values), end())
+    assert report_of([tmp_path]).notes == (
+        "b: device 2 is 10.0% slower than the median of the others (90.1 against 100.1 items/s)",
+    )
+
+
+def test_devices_that_differ_by_chance_are_not(tmp_path: Path) -> None:
+    for device in range(4):
+        values = [100.0 * (1 + 0.3 * ((device * 7 + k * 5) % 11 - 5) / 5) for k in range(8)]
+        settings_ = config("b", device=device, tag=["b", f"D{device}"])
+        write(tmp_path, f"b.D{device}", settings_, start(), rates(values), end())
+    assert not [note for note in report_of([tmp_path]).notes if "slower" in note]
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=4
+)
+
+
+def mapping(*keys: str) -> st.SearchStrategy[dict[str, object]]:
+    return st.dictionaries(st.sampled_from(keys), VALUES, max_size=3)
+
+
+DEVICES = st.sampled_from(["0", "time", ""])
+NESTED: dict[str, st.SearchStrategy[object]] = {
+    "benchmarks": st.lists(mapping("name", "outcome", "reason"), max_size=2),
+    "skipped": st.lists(mapping("name", "reason"), max_size=2),
+    "suite": st.dictionaries(st.sampled_from(["b", "c"]), mapping("weight")),
+    "accelerators": st.fixed_dictionaries({"gpus": st.dictionaries(DEVICES, mapping("product"))}),
+    "gpudata": st.dictionaries(DEVICES, mapping("memory", "load", "power")),
+    "plan": mapping("method"),
+}
+CONFIG_KEYS = ("tag", "plan", "device", "devices", "num_machines", "weight", "enabled", "arch")
+META_KEYS = ("cpu", "os", "accelerators", "milabench", "pytorch")
+END_KEYS = ("time", "return_code", "outcome", "reason")
+STATE_KEYS = ("name", "created", "preset", "suite", "skipped", "benchmarks", "outcome", "ended")
+DATA_KEYS = ("rate", "loss", "gpudata", "memory_peak", "rank", "units", "steps", "warmup")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_whatever_the_files_say_there_is_a_report(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    def some(keys: tuple[str, ...]) -> dict[str, object]:
+        chosen = data.draw(st.sets(st.sampled_from(keys), max_size=3))
+        return {key: data.draw(VALUES | NESTED.get(key, VALUES)) for key in sorted(chosen)}
+
+    folder = tmp_path_factory.mktemp("odd")
+    write_state(folder, "ok", {"b": "ok"})
+    state = {**json.loads((folder / "run.json").read_text()), **some(STATE_KEYS)}
+    (folder / "run.json").write_text(json.dumps(state))
+    write(
+        folder,
+        "b.D0",
+        config("b", **some(CONFIG_KEYS)),
+        line("meta", some(META_KEYS)),
+        start(),
+        rates([1.0, 2.0]),
+        *(line("data", {"task": "train", **some(DATA_KEYS)}) for _ in range(3)),
+        line("error", some(("rank", "type", "message", "trace"))),
+        line("end", some(END_KEYS)),
+    )
+    for compat in (False, True):
+        for format in FORMATS:
+            assert run([folder], compat, format, {"b": 1.0}, io.StringIO()) == 0

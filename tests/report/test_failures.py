@@ -1,0 +1,135 @@
+from pathlib import Path
+
+from milabench_ddp.report.build import report_of
+from milabench_ddp.report.model import Failure, Report
+from tests.report.test_output import TORCHRUN
+from tests.results.make import config, end, line, rates, start, write, write_state
+
+
+def failures(*folders: Path, weights: dict[str, float] | None = None) -> tuple[Failure, ...]:
+    return report_of(folders, weights=weights).failures
+
+
+def rows(report: Report) -> dict[str, tuple[float, float]]:
+    return {row.name: (row.fail, row.n) for row in report.rows}
+
+
+def error(rank: int, trace: str = "") -> str:
+    data = {"type": "ValueError", "message": f"rank {rank} is bad", "rank": rank, "trace": trace}
+    return line("error", data, "data")
+
+
+def test_the_error_of_the_rank_that_failed_first(tmp_path: Path) -> None:
+    """Rank 0's own error, that rank 1 is gone, came first over the channel."""
+    trace = 'Traceback (most recent call last):\n  File "main.py"\nValueError: rank 1 is bad\n'
+    settings = config("b", plan={"method": "njobs", "n": 1}, devices=[0, 1])
+    failed = end(1, outcome="failed", reason="rank 1: ValueError: rank 1 is bad")
+    stderr = "\n".join(TORCHRUN)
+    write(tmp_path, "b.0", settings, start(), error(0), error(1, trace), failed, stderr=stderr)
+    (found,) = failures(tmp_path)
+    assert (found.benchmark, found.tag, found.rank) == ("b", "b.0", 1)
+    assert (found.outcome, found.reason) == ("failed", "rank 1: ValueError: rank 1 is bad")
+    assert found.lines == tuple(trace.rstrip().split("\n"))
+    assert found.whole == tmp_path / "b.0.stderr"
+
+
+def test_without_an_error_event_its_lines_on_stderr(tmp_path: Path) -> None:
+    write(tmp_path, "b.0", config("b"), start(), end(1), stderr="\n".join(TORCHRUN))
+    (found,) = failures(tmp_path)
+    assert found.rank == 1
+    assert found.reason == "exit status 1"
+    assert found.lines == tuple(TORCHRUN[4:8])
+
+
+def test_the_last_twenty_lines(tmp_path: Path) -> None:
+    stderr = "".join(f"line {k}\n" for k in range(100))
+    write(tmp_path, "b.0", config("b"), start(), end(-9), stderr=stderr)
+    (found,) = failures(tmp_path)
+    assert found.lines == tuple(f"line {k}" for k in range(80, 100))
+    assert (found.rank, found.reason) == (None, "killed by SIGKILL")
+
+
+def test_why_a_file_of_milabench_failed(tmp_path: Path) -> None:
+    reasons = {
+        "a": (end(3), "exit status 3"),
+        "b": (end(-11), "killed by SIGSEGV"),
+        "c": (end(-99), "killed by signal 99"),
+        "d": (end(0), "it reported no training rate, so nothing was measured"),
+        "e": (line("data", {"loss": float("nan")}) + end(0), "the loss became NaN"),
+        "f": (end("ERROR"), "exit status ERROR"),
+        "g": ("", "its file has no end: it was cut off, or still runs"),
+    }
+    for name, (parts, _) in reasons.items():
+        write(tmp_path, name, config(name), start(), parts)
+    found = {failure.benchmark: failure.reason for failure in failures(tmp_path)}
+    assert found == {name: why for name, (_, why) in reasons.items()}
+
+
+def test_a_benchmark_that_never_ran_is_a_failure(tmp_path: Path) -> None:
+    skipped = [{"name": "s", "reason": "it needs 2 GPUs"}]
+    states = {"a": "ok", "b": "waiting", "c": "failed"}
+    write_state(tmp_path, "failed", states, skipped=skipped)
+    write(tmp_path, "a.D0", config("a"), start(), rates([1.0, 2.0]), end(0, outcome="ok"))
+    made = report_of([tmp_path])
+    assert rows(made) == {"a": (0, 1), "b": (1, 0), "c": (1, 0)}
+    assert [(f.benchmark, f.tag, f.outcome, f.reason) for f in made.failures] == [
+        ("b", None, "lost", "it never ran"),
+        ("c", None, "failed", "it never ran"),
+    ]
+    assert made.failure_rate == 2.0
+    assert made.runs[0].skipped == (("s", "it needs 2 GPUs"),)
+
+
+def test_one_of_the_configuration_that_never_ran(tmp_path: Path) -> None:
+    write(tmp_path, "a.D0", config("a"), start(), rates([3.0]), end())
+    made = report_of([tmp_path], weights={"a": 1.0, "z": 1.0})
+    assert rows(made) == {"a": (0, 1), "z": (1, 0)}
+    assert made.failures[0].reason.startswith("it never ran: the configuration has it enabled")
+    assert made.score == (4.0 * 1.0) ** 0.5
+
+
+def test_a_run_that_was_stopped(tmp_path: Path) -> None:
+    write_state(tmp_path, "cancelled", {"a": "cancelled", "b": "waiting"})
+    stopped = end(-15, outcome="cancelled", reason="stopped by SIGINT")
+    write(tmp_path, "a.D0", config("a"), start(), rates([1.0]), stopped)
+    found = [(f.benchmark, f.tag, f.outcome) for f in failures(tmp_path)]
+    assert found == [("a", "a.D0", "cancelled"), ("b", None, "cancelled")]
+
+
+def test_a_repeat_that_never_ran_fails_the_benchmark(tmp_path: Path) -> None:
+    """Each process of its first launch ended well, and still it did not end ok as a whole."""
+    write_state(tmp_path, "cancelled", {"a": "cancelled"})
+    write(tmp_path, "a.R0.D0", config("a"), start(), rates([4.0]), end(0, outcome="ok"))
+    made = report_of([tmp_path])
+    assert rows(made) == {"a": (1, 1)}
+    assert [(f.tag, f.outcome) for f in made.failures] == [(None, "cancelled")]
+
+
+def test_a_run_that_is_still_going_on(tmp_path: Path) -> None:
+    write_state(tmp_path, None, {"a": "ok", "b": "running", "c": "waiting"})
+    write(tmp_path, "a.D0", config("a"), start(), rates([1.0]), end(0, outcome="ok"))
+    write(tmp_path, "b.D0", config("b"), start(), rates([5.0, 5.0]))
+    made = report_of([tmp_path])
+    assert rows(made) == {"a": (0, 1), "b": (0, 1)}
+    assert made.failures == ()
+    assert (made.runs[0].running, made.runs[0].waiting) == (("b",), ("c",))
+    assert made.rows[1].perf == 5.0
+
+
+def test_milabenchs_formulas_have_their_own_failures(tmp_path: Path) -> None:
+    write_state(tmp_path, "failed", {"a": "timeout", "b": "waiting"})
+    timeout = end(-15, outcome="timeout", reason="it took longer than 3 s")
+    write(tmp_path, "a.D0", config("a"), start(), rates([1.0]), timeout)
+    made = report_of([tmp_path], compat_formulas=True)
+    assert rows(made) == {"a": (1, 1)}
+    assert [(f.outcome, f.reason) for f in made.failures] == [
+        ("timeout", "it took longer than 3 s")
+    ]
+
+
+def test_where_stderr_is_empty_stdout_may_tell(tmp_path: Path) -> None:
+    write(tmp_path, "b.0", config("b"), start(), end(1))
+    (tmp_path / "b.0.stderr").touch()
+    (tmp_path / "b.0.stdout").write_text("out of patience\n")
+    (found,) = failures(tmp_path)
+    assert (found.lines, found.whole) == (("out of patience",), tmp_path / "b.0.stdout")

@@ -1,0 +1,137 @@
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from milabench_ddp.report.measure import Process, row
+from milabench_ddp.report.model import Row
+from milabench_ddp.results.read import read_run
+from tests.report.test_steady import noisy
+from tests.results.make import config, end, line, rate, rates, sample, start, write
+
+
+def measured(*folders: Path, weight: float | None = None, missing: int = 0) -> Row:
+    runs = [read_run(folder) for folder in folders]
+    processes = [Process.of(run, record) for run in runs for record in run.records]
+    return row(processes, weight, missing)
+
+
+def test_warm_up_is_left_out_marked_or_detected(tmp_path: Path) -> None:
+    steady = noisy(60, 0.2, 1)
+    write(
+        tmp_path,
+        "b.D0",
+        config("b", device=0),
+        start(),
+        rates([1.0, 2.0, 3.0], warmup=True),
+        rates([40.0, 60.0, 80.0]),
+        rates(steady),
+        end(),
+    )
+    made = measured(tmp_path)
+    assert made.perf == pytest.approx(100, abs=0.5)
+    assert made.std == pytest.approx(0.01, abs=0.004)
+    assert 0 < made.sem < 0.005
+    assert made.details["warmup_marked"] == 3
+    assert made.details["warmup_detected"] >= 3
+    low, high = made.details["interval"]
+    assert low < made.perf < high
+
+
+def test_an_observation_counts_as_long_as_it_took(tmp_path: Path) -> None:
+    """30 steps at 10 steps/s take 3 s, 5 at 5 take 1 s: 35 steps in 4 s, of 2 items each."""
+    known = rate(20.0, steps=30), rate(10.0, steps=5)
+    write(tmp_path / "known", "b", config("b"), start(), *known, end())
+    assert measured(tmp_path / "known").perf == pytest.approx(70 / 4)
+    partly = rate(20.0, steps=30), rate(10.0)
+    write(tmp_path / "partly", "b", config("b"), start(), *partly, end())
+    assert measured(tmp_path / "partly").perf == pytest.approx(15.0)
+
+
+def test_processes_count_alike_and_devices_are_added_up(tmp_path: Path) -> None:
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates([10.0]), end())
+    write(tmp_path, "b.D1", config("b", device=1), start(), rates([30.0] * 5), end())
+    again = config("b", device=1, tag=["b", "R1", "D1"])
+    write(tmp_path, "b.R1.D1", again, start(), rates([50.0] * 5), end())
+    made = measured(tmp_path)
+    assert made.perf == pytest.approx(30.0)
+    assert made.score == pytest.approx(10 + 40)
+    assert (made.n, made.ngpu, made.unit) == (3, 1, "items/s")
+
+
+def test_failures_take_their_share_of_the_score(tmp_path: Path) -> None:
+    write(tmp_path, "b.0", config("b"), start(), rates([10.0] * 3), end(0, outcome="ok"))
+    failed = end(1, outcome="failed", reason="exit status 1")
+    write(tmp_path, "b.1", config("b"), start(), rates([10.0] * 3), failed)
+    made = measured(tmp_path)
+    assert (made.fail, made.score) == (1, 5.0)
+    assert [p["outcome"] for p in made.details["processes"]] == ["ok", "failed"]
+    assert (measured(tmp_path, missing=1).fail, measured(tmp_path, missing=1).score) == (2, 0.0)
+    assert measured(tmp_path, missing=5).score == 0.0
+
+
+@pytest.mark.parametrize("bad", [None, "fast", math.nan, math.inf, True])
+def test_damaged_rates_are_left_out(tmp_path: Path, bad: object) -> None:
+    write(tmp_path, "b", config("b"), start(), rates([4.0, bad, 6.0]), end())
+    assert measured(tmp_path).perf == pytest.approx(5.0)
+
+
+def test_nothing_measured(tmp_path: Path) -> None:
+    write(tmp_path, "b", config("b"), start(), rates([4.0], warmup=True), end())
+    made = measured(tmp_path)
+    assert all(map(math.isnan, (made.perf, made.sem, made.std, made.peak_memory, made.score)))
+    assert made.details["interval"] is None
+
+
+def test_one_observation_has_no_spread_to_speak_of(tmp_path: Path) -> None:
+    write(tmp_path, "b", config("b"), start(), rates([4.0]), end())
+    made = measured(tmp_path)
+    assert (made.perf, made.std, made.details["interval"]) == (4.0, 0.0, None)
+    assert math.isnan(made.sem)
+
+
+def test_peak_memory_is_the_greatest_sample_of_its_own_device(tmp_path: Path) -> None:
+    samples = [sample(d0=(float(used), 0.5), d1=(9e9, 0.5)) for used in (10, 60, 20, 30, 40, 50)]
+    idle = sample(d0=(7000.0, 0.0))
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates([1.0]), *samples, idle, end())
+    made = measured(tmp_path)
+    assert (made.peak_memory, made.details["peak_memory_source"]) == (60.0, "device")
+
+
+def test_peak_memory_by_the_program_where_no_device_was_sampled(tmp_path: Path) -> None:
+    said = [
+        line("data", {"task": "main", "memory_peak": [90.0 * r, 100.0 * r], "rank": r}, "data")
+        for r in (1, 2)
+    ]
+    write(tmp_path, "b.0", config("b"), start(), rates([1.0]), *said, end())
+    made = measured(tmp_path)
+    assert (made.peak_memory, made.details["peak_memory_source"]) == (200.0, "program")
+
+
+def test_the_weight_that_is_given_wins(tmp_path: Path) -> None:
+    write(tmp_path, "b", config("b", weight=3.0, enabled=False), start(), rates([1.0]), end())
+    recorded, given_ = measured(tmp_path), measured(tmp_path, weight=0.5)
+    assert (recorded.weight, recorded.enabled) == (3.0, False)
+    assert (given_.weight, given_.enabled) == (0.5, True)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.lists(st.floats(1, 1000), max_size=12), min_size=1, max_size=5),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_files_does_not_matter(
+    tmp_path_factory: pytest.TempPathFactory, series: list[list[float]], draw: object
+) -> None:
+    names = [f"b.{k}" for k in range(len(series))]
+    draw.shuffle(names)  # type: ignore[attr-defined]
+    folders = [tmp_path_factory.mktemp("run") for _ in range(2)]
+    for folder, tags in zip(folders, (sorted(names), names), strict=True):
+        for tag, values in zip(tags, series, strict=True):
+            write(folder, tag, config("b"), start(), rates(values), end())
+    one, other = (measured(folder) for folder in folders)
+    for column in ("fail", "n", "perf", "sem", "std", "score"):
+        ours, theirs = getattr(one, column), getattr(other, column)
+        assert ours == pytest.approx(theirs, rel=1e-12, nan_ok=True)

@@ -1,0 +1,126 @@
+"""The text as a user reads it: golden files of made-up runs."""
+
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.report.build import report_of
+from milabench_ddp.report.model import NAN, Report, Row
+from milabench_ddp.report.text import MOST_WARNINGS, table, text
+from tests.golden import check_golden
+from tests.report.test_output import TORCHRUN
+from tests.report.test_steady import noisy
+from tests.results.make import RECORDED, config, end, line, rates, sample, start, write, write_state
+
+GPU = {
+    "cpu": {"count": 96, "brand": "AMD EPYC 9654"},
+    "os": {"nodename": "node7"},
+    "accelerators": {
+        "arch": "cuda",
+        "gpus": {str(k): {"product": "NVIDIA H200", "memory": {"total": 143771}} for k in range(2)},
+    },
+    "pytorch": {"torch": "2.15.0+cu132"},
+}
+CPU = {**GPU, "accelerators": {"arch": "cpu", "gpus": {}}}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, so that no path of this machine is in the text."""
+    monkeypatch.chdir(tmp_path)
+    return Path("runs")
+
+
+def gpu_process(folder: Path, name: str, device: int, seed: int, level: float) -> None:
+    settings = config(name, device=device, devices=[device], tag=[name, f"D{device}"], arch="cuda")
+    values = noisy(40, 0.2, seed, level)
+    values[0] *= 0.4
+    ok = end(0, 1060.0, outcome="ok", reason="")
+    used = sample(**{f"d{device}": (41000.0 + seed, 0.97)})
+    write(
+        folder,
+        f"{name}.D{device}",
+        settings,
+        line("meta", GPU),
+        start(),
+        rates([0.3 * level], warmup=True, units="images/s"),
+        rates(values, units="images/s"),
+        used,
+        ok,
+    )
+
+
+def test_a_run_with_a_failure(here: Path) -> None:
+    run = here / "monday"
+    states = {"resnet50": "ok", "resnet50-ddp": "failed", "vit": "timeout", "t5": "waiting"}
+    skipped = [{"name": "llama", "reason": "it needs 8 GPUs, and there are 2"}]
+    write_state(run, "failed", states, skipped=skipped)
+    for device in (0, 1):
+        gpu_process(run, "resnet50", device, device + 1, 1100.0 + device)
+    njobs = {"plan": {"method": "njobs", "n": 1}, "devices": [0, 1], "weight": 2.0}
+    failed = end(1, 1100.0, outcome="failed", reason="rank 1: ValueError: rank one is bad")
+    said = {"type": "ValueError", "message": "rank one is bad", "rank": 1, "trace": ""}
+    write(
+        run,
+        "resnet50-ddp.0",
+        config("resnet50-ddp", tag=["resnet50-ddp", "0"], **njobs),
+        start(1060.0),
+        line("error", said, "data"),
+        failed,
+        stderr="\n".join(TORCHRUN),
+    )
+    timeout = end(-15, 1190.0, outcome="timeout", reason="it took longer than 90 s")
+    steps = rates(noisy(12, 0.0, 4, 50.0), units="images/s")
+    write(run, "vit.0", config("vit", **njobs), start(1100.0), steps, timeout, "{cut")
+    check_golden("report/failed.txt", text(report_of([run])))
+
+
+def test_a_run_on_a_cpu_that_is_still_going_on(here: Path) -> None:
+    run = here / "tuesday"
+    states = {"flops": "ok", "resnet50": "running", "vit": "waiting"}
+    write_state(run, None, states, preset="small")
+    ok = end(0, outcome="ok", reason="")
+    steps = rates(noisy(30, 0.0, 4, 0.2), units="TFLOP/s")
+    write(run, "flops.D0", config("flops", device=0), line("meta", CPU), start(), steps, ok)
+    write(run, "resnet50.D0", config("resnet50", device=0), start())
+    check_golden("report/running.txt", text(report_of([run])))
+
+
+def test_milabenchs_formulas(here: Path) -> None:
+    for name in ("rijubigo", "sedumoje"):
+        Path(name).symlink_to(RECORDED / "milabench" / name)
+    runs = [Path("rijubigo"), Path("sedumoje")]
+    check_golden(
+        "report/compat.txt", text(report_of(runs, compat_formulas=True, weights={"benchio": 2.0}))
+    )
+
+
+def test_a_run_that_has_only_just_been_made(here: Path) -> None:
+    here.mkdir()
+    (here / "run.json").touch()
+    assert text(report_of([here])).split("\n")[:3] == ["Run      runs", "", "Nothing was measured."]
+
+
+def test_the_table_stays_in_line_whatever_is_in_it() -> None:
+    rows = [
+        Row("a", 0, 1, 8, 1.5e12, 0.5, 12.0, 143771, 1.5e13, 1, unit="tokens/s"),
+        Row("a-very-long-name-of-a-benchmark", NAN, NAN, 0, NAN, NAN, NAN, NAN, NAN, 100),
+    ]
+    lines = list(table(rows))
+    bars = [[k for k, c in enumerate(line) if c == "|"] for line in lines]
+    assert bars[0] == bars[1]
+    assert bars[2] == bars[0][: len(bars[2])]
+
+
+def test_many_warnings_are_cut() -> None:
+    made = text(Report(False, (), (), warnings=tuple(f"w{k}" for k in range(MOST_WARNINGS + 3))))
+    assert f"w{MOST_WARNINGS - 1}\n... and 3 more: all of them with --format json\n" in made
+    assert f"w{MOST_WARNINGS}\n" not in made
+
+
+def test_plain_text_has_no_escapes(here: Path) -> None:
+    red = "\x1b[31mValueError\x1b[0m\n"
+    write(here / "r", "b", config("b"), start(), end(1), stderr=red)
+    made = text(report_of([here / "r"]))
+    assert "    ValueError\n" in made
+    assert "\x1b" not in made

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.errors import RunDirError
+from milabench_ddp.results.read import read_run
+from milabench_ddp.results.records import Kind
+from tests.results.make import RECORDED, config, end, line, rate, start, write, write_state
+
+
+def test_a_run_of_milabench() -> None:
+    run = read_run(RECORDED / "milabench" / "rijubigo")
+    assert run.name == "rijubigo"
+    assert run.state == {}
+    assert [record.tag for record in run.records] == [
+        "benchio.0.R0",
+        "benchio.0.R1",
+        "benchio.1.R0",
+        "benchio.1.R1",
+    ]
+    assert [record.repeat for record in run.records] == ["R0", "R1", "R0", "R1"]
+    assert run.defects == ()
+
+
+def test_files_that_do_not_count_are_named(tmp_path: Path) -> None:
+    write_state(tmp_path, "ok", {"b": "ok"}, name="mine")
+    write(tmp_path, "a", line("message", "hello"))
+    write(tmp_path, "b.D0", config("b"), start(), rate(1.0), end())
+    write(tmp_path, "c")
+    run = read_run(tmp_path)
+    assert run.name == "mine"
+    assert [record.tag for record in run.records] == ["b.D0"]
+    assert [(d.path.name, d.kind) for d in run.defects] == [
+        ("a.data", Kind.NO_CONFIG),
+        ("c.data", Kind.EMPTY),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [("", []), ("{", [Kind.NOT_JSON]), ("[]", [Kind.NOT_OBJECT]), ("\udcff", [Kind.NOT_JSON])],
+)
+def test_a_damaged_run_json(tmp_path: Path, text: str, kinds: list[Kind]) -> None:
+    (tmp_path / "run.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    run = read_run(tmp_path)
+    assert (run.state, run.records) == ({}, ())
+    assert [d.kind for d in run.defects] == kinds
+
+
+def message(path: Path) -> str:
+    with pytest.raises(RunDirError) as caught:
+        read_run(path)
+    return str(caught.value)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    write(tmp_path / "runs" / "monday", "b", config("b"))
+    write(tmp_path / "runs" / "friday", "b", config("b"))
+    runs = tmp_path / "runs"
+    assert message(runs / "mondey") == f"no run folder {runs}/mondey: did you mean `monday`?"
+    assert message(runs / "x") == f"no run folder {runs}/x; {runs} has friday, monday"
+    assert message(tmp_path / "monday") == (
+        f"no run folder {tmp_path}/monday: did you mean `{runs}/monday`?"
+    )
+    assert message(tmp_path / "no" / "x") == f"no run folder {tmp_path}/no/x"
+
+
+def test_a_folder_that_is_none_of_a_run(tmp_path: Path) -> None:
+    what = "is no run folder: it has neither a run.json nor .data files"
+    (tmp_path / "empty").mkdir()
+    assert message(tmp_path / "empty") == f"{tmp_path}/empty {what}, it is empty"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").touch()
+    assert message(tmp_path / "other") == f"{tmp_path}/other {what}"
+    for k in range(7):
+        write(tmp_path / "base" / "runs" / f"r{k}", "b", config("b"))
+    runs = tmp_path / "base" / "runs"
+    some = ", ".join(f"{runs}/r{k}" for k in range(5))
+    assert message(runs) == f"{runs} {what}, but it holds runs: name one of {some} and 2 more"
+    assert message(runs.parent).endswith(f"but it holds runs: name one of {some} and 2 more")
+
+
+def test_a_file_is_no_run(tmp_path: Path) -> None:
+    path = write(tmp_path, "b", config("b"))
+    assert message(path) == f"{path} is a file: name the folder of the run, {tmp_path}"

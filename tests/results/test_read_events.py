@@ -1,0 +1,203 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.results.read_events import output_lines, read_events
+from milabench_ddp.results.records import Kind, Observation, Sample
+from tests.results.make import RECORDED, config, end, line, loss, rate, sample, start, write
+
+REPLAYS = RECORDED / "replays"
+
+
+def kinds(path: Path) -> list[tuple[Kind, int | None, int]]:
+    return [(d.kind, d.line, d.count) for d in read_events(path).defects]
+
+
+def test_a_whole_file(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "b.D0",
+        config("b", tag=["b", "R3", "D0"]),
+        line("meta", {"cpu": {"count": 4}}),
+        start(10.0),
+        line("phase", {"name": "init"}, "data"),
+        line("ready", {}, "data"),
+        rate(1.5, steps=3, warmup=True),
+        rate(2.5, steps=4),
+        loss(7.5),
+        sample(d0=(500.0, 0.5)),
+        line("data", {"task": "main", "memory_peak": [10.0, 20.0], "rank": 1}, "data"),
+        line("line", "hello\n", "stdout"),
+        line("stop", None, "data"),
+        line("error", {"type": "E", "message": "m", "rank": 1}, "data"),
+        end(0, 12.5),
+    )
+    record = read_events(path)
+    assert (record.name, record.tag, record.repeat, record.units) == ("b", "b.D0", "R3", "items/s")
+    assert record.rates == [Observation(1.5, 3, True), Observation(2.5, 4, False)]
+    assert record.losses == [7.5]
+    assert record.samples == {"0": [Sample(500.0, 0.5, 0.0)]}
+    assert record.memory_peaks == {1: 20.0}
+    assert record.meta == {"cpu": {"count": 4}}
+    assert record.stopped
+    assert record.errors == [{"type": "E", "message": "m", "rank": 1}]
+    assert record.seconds == 2.5
+    assert record.defects == []
+
+
+@pytest.mark.parametrize(
+    ("name", "rates", "losses", "stopped", "code"),
+    [
+        ("early_stop", 1, 1, True, 1),
+        ("ensure_rate", 0, 0, False, 0),
+        ("error", 1, 1, False, 1),
+        ("exception", 0, 0, False, 1),
+        ("loss", 9, 9, False, 0),
+        ("usage", 0, 0, False, 0),
+    ],
+)
+def test_milabenchs_recorded_scenarios(
+    name: str, rates: int, losses: int, stopped: bool, code: int
+) -> None:
+    record = read_events(REPLAYS / f"{name}.txt")
+    assert (len(record.rates), len(record.losses), record.stopped) == (rates, losses, stopped)
+    assert record.end is not None
+    assert record.end["return_code"] == code
+    assert record.defects == []
+
+
+BAD_LINES = {
+    "{not json\n": Kind.NOT_JSON,
+    "[1, 2]\n": Kind.NOT_OBJECT,
+    "3\n": Kind.NOT_OBJECT,
+    '{"data": {}}\n': Kind.NO_EVENT,
+    line("data", None): Kind.BAD_EVENT,
+    line("start", "now"): Kind.BAD_EVENT,
+    line("surprise", {}): Kind.UNKNOWN_EVENT,
+    line("format_error", "x=1"): Kind.FORMAT_ERROR,
+    line("overseer_error", {"type": "E", "message": "m"}): Kind.INSTRUMENT,
+    rate(None): Kind.BAD_RATE,
+    rate("fast"): Kind.BAD_RATE,
+    rate(float("nan")): Kind.BAD_RATE,
+    rate(float("inf")): Kind.BAD_RATE,
+    line("data", {"task": "main", "gpudata": [1]}): Kind.BAD_SAMPLE,
+    line("data", {"task": "main", "gpudata": {"0": {"load": 1.0}}}): Kind.BAD_SAMPLE,
+    start(): Kind.TWO_STARTS,
+}
+
+
+@pytest.mark.parametrize("bad", BAD_LINES)
+def test_a_bad_line_is_named_and_the_rest_is_read(tmp_path: Path, bad: str) -> None:
+    path = write(tmp_path, "b.D0", config("b"), start(), rate(1.0), bad, bad, rate(2.0), end())
+    assert kinds(path) == [(BAD_LINES[bad], 4, 2)]
+    record = read_events(path)
+    assert [o.rate for o in record.rates if isinstance(o.rate, float) and 0 < o.rate < 9] == [1, 2]
+    assert record.end is not None
+    assert f"{path}:4: " in str(record.defects[0])
+    assert str(record.defects[0]).endswith("; and 1 more")
+
+
+def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    path = write(tmp_path, "b.D0", config("b"), start())
+    with path.open("ab") as file:
+        file.write(b'{"event": "line", "data": "\xff", "pipe": "stdout"}\n{"event": "\xff"}\n')
+    assert kinds(path) == [(Kind.NOT_UTF8, 4, 1)]
+
+
+def test_two_ends(tmp_path: Path) -> None:
+    path = write(tmp_path, "b.D0", config("b"), start(), end(), end(1))
+    assert kinds(path) == [(Kind.TWO_ENDS, 4, 1)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind"),
+    [
+        ((), Kind.EMPTY),
+        ((line("message", "hello"), line("message", "again")), Kind.NO_CONFIG),
+        ((start(), rate(1.0), end()), Kind.NO_CONFIG),
+        ((line("config", {"group": "b"}), start()), Kind.NO_NAME),
+        ((config("b"), rate(1.0)), Kind.NO_START),
+        ((config("remote", definition="."), start(), start()), Kind.LAUNCHER),
+    ],
+)
+def test_a_file_without_what_it_needs(tmp_path: Path, parts: tuple[str, ...], kind: Kind) -> None:
+    path = write(tmp_path, "b.D0", *parts)
+    assert kind in [d.kind for d in read_events(path).defects]
+
+
+def test_a_file_of_messages_says_so(tmp_path: Path) -> None:
+    record = read_events(write(tmp_path, "b.D0", line("message", "hello")))
+    assert "only `message` events" in str(record.defects[0])
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "b.data").mkdir()
+    record = read_events(tmp_path / "b.data")
+    assert [(d.kind, d.detail) for d in record.defects] == [(Kind.UNREADABLE, "Is a directory")]
+
+
+def test_newer_samples_keep_their_time_among_the_devices(tmp_path: Path) -> None:
+    data = {"0": {"memory": [5, 9], "load": 0.5, "power": 70.5}, "time": 12.5}
+    path = write(tmp_path, "b.D0", config("b"), start(), line("data", {"gpudata": data}))
+    assert read_events(path).samples == {"0": [Sample(5.0, 0.5, 70.5)]}
+    assert kinds(path) == []
+
+
+@given(st.data())
+def test_a_file_that_is_cut_off_anywhere(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Whatever a crash leaves is read: what stands before the cut, and at most one cut line."""
+    whole = "".join(
+        (config("b"), start(), *(rate(float(i)) for i in range(5)), line("line", "x\n", "stderr"))
+    )
+    cut = data.draw(st.integers(1, len(whole)))
+    path = tmp_path_factory.mktemp("cut") / "b.data"
+    path.write_text(whole[:cut])
+    record = read_events(path)
+    complete = whole[:cut].count("\n")
+    assert len(record.rates) in (max(0, min(5, complete - 2)), max(0, min(5, complete - 1)))
+    cut_off = [d.line for d in record.defects if d.kind is Kind.CUT_OFF]
+    assert cut_off in ([], [complete + 1])
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_it_fail(tmp_path_factory: pytest.TempPathFactory, noise: bytes) -> None:
+    path = tmp_path_factory.mktemp("noise") / "b.data"
+    path.write_bytes(config("b").encode() + noise + b"\n" + rate(3.0).encode())
+    record = read_events(path)
+    assert [o.rate for o in record.rates] == [3.0]
+
+
+SCALARS = st.none() | st.booleans() | st.floats() | st.text()
+
+
+@given(
+    st.recursive(
+        SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=4
+    )
+)
+def test_no_payload_makes_it_fail(tmp_path_factory: pytest.TempPathFactory, value: object) -> None:
+    keys = ("rate", "train_rate", "loss", "gpudata", "memory_peak", "rank", "units", "steps")
+    payloads = [line("data", {"task": "train", key: value}) for key in keys]
+    events = [line(event, value) for event in ("config", "meta", "start", "end", "error", "stop")]
+    path = write(tmp_path_factory.mktemp("odd"), "b", config("b"), *payloads, *events)
+    assert len(read_events(path).rates) >= 1
+
+
+def test_output_lines(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "b",
+        config("b"),
+        line("line", "one\n", "stderr"),
+        line("line", 'ends in "pipe": "stderr"}\n', "stdout"),
+        line("line", 5, "stderr"),
+        line("line", "two\n", "stderr"),
+        json.dumps({"event": "line", "data": "cut", "pipe": "stderr"})[:-3],
+    )
+    assert list(output_lines(path, "stderr")) == ["one\n", "two\n"]
+    assert list(output_lines(path, "stdout")) == ['ends in "pipe": "stderr"}\n']

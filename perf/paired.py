@@ -9,7 +9,8 @@ from pathlib import Path
 from statistics import median
 
 BIN = Path(sys.executable).parent
-MILABENCH = str(BIN / "milabench")
+SCRIPT = BIN / "milabench"  # absent where the package is on PYTHONPATH and not installed
+MILABENCH = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "milabench_ddp"]
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 

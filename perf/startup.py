@@ -10,13 +10,13 @@ import sys
 from paired import MILABENCH, compare
 
 BARE = [sys.executable, "-c", "pass"]
-DRY = [MILABENCH, "dry", "config/ddp.yaml", "--nodes", "8", "--gpus", "8"]
+DRY = [*MILABENCH, "dry", "config/ddp.yaml", "--nodes", "8", "--gpus", "8"]
 
 
 def main() -> None:
     """Print a line for each command."""
     for name, command, limit in (
-        ("milabench --help", [MILABENCH, "--help"], 6),
+        ("milabench --help", [*MILABENCH, "--help"], 6),
         ("milabench dry config/ddp.yaml --nodes 8 --gpus 8", DRY, 25),
     ):
         mine, bare, ratio = compare(command, BARE)

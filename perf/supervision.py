@@ -37,7 +37,7 @@ def suite(folder: Path, sleep: float) -> list[str]:
     """
     config.write_text(textwrap.dedent(text))
     options = ["--device", "cpu", "--gpus", "1", "--base", str(folder)]
-    return [MILABENCH, "run", str(config), *options]
+    return [*MILABENCH, "run", str(config), *options]
 
 
 def idle(folder: Path, sleep: float = 30.0) -> float:

@@ -79,7 +79,7 @@ def test_pieces_of_a_line_are_joined(tmp_path: Path) -> None:
 
 def test_the_answer_of_a_launcher_to_a_signal_is_nobody_s_failure() -> None:
     stopped = [
-        "W1121 10:38:30.637000 14378 torch/distributed/elastic/agent/server/api.py:752] Received 15",
+        "W1121 10:38:30.637000 14378 torch/distributed/elastic/agent/server/api.py:752] Stop",
         "Traceback (most recent call last):",
         '  File "/torch/distributed/run.py", line 1142, in <module>',
         "torch.distributed.elastic.multiprocessing.api.SignalException: Process 7 got signal: 15",

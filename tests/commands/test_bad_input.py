@@ -1,0 +1,133 @@
+"""Bad input through the command line: exit code 2, one clear message, nothing lost."""
+
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.cli import main
+from tests.commands.conftest import GOOD
+
+ONE = "x: {program: p.py, plan: {method: per_gpu}}\n"
+
+NO_PROGRAM = "a program that is not there"
+
+CASES = {
+    "a missing file": (
+        {},
+        ["nothing.yaml"],
+        "nothing.yaml: no such file, and no shipped configuration of that name",
+    ),
+    "broken YAML": ({"s.yaml": "x: {program: [\n"}, ["s.yaml"], "s.yaml:2: "),
+    "an include loop": (
+        {"s.yaml": "include: t.yaml\n", "t.yaml": "include: s.yaml\n"},
+        ["s.yaml"],
+        "include loop: s.yaml -> t.yaml -> s.yaml",
+    ),
+    "an inherit cycle": (
+        {"s.yaml": "x: {inherits: y}\ny: {inherits: x}\n"},
+        ["s.yaml"],
+        "inherit cycle: `x` (s.yaml:1) -> `y` (s.yaml:2) -> `x`",
+    ),
+    "an unknown parent": (
+        {"s.yaml": "_base: {}\nx: {inherits: _bse}\n"},
+        ["s.yaml"],
+        "s.yaml:2: did you mean `_base`?",
+    ),
+    "an unknown key": (
+        {"s.yaml": ONE + "y:\n  max_durtion: 3\n"},
+        ["s.yaml"],
+        "unknown key `max_durtion` in s.yaml:3: did you mean `max_duration`?",
+    ),
+    "a wrong type": (
+        {"s.yaml": "x: {program: p.py, plan: {method: per_gpu}, max_duration: long}\n"},
+        ["s.yaml"],
+        "`max_duration` in s.yaml:1",
+    ),
+    "an unknown plan": (
+        {"s.yaml": "x: {program: p.py, plan: {method: per_gup}}\n"},
+        ["s.yaml"],
+        "did you mean `per_gpu`?",
+    ),
+    "an unknown placeholder": (
+        {"s.yaml": "x: {program: p.py, plan: {method: per_gpu}, argv: ['{gpu_cout}']}\n"},
+        ["s.yaml"],
+        "did you mean `gpu_count`?",
+    ),
+    "an unknown selection": (
+        {"s.yaml": ONE.replace("x", "resnet")},
+        ["s.yaml", "--select", "resnte"],
+        "did you mean `resnet`?",
+    ),
+    "an unknown exclusion": ({"s.yaml": ONE}, ["s.yaml", "--exclude", "zzz"], "zzz"),
+    "an unknown override": (
+        {"s.yaml": ONE.replace("x", "resnet")},
+        ["s.yaml", "--override", "resnte.weight=1"],
+        "did you mean `resnet`?",
+    ),
+    "an unknown preset": ({"s.yaml": ONE}, ["s.yaml", "--preset", "huge"], "huge"),
+    "a matrix whose names collide": (
+        {"s.yaml": "m: {matrix: {a: [1, 2]}, job: {name: same, program: p.py}}\n"},
+        ["s.yaml"],
+        "same",
+    ),
+    NO_PROGRAM: (
+        {"s.yaml": "x: {program: q.py, plan: {method: per_gpu}}\n"},
+        ["s.yaml"],
+        "`program` of `x` in s.yaml:1: no such file: q.py",
+    ),
+    "a device that is not there": ({"s.yaml": ONE}, ["s.yaml", "--device", "hpu"], "--device hpu"),
+    "a system file that is not there": (
+        {"s.yaml": ONE},
+        ["s.yaml", "--system", "n.yaml"],
+        "n.yaml",
+    ),
+}
+
+
+# `resolve` shows what is written, also of a program that is not there.
+VERBS = ("run", "dry", "list", "resolve")
+ASKED = [(c, v) for c in CASES for v in VERBS if (c, v) != (NO_PROGRAM, "resolve")]
+
+
+@pytest.mark.parametrize(("case", "verb"), ASKED)
+def test_a_configuration(case: str, verb: str, tmp_path: Path, monkeypatch, capsys):
+    files, words, message = CASES[case]
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"p.py": GOOD, **files}.items():
+        (tmp_path / name).write_text(text)
+    device = [] if "--device" in words else ["--device", "cpu"]
+    assert main([verb, *words, *device]) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert err.startswith("milabench: ")
+    assert out == ""
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "no run folder mine"),
+        (lambda path: path.mkdir(), "mine"),
+        (lambda path: path.write_text("x"), "mine is a file"),
+    ],
+)
+def test_a_run_folder_that_is_none(make, message: str, tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "mine")
+    assert main(["report", "mine"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_damaged_files_are_named_and_the_report_goes_on(at, suite):
+    config = suite(one=GOOD, two=GOOD)
+    at.milabench("run", config, "--device", "cpu", "--gpus", "2", "--name", "mine")
+    cut, garbled = at.run() / "one.D0.data", at.run() / "two.D1.data"
+    cut.write_bytes(cut.read_bytes()[:-40])
+    lines = garbled.read_bytes().splitlines(keepends=True)
+    garbled.write_bytes(b"".join([*lines[:5], b"\xff\x00 garbage\n", *lines[6:]]))
+    done = at.milabench("report", str(at.run()))
+    assert done.code == 0
+    warnings = done.out.split("Warnings\n")[1]
+    assert "one.D0.data" in warnings
+    assert "two.D1.data" in warnings

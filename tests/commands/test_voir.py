@@ -1,0 +1,40 @@
+"""An unmodified script under voir, through the whole command: plain python, and torchrun."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.commands.conftest import Workplace, row
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "benchmarks" / "voir_example"
+SUITE = """
+_voir:
+  program: example/train.py
+  argv: ["20000"]
+  instrument: voir
+  voir: {options: {stop: 10}}
+  max_duration: 100
+alone: {inherits: _voir, plan: {method: per_gpu}}
+ranks: {inherits: _voir, plan: {method: njobs}}
+"""
+
+
+@pytest.mark.slow
+def test_its_metrics_arrive_like_any_other(at: Workplace):
+    shutil.copytree(EXAMPLE, at.folder / "example", ignore=shutil.ignore_patterns("__pycache__"))
+    at.write("suite.yaml", SUITE)
+    done = at.milabench("run", "suite.yaml", "--device", "cpu", "--gpus", "2", "--name", "mine")
+    assert done.code == 0, done.out
+    for name, files in (("alone", "2"), ("ranks", "1")):
+        assert row(done.out, name)[1:3] == ["0", files]
+    for path in at.run().glob("*.data"):
+        events = [json.loads(line) for line in path.read_text().splitlines()]
+        phases = [e["data"]["name"] for e in events if e["event"] == "phase"]
+        assert phases[0] == "init"
+        assert phases[-1] == "finalize"
+        rates = [e["data"]["rate"] for e in events if e["event"] == "data" and "rate" in e["data"]]
+        assert len(rates) >= 10
+        # It had enough long before its 20,000 steps of 2 ms were over.
+        assert events[-1]["data"]["time"] - events[2]["data"]["time"] < 30

@@ -22,6 +22,7 @@ from ..monitor.sampler import INTERVAL, Sampler, source_for
 from ..plan.bash import render
 from ..plan.build import build
 from ..plan.site import Site
+from ..results.alive import alive
 from ..results.rundir import RunDir, create
 from ..results.runfile import BenchmarkState, RunState
 from ..results.write import Heading, save_script
@@ -69,7 +70,7 @@ def _measure(
         name=rundir.name,
         milabench=__version__,
         created=time.time(),
-        command=list(sys.argv),
+        command=machine["command"],
         preset=suite.preset,
         config=str(suite.path),
         machine=machine,
@@ -85,6 +86,7 @@ def _measure(
     inbox = Inbox()
     samples = Samples(inbox)
     with (
+        alive(rundir.path),
         stopped_by_signals(inbox),
         _sampling(cluster, options.gpu_poll, samples),
         _display(options.quiet, [job.benchmark.name for job in jobs]) as watcher,

@@ -34,7 +34,7 @@ def of_process(record: Record, run: Run) -> Ending:
         state = states(run).get(record.name, {})
         if run.state.get("outcome") is None and state.get("outcome") in NOT_ENDED:
             return Ending(RUNNING)
-        return Ending(Outcome.LOST, "its file has no end: it was cut off, or still runs")
+        return Ending(Outcome.LOST, "its file has no end: it was cut off")
     recorded = end.get("outcome")
     if recorded in tuple(Outcome):
         return Ending(recorded, str(end.get("reason") or ""))

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunDirError, did_you_mean
+from ..events import Outcome
+from .alive import is_alive
 from .read_events import read_events
 from .records import Defect, Kind, Run
 
@@ -20,11 +22,25 @@ def read_run(path: Path) -> Run:
     """
     files = _data_files(path)
     defects: list[Defect] = []
-    state = _read_state(path / "run.json", defects)
+    state = _settled(_read_state(path / "run.json", defects), path)
     records = [read_events(file) for file in files]
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
     return Run(path, state, counting, tuple(defects))
+
+
+def _settled(state: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """What became of a run that says it goes on: lost, where nobody is alive to go on with it."""
+    if not state or state.get("outcome") is not None or is_alive(path):
+        return state
+    listed = state.get("benchmarks")
+    entries = [
+        {**entry, "outcome": Outcome.LOST, "reason": "the run was cut off"}
+        if isinstance(entry, dict) and entry.get("outcome") == "running"
+        else entry
+        for entry in (listed if isinstance(listed, list) else [])
+    ]
+    return {**state, "outcome": Outcome.LOST, "benchmarks": entries}
 
 
 def _data_files(path: Path) -> list[Path]:

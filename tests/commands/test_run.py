@@ -101,6 +101,21 @@ def test_stopping_keeps_what_there_is(at: Workplace, suite: Suite, number: signa
     assert state(at)["outcome"] == "cancelled"
 
 
+def test_a_run_that_was_killed_is_lost_and_its_programs_with_it(at: Workplace, suite: Suite):
+    config = suite(first=GOOD, second=GOOD + "\ntime.sleep(60)")
+    with at.start("run", config, *ON_CPU) as process:
+        data = at.run() / "second.D1.data"
+        wait_for(lambda: data.exists() and data.read_text().count('"rate"') == 20)
+        going = at.milabench("report", str(at.run()))
+        process.kill()
+    wait_for(lambda: not alive(str(at.folder / "second.py")))
+    assert "running: second" in going.out.lower()
+    lost = at.milabench("report", str(at.run()))
+    assert lost.code == 0
+    assert row(lost.out, "first")[1:3] == ["0", "2"]
+    assert "second.D0: lost: its file has no end: it was cut off" in lost.out
+
+
 def test_repeats_are_runs_of_their_own(at: Workplace, suite: Suite):
     done = at.milabench("run", suite(one=GOOD), *ON_CPU, "--repeat", "2")
     assert done.code == 0

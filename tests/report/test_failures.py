@@ -2,6 +2,7 @@ from pathlib import Path
 
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.model import Failure, Report
+from milabench_ddp.results.alive import alive
 from tests.report.test_output import TORCHRUN
 from tests.results.make import config, end, line, rates, start, write, write_state
 
@@ -57,7 +58,7 @@ def test_why_a_file_of_milabench_failed(tmp_path: Path) -> None:
         "d": (end(0), "it reported no training rate, so nothing was measured"),
         "e": (line("data", {"loss": float("nan")}) + end(0), "the loss became NaN"),
         "f": (end("ERROR"), "exit status ERROR"),
-        "g": ("", "its file has no end: it was cut off, or still runs"),
+        "g": ("", "its file has no end: it was cut off"),
     }
     for name, (parts, _) in reasons.items():
         write(tmp_path, name, config(name), start(), parts)
@@ -109,11 +110,22 @@ def test_a_run_that_is_still_going_on(tmp_path: Path) -> None:
     write_state(tmp_path, None, {"a": "ok", "b": "running", "c": "waiting"})
     write(tmp_path, "a.D0", config("a"), start(), rates([1.0]), end(0, outcome="ok"))
     write(tmp_path, "b.D0", config("b"), start(), rates([5.0, 5.0]))
-    made = report_of([tmp_path])
+    with alive(tmp_path):
+        made = report_of([tmp_path])
     assert rows(made) == {"a": (0, 1), "b": (0, 1)}
     assert made.failures == ()
     assert (made.runs[0].running, made.runs[0].waiting) == (("b",), ("c",))
     assert made.rows[1].perf == 5.0
+
+
+def test_a_run_that_was_cut_off(tmp_path: Path) -> None:
+    write_state(tmp_path, None, {"a": "ok", "b": "running", "c": "waiting"})
+    write(tmp_path, "a.D0", config("a"), start(), rates([1.0]), end(0, outcome="ok"))
+    write(tmp_path, "b.D0", config("b"), start(), rates([5.0, 5.0]))
+    made = report_of([tmp_path])
+    assert made.runs[0].outcome == "lost"
+    assert rows(made) == {"a": (0, 1), "b": (1, 1), "c": (1, 0)}
+    assert [f.outcome for f in made.failures] == ["lost", "lost"]
 
 
 def test_milabenchs_formulas_have_their_own_failures(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.model import NAN, Report, Row
 from milabench_ddp.report.text import MOST_WARNINGS, table, text
+from milabench_ddp.results.alive import alive
 from tests.golden import check_golden
 from tests.report.test_output import TORCHRUN
 from tests.report.test_steady import noisy
@@ -83,7 +84,8 @@ def test_a_run_on_a_cpu_that_is_still_going_on(here: Path) -> None:
     steps = rates(noisy(30, 0.0, 4, 0.2), units="TFLOP/s")
     write(run, "flops.D0", config("flops", device=0), line("meta", CPU), start(), steps, ok)
     write(run, "resnet50.D0", config("resnet50", device=0), start())
-    check_golden("report/running.txt", text(report_of([run])))
+    with alive(run):
+        check_golden("report/running.txt", text(report_of([run])))
 
 
 def test_milabenchs_formulas(here: Path) -> None:

@@ -10,6 +10,9 @@ from ..events import Data, Ended, Event, Note, Started
 from ..plan.command import Launch
 
 
+PHASES = ("starting", "loading", "warm-up", "ready", "measuring", "ending")
+
+
 @dataclass
 class Progress:
     """One launch under way; rates are those last reported, one for each process."""
@@ -17,35 +20,44 @@ class Progress:
     benchmark: Benchmark
     launch: Launch
     began: float  # monotonic
-    phase: str = "starting"
+    phases: dict[str, str] = field(default_factory=dict)  # of each process, by its tag
     unit: str = ""
     loss: float | None = None
     rates: dict[str, float] = field(default_factory=dict)
     loads: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def phase(self) -> str:
+        """The phase that all processes have reached."""
+        reached = (self.phases.get(p.name, PHASES[0]) for p in self.launch.processes)
+        return min(reached, key=PHASES.index)
 
     def see(self, event: Event) -> bool:
         """Take an event in; true where the phase changed."""
         before = self.phase
         match event:
             case Started():
-                self.phase = "loading" if before == "starting" else before
+                self._reach(event.tag, "loading")
             case Data(payload=payload):
                 self._data(event.tag, payload)
             case Note(kind="ready"):
-                self.phase = "ready"
+                self._reach(event.tag, "ready")
             case Note(kind="begin"):
-                self.phase = "measuring"
+                self._reach(event.tag, "measuring")
             case Ended():
-                self.phase = "ending"
+                self._reach(event.tag, "ending")
         return self.phase != before
+
+    def _reach(self, tag: str, phase: str) -> None:
+        """Phases only go forward: the last step of the warm-up is told after `begin`."""
+        self.phases[tag] = max(self.phases.get(tag, PHASES[0]), phase, key=PHASES.index)
 
     def _data(self, tag: str, payload: Mapping[str, Any]) -> None:
         rate, loss, gpus = payload.get("rate"), payload.get("loss"), payload.get("gpudata")
         if isinstance(rate, int | float):
             self.rates[tag] = rate
             self.unit = str(payload.get("units", ""))
-            if self.phase != "ending":
-                self.phase = "warm-up" if payload.get("warmup") else "measuring"
+            self._reach(tag, "warm-up" if payload.get("warmup") else "measuring")
         if isinstance(loss, int | float):
             self.loss = loss
         if isinstance(gpus, Mapping):

@@ -21,19 +21,24 @@ def play(*events: Event, outcome: Outcome, reason: str) -> list[str]:
     return [line[9:] for line in lines]
 
 
-def rate(value: float, **more: object) -> Data:
-    return Data("b.D0", 0.0, {"task": "train", "rate": value, "units": "items/s", **more})
+def rate(value: float, tag: str = "b.D0", **more: object) -> Data:
+    return Data(tag, 0.0, {"task": "train", "rate": value, "units": "items/s", **more})
 
 
 def test_a_line_for_each_event_of_note():
     lines = play(
         Started("b.D0", 0.0, 1, ("x",)),
+        Started("b.D1", 0.0, 2, ("x",)),
         rate(1.0, warmup=True),
-        rate(2.0, warmup=True),
+        rate(1.0, "b.D1", warmup=True),
         Note("b.D0", 0.0, "begin", {}),
+        Note("b.D1", 0.0, "begin", {}),
+        rate(2.0, warmup=True),  # what was still under way
         rate(1234.5),
         rate(1235.5),
+        rate(1236.5, "b.D1"),
         Ended("b.D0", 0.0, 0, Outcome.OK, ""),
+        Ended("b.D1", 0.0, 0, Outcome.OK, ""),
         outcome=Outcome.OK,
         reason="",
     )

@@ -9,9 +9,11 @@ from typing import TextIO
 from ..config.facts import Facts
 from ..config.load import Request, resolve
 from ..config.tree import plain
+from ..errors import SelectionError
 from ..report.build import report_of
 from ..report.export import csv_text, json_text
 from ..report.model import Report
+from ..report.pivot import pivot, pivot_csv, pivot_text
 from ..report.text import text
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {"text": text, "csv": csv_text, "json": json_text}
@@ -20,7 +22,19 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {"text": text, "csv": csv_text,
 def main(options: argparse.Namespace) -> int:
     """``milabench report RUN...``."""
     weights = None if options.config is None else _weights(options.config)
+    if options.table is not None:
+        return _table(options, weights, sys.stdout)
     return run(options.runs, options.compat, options.format, weights, sys.stdout)
+
+
+def _table(options: argparse.Namespace, weights: Mapping[str, float] | None, out: TextIO) -> int:
+    """One metric of a sweep, as text or as CSV."""
+    if options.compat or options.format == "json":
+        raise SelectionError("--table goes with --format text or csv, and without --compat")
+    report = report_of(options.runs, weights=weights)
+    made = pivot(report, options.table, options.rows, options.cols)
+    out.write(pivot_csv(made) if options.format == "csv" else pivot_text(made))
+    return 0
 
 
 def _weights(config: str) -> dict[str, float]:

@@ -9,7 +9,6 @@ from ..config.schema import Benchmark
 from ..events import Data, Ended, Event, Note, Started
 from ..plan.command import Launch
 
-
 PHASES = ("starting", "loading", "warm-up", "ready", "measuring", "ending")
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..results.read import read_run
 from ..results.records import Record, Run
@@ -49,12 +49,13 @@ def _ours(runs: Sequence[Run], weights: Mapping[str, float]) -> Report:
         if process.ending.failed
     ]
     whole = failures.of_benchmarks(runs, failed, weights)
+    planned = _planned(runs)
     missing = Counter(failure.benchmark for failure in whole)
     rows = {
         name: measure.row(group, weights.get(name), missing[name]) for name, group in named.items()
     }
     for name in missing.keys() - rows.keys():
-        rows[name] = _absent(name, missing[name], runs, weights)
+        rows[name] = _absent(name, missing[name], planned.get(name), weights.get(name))
     return Report(
         compat=False,
         runs=tuple(map(describe, runs)),
@@ -62,14 +63,21 @@ def _ours(runs: Sequence[Run], weights: Mapping[str, float]) -> Report:
         failures=(*failed, *whole),
         notes=tuple(notes(named)),
         warnings=tuple(warnings_of(runs, named)),
+        planned=planned,
     )
 
 
-def _absent(name: str, fail: int, runs: Sequence[Run], weights: Mapping[str, float]) -> Row:
-    suites = (run.state.get("suite") for run in runs)
-    recorded = next((s[name] for s in suites if isinstance(s, dict) and name in s), None)
-    weight = compat.recorded_weight(recorded) if isinstance(recorded, dict) else 0.0
-    return Row(name, fail, 0, 0, NAN, NAN, NAN, NAN, NAN, weights.get(name, weight))
+def _planned(runs: Sequence[Run]) -> dict[str, Mapping[str, Any]]:
+    """The resolved benchmarks of the runs, as run.json has them."""
+    suites = [run.state.get("suite") for run in runs]
+    entries = [entry for suite in suites if isinstance(suite, dict) for entry in suite.items()]
+    return {name: config for name, config in entries if isinstance(config, dict)}
+
+
+def _absent(name: str, fail: int, config: Mapping[str, Any] | None, weight: float | None) -> Row:
+    if weight is None:
+        weight = compat.recorded_weight(config) if config is not None else 0.0
+    return Row(name, fail, 0, 0, NAN, NAN, NAN, NAN, NAN, weight, config=config or {})
 
 
 def _compat(runs: Sequence[Run], weights: Mapping[str, float]) -> Report:

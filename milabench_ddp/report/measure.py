@@ -98,6 +98,7 @@ def row(processes: Sequence[Process], weight: float | None, missing: int = 0) ->
         enabled=weight is not None or bool(config.get("enabled", True)),
         unit=next((record.units for record in records if record.units), ""),
         details=_details(processes, sure, source),
+        config=config,
     )
 
 
@@ -142,8 +143,14 @@ def _details(processes: Sequence[Process], sure: Interval | None, source: str) -
         "warmup_marked": sum(o.warmup for p in processes for o in p.record.rates),
         "warmup_detected": sum(p.steady.start for p in processes),
         "peak_memory_source": source or None,
+        "facts": _facts([process.record for process in processes]),
         "processes": [_process(process) for process in processes],
     }
+
+
+def _facts(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
+    """What the programs told of themselves; of several processes, the last one that did."""
+    return {key: value for record in records for key, value in record.facts.items()}
 
 
 def _process(process: Process) -> Mapping[str, Any]:

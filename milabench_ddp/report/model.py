@@ -27,6 +27,7 @@ class Row:
     enabled: bool = True
     unit: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)  # JSON-able
+    config: Mapping[str, Any] = field(default_factory=dict)  # as recorded
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Report:
     failures: tuple[Failure, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    planned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # resolved, by name
 
     @property
     def score(self) -> float:

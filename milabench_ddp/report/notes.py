@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..events import Outcome
-from ..results.records import Run
+from ..results.records import Run, is_finite
 from .interval import interval
 from .measure import Process
 from .outcomes import RUNNING
@@ -27,6 +27,23 @@ def notes(named: Mapping[str, Sequence[Process]]) -> Iterator[str]:
         if any(r.memory_peaks for r in records) and not any(r.samples for r in records):
             yield f"{name}: peak_memory is what the program reserved; the device was not sampled"
         yield from _slow_device(name, processes)
+        yield from _checked(name, processes)
+
+
+def _checked(name: str, processes: Sequence[Process]) -> Iterator[str]:
+    """What `--check-correctness` came to."""
+    for process in processes:
+        verdict = process.record.facts.get("correctness")
+        if verdict is None:
+            continue
+        right = verdict.get("ok") is True
+        error, allowed = verdict.get("gradient_error"), verdict.get("tolerance")
+        how = f" by {error:.2g}" if is_finite(error) else ""
+        yield (
+            f"{name}: {'' if right else 'WRONG: '}its gradients differ{how} (relative, at most "
+            f"{allowed}) from those of {verdict.get('reference', 'the reference')}"
+            + ("" if right else ": it does not train as it should, and its speed means nothing")
+        )
 
 
 def _slow_device(name: str, processes: Sequence[Process]) -> Iterator[str]:

@@ -65,7 +65,7 @@ def _states(run: RunInfo) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _outcome(run: RunInfo) -> str:
     if run.outcome is None:
-        return ": still going on, or cut off"
+        return ": still going on"
     return f": {run.outcome}" if run.outcome else ""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .records import Defect, Kind, Observation, Record, Sample, is_finite, is_rate
+from .records import FACTS, Defect, Kind, Observation, Record, Sample, is_finite, is_rate
 
 KNOWN_WITHOUT_USE = frozenset({"phase", "line", "message", "ready", "begin"})
 NOT_PARSED = (
@@ -142,6 +142,9 @@ class _Reader:
             self._samples(number, data["gpudata"])
         if "memory_peak" in data:
             self._memory_peak(data)
+        for key in FACTS:
+            if isinstance(data.get(key), dict) and data.get("rank", 0) == 0:
+                record.facts.setdefault(key, {}).update(data[key])
 
     def _rate(self, number: int, rate: Any, data: dict[str, Any]) -> None:
         record, steps, units = self.record, data.get("steps"), data.get("units")

@@ -63,6 +63,10 @@ class Defect:
         return f"{where}: {what}{again}"
 
 
+FACTS = ("model", "shares", "correctness")
+"""What a program says of itself once: payloads of these keys."""
+
+
 class Observation(NamedTuple):
     """An observation of the training rate, as it was written."""
 
@@ -94,6 +98,7 @@ class Record:
     losses: list[Any] = field(default_factory=list)
     samples: dict[str, list[Sample]] = field(default_factory=dict)  # by the device's index
     memory_peaks: dict[int, float] = field(default_factory=dict)  # MiB reserved, by rank
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
     errors: list[Mapping[str, Any]] = field(default_factory=list)
     defects: list[Defect] = field(default_factory=list)
 

@@ -47,12 +47,15 @@ class Inbox:
 
 @contextmanager
 def stopped_by_signals(inbox: Inbox) -> Iterator[None]:
-    """Turn Ctrl-C, SIGTERM and a lost terminal into requests to stop."""
+    """Turn Ctrl-C, SIGTERM and a lost terminal (but not under nohup) into requests to stop."""
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         inbox.stop()
 
-    old = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    asked = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        asked.append(signal.SIGHUP)
+    old = {number: signal.signal(number, ask) for number in asked}
     try:
         yield
     finally:

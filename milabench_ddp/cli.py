@@ -93,6 +93,12 @@ def build_parser() -> argparse.ArgumentParser:
     for verb in (dry, resolve, listing):
         verb.add_argument("--nodes", type=_positive, metavar="N", help="for N such nodes")
 
+    verbs.add_parser("prepare", parents=[suite], help="make the data that benchmarks read, once")
+    install = verbs.add_parser(
+        "install", parents=[suite], help="make the environments that benchmarks need"
+    )
+    install.add_argument("--force", action="store_true", help="make them anew")
+
     report = verbs.add_parser("report", help="what was measured, from the folders of runs")
     report.add_argument(
         "runs", nargs="+", metavar="RUN", help="a folder of results; several: pooled"

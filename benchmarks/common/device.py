@@ -38,3 +38,11 @@ def peak_memory(device: torch.device) -> list[float] | None:
     module = torch.get_device_module(device)
     peaks = module.max_memory_allocated(device), module.max_memory_reserved(device)
     return [round(peak / 2**20, 1) for peak in peaks]
+
+
+def reset_peak_memory(device: torch.device) -> None:
+    """Forget the peaks: what counts is what comes now."""
+    if device.type != "cpu":
+        module = torch.get_device_module(device)
+        module.empty_cache()
+        module.reset_peak_memory_stats(device)

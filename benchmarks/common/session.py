@@ -1,10 +1,11 @@
 """What surrounds the loop of every program: its device, its ranks, its metrics and its end."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from statistics import fmean
+from typing import Any, TypeVar
 
 import torch
 
@@ -14,7 +15,8 @@ from common.device import peak_memory
 from common.failure import reported
 from common.group import Group
 from common.metrics import Emitter
-from common.timing import INTERVAL, StepTimer
+from common.shares import shares, spread
+from common.timing import INTERVAL, Losses, StepTimer
 
 Batch = TypeVar("Batch")
 
@@ -28,6 +30,8 @@ class RankSummary:
     ms: Sequence[float]
     wait_ms: Sequence[float]
     memory_peak: list[float] | None  # allocated, reserved; MiB
+    shares: Mapping[str, float]  # of the steps: the wait for data, and the parts of their bodies
+    part_ms: Mapping[str, tuple[float, float]]  # mean and deviation
 
 
 class Session:
@@ -38,6 +42,7 @@ class Session:
         self.group = group
         self._emitter = emitter
         self._timer: StepTimer | None = None
+        self.failure: Exception | None = None
 
     @property
     def device(self) -> torch.device:
@@ -53,26 +58,59 @@ class Session:
         count: int,
         warmup: int,
         interval: float = INTERVAL,
+        replicas: int | None = None,
+        parts: Sequence[str] = ("body",),
+        losses: Losses | None = None,
     ) -> Iterator[Batch]:
         """Time the body of a ``for`` over this: ``warmup`` steps, then ``count`` measured ones.
 
-        ``work`` is this rank's work in one step, in ``units``. Ranks that train together step
-        together, so the rate that rank 0 tells is the work of all over its own step time.
+        ``work`` is the work of one replica in one step, in ``units``; ``replicas`` see different
+        data, by default all ranks. Ranks that train together step together, so the rate that
+        rank 0 tells is the work of all over its own step time. ``parts`` and ``losses`` are those
+        of ``StepTimer``.
         """
+        replicas = self.group.world_size if replicas is None else replicas
         self._timer = StepTimer(
             clock_of(self.device),
             self._emitter,
-            work=work * self.group.world_size,
+            work=work * replicas,
             units=units,
+            parts=parts,
+            losses=losses,
             interval=interval,
             begin=partial(start.barrier, self._emitter),
         )
         return self._timer.steps(batches, count, warmup)
 
+    def lap(self) -> None:
+        """Mark the end of a part of the step, where it has several."""
+        assert self._timer is not None
+        self._timer.lap()
+
     def watch(self, loss: torch.Tensor) -> None:
         """Tell this loss when its step's time is told; nothing waits for it now."""
         if self._timer is not None:
             self._timer.watch(loss)
+
+    @property
+    def mean_ms(self) -> float:
+        """The mean time of this rank's measured steps, once there are all."""
+        assert self._timer is not None
+        return fmean(self._timer.ms)
+
+    @property
+    def first_step_s(self) -> float:
+        """The time of this rank's first step, which compiles and allocates."""
+        assert self._timer is not None
+        return (self._timer.warmup_ms or self._timer.ms)[0] / 1e3
+
+    def tell(self, **metrics: Any) -> None:
+        """A payload of metrics of the whole program, in the name of this rank."""
+        self._emitter.data("main", **metrics)
+
+    def fail(self, error: Exception) -> None:
+        """Raise ``error`` at the end, once everything has been told."""
+        self.failure = error
 
     def flush(self) -> None:
         """After a failure: tell what this rank measured; the others may be gone."""
@@ -87,11 +125,21 @@ class Session:
                 self._tell(summary)
 
     def _summary(self, timer: StepTimer) -> RankSummary:
-        memory = peak_memory(self.device)
-        return RankSummary(self.group.rank, timer.first, timer.ms, timer.wait_ms, memory)
+        return RankSummary(
+            self.group.rank,
+            timer.first,
+            timer.ms,
+            timer.wait_ms,
+            peak_memory(self.device),
+            shares(timer),
+            spread(timer),
+        )
 
     def _tell(self, summary: RankSummary) -> None:
         rank = summary.rank
+        if summary.shares:
+            told = {"shares": summary.shares, "part_ms": summary.part_ms}
+            self._emitter.data("main", rank=rank, **told)
         self._emitter.step_times(rank, summary.first, summary.ms, summary.wait_ms)
         if summary.memory_peak is not None:
             self._emitter.data("main", rank=rank, memory_peak=summary.memory_peak)
@@ -116,3 +164,5 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
             raise
         running.finish()
         group.leave()
+        if running.failure is not None:
+            raise running.failure

@@ -4,14 +4,20 @@ One step is what lies between two marks: the wait for its batch, then the body o
 is synchronised, sent or computed between them; what a mark says is read after its step, when the
 device has passed it. Consecutive short steps form one observation of at least ``interval`` seconds,
 so that telling costs next to nothing; a longer step is an observation of its own.
+
+The body may have parts, such as forward and backward: it calls ``lap`` between them, and each takes
+what lies between its marks. They are queued with the work like all marks, so parts overlap nothing,
+and with the wait for data they are the whole step.
 """
 
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import islice
+from math import isnan
 from typing import Any, TypeVar
 
 import torch
@@ -25,24 +31,34 @@ RUN_AHEAD = 8  # observations that the host may queue before it waits for the ol
 Batch = TypeVar("Batch")
 
 
+class Losses(Enum):
+    """Which losses a rank tells."""
+
+    ALL = "every one that it is asked to watch"
+    KNOWN = "those that are no NaN: a rank of a pipeline that has none watches a NaN"
+    NONE = "none"
+
+
 @dataclass
 class _Observation:
     first: int  # index of its first step
     warmup: bool
-    marks: list[Any]  # start, then for each step: its batch is there, its body is done
+    marks: list[Any]  # start, then for each step: its batch is there, each part is done
+    stride: int  # marks of a step
     loss: torch.Tensor | None = None
     known: Any = None  # the mark after which marks and loss can be read
 
     @property
     def steps(self) -> int:
-        return (max(len(self.marks), 1) - 1) // 2
+        return (max(len(self.marks), 1) - 1) // self.stride
 
 
 class StepTimer:
     """Times the steps of one loop, and tells each observation of their rate as it becomes known.
 
     ``work`` is the work of one step in ``units`` (without the "/s"); under DDP that of all ranks.
-    Steps are numbered from 0, warm-up first; ``ms`` and ``wait_ms`` hold the measured ones.
+    Steps are numbered from 0, warm-up first; ``ms`` and ``wait_ms`` hold the measured ones,
+    ``part_ms`` each part of their bodies, ``warmup_ms`` the times of the others.
     """
 
     def __init__(
@@ -53,20 +69,27 @@ class StepTimer:
         work: float,
         units: str,
         task: str = "train",
+        parts: Sequence[str] = ("body",),
+        losses: Losses | None = None,
         interval: float = INTERVAL,
         begin: Callable[[], None] = lambda: None,
         now: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         """Call ``begin`` before the last step of the warm-up; only rank 0's rates are told.
 
-        ``interval`` is in seconds of ``now``, the host's clock in nanoseconds.
+        ``parts`` names what the body consists of; it calls ``lap`` after each but the last.
+        ``losses``: None is all at rank 0 and none elsewhere. ``interval`` is in seconds of ``now``,
+        the host's clock in nanoseconds.
         """
-        self.ms, self.wait_ms = array("d"), array("d")
+        self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
+        self.part_ms = {name: array("d") for name in parts}
         self.first = 0  # index of the first measured step
         self._clock, self._emitter, self._begin = clock, emitter, begin
         self._work, self._units, self._task = work, units, task
         self._interval, self._now = round(interval * 1e9), now
-        self._open = _Observation(0, True, [])
+        self._stride = 1 + len(self.part_ms)
+        self._losses = losses or (Losses.ALL if emitter.rank == 0 else Losses.NONE)
+        self._open = _Observation(0, True, [], self._stride)
         self._pending: deque[_Observation] = deque()
         self._loss: torch.Tensor | None = None
         self._origin = 0  # when the phase began, in nanoseconds of ``now``
@@ -86,6 +109,10 @@ class StepTimer:
         yield from self._phase(islice(iterator, count), warmup, warmup=False)
         self._tell(at_most=0)
 
+    def lap(self) -> None:
+        """Mark the end of a part of the body, and the beginning of the next."""
+        self._open.marks.append(self._clock.mark())
+
     def watch(self, loss: torch.Tensor) -> None:
         """Tell this loss with the observation that the current step ends; read later, no wait."""
         self._loss = loss
@@ -102,7 +129,7 @@ class StepTimer:
     def _phase(self, batches: Iterator[Batch], first: int, *, warmup: bool) -> Iterator[Batch]:
         mark, now, interval = self._clock.mark, self._now, self._interval
         self._origin = now()
-        self._open = _Observation(first, warmup, [mark()])
+        self._open = _Observation(first, warmup, [mark()], self._stride)
         append = self._open.marks.append
         due = now() + interval
         for batch in batches:
@@ -121,12 +148,12 @@ class StepTimer:
     def _close(self) -> None:
         """End the open observation here, and open the next one (without its first mark)."""
         done = self._open
-        del done.marks[2 * done.steps + 1 :]  # a step that failed half-way
+        del done.marks[self._stride * done.steps + 1 :]  # a step that failed half-way
         if self._loss is not None:
             done.loss, self._loss = self._clock.fetch(self._loss), None
         done.known = self._clock.mark()
         self._pending.append(done)
-        self._open = _Observation(done.first + done.steps, done.warmup, [])
+        self._open = _Observation(done.first + done.steps, done.warmup, [], self._stride)
 
     def _tell(self, at_most: int) -> None:
         """Tell what is known; wait for the oldest while more than ``at_most`` are pending."""
@@ -139,27 +166,32 @@ class StepTimer:
             self._tell_one(self._pending.popleft())
 
     def _tell_one(self, seen: _Observation) -> None:
-        marks, between = seen.marks, self._clock.milliseconds
+        marks, between, stride = seen.marks, self._clock.milliseconds, seen.stride
         # A device's events tick in half microseconds: an empty step can take none.
         seconds = max(between(marks[0], marks[-1]), 1e-6) / 1e3
+        steps = self.warmup_ms if seen.warmup else self.ms
+        steps.extend(map(between, marks[0:-1:stride], marks[stride::stride]))
         if not seen.warmup:
-            self.ms.extend(map(between, marks[0:-1:2], marks[2::2]))
-            self.wait_ms.extend(map(between, marks[0:-1:2], marks[1::2]))
-        if self._emitter.rank == 0:
-            self._say(seen, seconds)
+            self.wait_ms.extend(map(between, marks[0:-1:stride], marks[1::stride]))
+            for k, times in enumerate(self.part_ms.values(), 1):
+                times.extend(map(between, marks[k::stride], marks[k + 1 :: stride]))
+        self._say(seen, seconds)
         self._clock.recycle([*marks, seen.known])
 
     def _say(self, seen: _Observation, seconds: float) -> None:
         last = seen.first + seen.steps - 1
         more = {"warmup": True} if seen.warmup else {}
-        self._emitter.rate(
-            self._task,
-            self._work * seen.steps / seconds,
-            f"{self._units}/s",
-            step=last,
-            elapsed=(self._now() - self._origin) / 1e9,
-            steps=seen.steps,
-            **more,
-        )
-        if seen.loss is not None:
-            self._emitter.data(self._task, loss=float(seen.loss), step=last, **more)
+        if self._emitter.rank == 0:
+            self._emitter.rate(
+                self._task,
+                self._work * seen.steps / seconds,
+                f"{self._units}/s",
+                step=last,
+                elapsed=(self._now() - self._origin) / 1e9,
+                steps=seen.steps,
+                **more,
+            )
+        if seen.loss is not None and self._losses is not Losses.NONE:
+            loss = float(seen.loss)
+            if self._losses is Losses.ALL or not isnan(loss):
+                self._emitter.data(self._task, loss=loss, step=last, **more)

@@ -1,62 +1,95 @@
 """What the image classifiers on one device and on many have in common."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
 
 import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 from torchvision import models
 
-from common import cli, data
+from common import cli, flop_count, strategies, trainer
+from common.blocks import rows
+from common.data import LOADERS, Placement, Source, split
 from common.failure import Refusal
 from common.group import Group
-from common.precision import PRECISIONS, Precision
+from common.precision import PRECISIONS
+from common.samples import Images, folder
+from common.trainer import Task
+from common.workload import Batch, Workload
 
 CLASSES = 1000
-LOADER_HELP = "synthetic: fixed batches, on the device; pytorch: a DataLoader, every image new"
-PRECISION_HELP = "amp: autocast to bf16; amp-fp16: to fp16, with a gradient scaler"
 
 
-def options(description: str | None) -> argparse.ArgumentParser:
-    """The command line of an image classifier's training."""
+def options(
+    description: str | None, modes: Sequence[str] = ("single",), mode: str = "single"
+) -> argparse.ArgumentParser:
+    """The command line of an image classifier's training in one of ``modes``."""
     parser = cli.parser(description)
     add = parser.add_argument
     add("--model", default="resnet50", help="any classifier of torchvision.models, by name")
-    add("--batch-size", type=cli.positive, default=32, help="images of a step, on each device")
     add("--image-size", type=cli.positive, default=224, help="height and width, in pixels")
-    add("--loader", choices=data.LOADERS, default="synthetic", help=LOADER_HELP)
-    add("--num-workers", type=cli.natural, default=2, help="processes of the pytorch loader")
-    add("--precision", choices=PRECISIONS, default="fp32", help=PRECISION_HELP)
     add("--channels-last", action="store_true", help="keep images as NHWC in memory")
-    add("--steps", type=cli.positive, default=30, help="steps measured")
-    add("--warmup", type=cli.natural, default=5, help="steps before them")
-    add("--lr", type=cli.positive_float, default=0.01, help="learning rate of SGD")
-    add("--seed", type=int, default=0, help="seed of weights and images")
+    add("--data", type=Path, metavar="FOLDER", help="the images of --loader image-folder")
+    trainer.add_options(parser, loaders=LOADERS)
+    strategies.add_options(parser, modes, mode)
     return parser
 
 
-def model(args: argparse.Namespace, precision: Precision, device: torch.device) -> torch.nn.Module:
-    """The classifier with random weights, on the device; ``Refusal`` for an unknown name."""
+def check(args: argparse.Namespace) -> None:
+    """``Refusal`` for an unknown model."""
     known = models.list_models(module=models)
     if args.model not in known:
         raise Refusal(cli.unknown("model", args.model, known))
+
+
+def workload(args: argparse.Namespace) -> Workload:
+    """The classifier with random weights, and the cross entropy of its labels."""
     torch.backends.cudnn.benchmark = True  # the shapes never change
-    torch.manual_seed(args.seed)
-    made: torch.nn.Module = models.get_model(args.model, weights=None, **_settings(args))
-    return made.to(device, precision.dtype, memory_format=memory_format(args))
+    return Workload(make_model=lambda: _model(args), loss=_loss, blocks=rows, split=split)
 
 
-def batches(args: argparse.Namespace, precision: Precision, group: Group) -> Iterator[data.Batch]:
-    """Endless batches of images and labels, as the options want them."""
-    length = args.batch_size * group.world_size * (args.warmup + args.steps)
-    images = data.Images(length, args.image_size, CLASSES, args.seed)
-    place = data.Placement(group.device, precision.dtype, memory_format(args))
-    if args.loader == "pytorch":
-        return data.loaded(images, args.batch_size, group, place, args.num_workers)
-    return data.synthetic(images, args.batch_size, group, place)
+def source(args: argparse.Namespace, group: Group) -> Source:
+    """Batches of images and labels, as the options want them."""
+    loader, size = trainer.loader(args), args.image_size
+    length = trainer.samples(args, group.world_size)
+    images = (
+        folder(args.data, size, CLASSES)
+        if loader == "image-folder"
+        else Images(length, size, CLASSES, args.seed)
+    )
+    place = Placement(group.device, PRECISIONS[args.precision].dtype, _memory_format(args))
+    workers, ranks = args.num_workers, group.world_size
+    return Source(images, args.batch_size, place, ranks, loader, workers, args.seed)
 
 
-def memory_format(args: argparse.Namespace) -> torch.memory_format:
-    """The order of the dimensions in memory."""
+def task(args: argparse.Namespace) -> Task:
+    """The images of a step, and its operations: by formula for a ResNet, counted for others."""
+    count, size = args.batch_size, args.image_size
+
+    def forward(model: nn.Module) -> None:
+        model(torch.empty(2, 3, size, size))  # two: a batch norm may see one value of an image
+
+    flops, parameters = flop_count.counted(lambda: _model(args), forward)
+    if args.model in flop_count.RESNETS:
+        flops = flop_count.RESNETS[args.model].flop(count, size, CLASSES)
+        return Task(args.model, count, "images", flops, parameters)
+    counter = "3 x forward of torch.utils.flop_counter"
+    return Task(args.model, count, "images", flops / 2 * count, parameters, counter)
+
+
+def _model(args: argparse.Namespace) -> nn.Module:
+    made: nn.Module = models.get_model(args.model, weights=None, **_settings(args))
+    return made.to(memory_format=_memory_format(args))
+
+
+def _loss(model: nn.Module, batch: Batch) -> Tensor:
+    images, labels = batch
+    return cross_entropy(model(images), labels)
+
+
+def _memory_format(args: argparse.Namespace) -> torch.memory_format:
     return torch.channels_last if args.channels_last else torch.contiguous_format
 
 

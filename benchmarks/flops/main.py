@@ -1,17 +1,26 @@
 """How fast is a device at multiplying matrices? C[m, n] = A[m, k] B[k, n]
 
     python benchmarks/flops/main.py --m 8192 --n 8192 --dtype bf16
+    python benchmarks/flops/main.py --m 8192 --n 8192 --dtype bf16 --sweep
 
 One step is --number products into the same C, so that nothing is allocated while it is measured.
 An m x n x k product is m*n*k multiplications and as many additions: 2*m*n*k operations (the
 convention of LAPACK and of torch.utils.flop_counter), so
 
     TFLOP/s = 2 * m * n * k * number / seconds / 1e12
+
+fp8 is torch._scaled_mm of float8_e4m3 matrices with a scale of 1 into a bf16 C, accumulating fast:
+the product of fp8 training's forward pass.
+
+A data sheet's peak is reached by no shape, and shapes differ by tens of per cent. --sweep first
+measures a few around the one given, three steps of each after one that is not timed, and then the
+best of them anew, as above: the measured peak (MAMF, maximum achievable matrix FLOP/s), against
+which a training program's MFU says what is lost to the program and not to the hardware.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from pathlib import Path
 
@@ -19,8 +28,22 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import cli
+from common.clocks import clock_of
+from common.failure import Refusal
+from common.metrics import Emitter
 from common.precision import PRECISIONS, PURE
 from common.session import session
+
+Shape = tuple[int, int, int]  # m, n, k
+
+FP8 = "fp8"
+GRAIN = 16  # sides of swept shapes are multiples of this; fp8 takes no others for n and k
+SWEPT_STEPS = 3
+# m, n, k of the shapes of a sweep, in parts of those given: smaller, larger, deep and flat.
+SWEEP = (
+    (1, 1, 1), (0.5, 0.5, 0.5), (0.75, 0.75, 0.75), (1.5, 1.5, 1.5), (0.25, 0.25, 1.5),
+    (0.5, 0.5, 2), (1, 1, 0.5), (1, 2, 0.5), (0.75, 2, 0.375),
+)  # fmt: skip
 
 
 def options() -> argparse.ArgumentParser:
@@ -29,7 +52,8 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--m", type=cli.positive, default=1024, help="rows of A and C")
     parser.add_argument("--n", type=cli.positive, default=1024, help="columns of B and C")
     parser.add_argument("--k", type=cli.positive, help="columns of A, rows of B; None: as --n")
-    parser.add_argument("--dtype", choices=PURE, default="fp32", help="type of the elements")
+    parser.add_argument("--dtype", choices=(*PURE, FP8), default="fp32", help="of the elements")
+    parser.add_argument("--sweep", action="store_true", help="the best of a few shapes")
     parser.add_argument("--number", type=cli.positive, default=10, help="products in a step")
     parser.add_argument("--repeat", type=cli.positive, default=30, help="steps measured")
     parser.add_argument("--warmup", type=cli.natural, default=5, help="steps before them")
@@ -42,28 +66,93 @@ def tflop(m: int, n: int, k: int, number: int) -> float:
     return 2 * m * n * k * number / 1e12
 
 
+def shapes(m: int, n: int, k: int) -> list[Shape]:
+    """The shapes of a sweep, the one given first."""
+    rounded = [
+        tuple(max(GRAIN, int(side * part) // GRAIN * GRAIN) for side, part in parts)
+        for parts in (zip((m, n, k), parts, strict=True) for parts in SWEEP[1:])
+    ]
+    return list(dict.fromkeys([(m, n, k), *rounded]))
+
+
+def check_fp8(device: torch.device, n: int, k: int) -> None:
+    """``Refusal`` where the device has no fp8, or its product does not take these sides."""
+    if device.type != "cuda" or torch.version.hip is not None:
+        kind = "rocm" if device.type == "cuda" else device.type
+        raise Refusal(f"fp8 needs the tensor cores of an NVIDIA GPU: {kind} has none")
+    capability = torch.cuda.get_device_capability(device)
+    if capability < (8, 9):
+        major, minor = capability
+        raise Refusal(f"fp8 needs compute capability 8.9, {device} has {major}.{minor}")
+    if n % GRAIN or k % GRAIN:
+        raise Refusal(f"fp8 needs --n and --k that {GRAIN} divides: they are {n} and {k}")
+
+
+def product(
+    shape: Shape, dtype: str, device: torch.device, seed: int
+) -> tuple[Callable[[], object], torch.Tensor]:
+    """A call that multiplies two random matrices, and the matrix that it writes into."""
+    m, n, k = shape
+    torch.manual_seed(seed)
+    if dtype != FP8:
+        precision = PRECISIONS[dtype]
+        a = torch.randn(m, k, device=device).to(precision.dtype)
+        b = torch.randn(k, n, device=device).to(precision.dtype)
+        c = torch.empty(m, n, device=device, dtype=precision.dtype)
+        return lambda: torch.mm(a, b, out=c), c
+    a = torch.randn(m, k, device=device).to(torch.float8_e4m3fn)
+    b = torch.randn(n, k, device=device).to(torch.float8_e4m3fn).t()  # column by column
+    c = torch.empty(m, n, device=device, dtype=torch.bfloat16)
+    one = torch.ones((), device=device)
+    scaled = torch._scaled_mm
+    return lambda: scaled(a, b, one, one, out_dtype=c.dtype, use_fast_accum=True, out=c), c
+
+
+def sweep(args: argparse.Namespace, given: Shape, device: torch.device) -> Shape:
+    """The fastest shape around the given one; each is told."""
+    clock, emitter = clock_of(device), Emitter.from_environment()
+    speeds: dict[Shape, float] = {}
+    for shape in shapes(*given):
+        multiply, _ = product(shape, args.dtype, device, args.seed)
+        for _ in range(args.number):
+            multiply()
+        start = clock.mark()
+        for _ in range(args.number * SWEPT_STEPS):
+            multiply()
+        end = clock.mark()
+        clock.wait(end)
+        # A device's events tick in half microseconds: a tiny product can take none.
+        seconds = max(clock.milliseconds(start, end), 1e-6) / 1e3
+        speeds[shape] = tflop(*shape, args.number * SWEPT_STEPS) / seconds
+        m, n, k = shape
+        row = {"m": m, "n": n, "k": k, "dtype": args.dtype, "tflop_s": round(speeds[shape], 6)}
+        emitter.data("main", sweep=row)
+    return max(speeds, key=speeds.__getitem__)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the program."""
     args = options().parse_args(argv)
-    m, n, k = args.m, args.n, args.k or args.n
+    shape = (args.m, args.n, args.k or args.n)
     with session(args.device) as run:
-        precision = PRECISIONS[args.dtype]
-        precision.activate(run.device)
-        torch.manual_seed(args.seed)
-        a = torch.randn(m, k, device=run.device).to(precision.dtype)
-        b = torch.randn(k, n, device=run.device).to(precision.dtype)
-        c = torch.empty(m, n, device=run.device, dtype=precision.dtype)
+        if args.dtype == FP8:
+            check_fp8(run.device, *shape[1:])
+        else:
+            PRECISIONS[args.dtype].activate(run.device)
+        if args.sweep:
+            shape = sweep(args, shape, run.device)
+        multiply, _ = product(shape, args.dtype, run.device, args.seed)
 
         for _ in run.steps(
             repeat(None),
-            work=tflop(m, n, k, args.number),
+            work=tflop(*shape, args.number),
             units="TFLOP",
             count=args.repeat,
             warmup=args.warmup,
             interval=0,  # every step is an observation
         ):
             for _ in range(args.number):
-                torch.mm(a, b, out=c)
+                multiply()
 
 
 if __name__ == "__main__":

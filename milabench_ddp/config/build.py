@@ -9,7 +9,7 @@ from .argv import command_line
 from .paths import shown
 from .preset import Applied
 from .program import program_leaf, program_of
-from .schema import Benchmark, NJobs, PerGpu, Plan
+from .schema import Benchmark, FakeImageNet, NJobs, PerGpu, Plan
 from .tree import Leaf, Table, plain, scalar_text
 
 
@@ -39,6 +39,7 @@ def build(name: str, applied: Applied) -> Benchmark:
         voir=record.get("voir", {}).get("options", {}) if instrumented else None,
         voirfile=voirfile if instrumented and voirfile.is_file() else None,
         record=record,
+        data=_data(name, entry),
     )
 
 
@@ -61,6 +62,25 @@ def _plan(name: str, entry: Table) -> Plan:
         )
     values = plain(plan)
     return NJobs(values.get("n") or 1) if values["method"] == "njobs" else PerGpu()
+
+
+def _data(name: str, entry: Table) -> FakeImageNet | None:
+    prepare = entry.entries.get("prepare")
+    asked = prepare.entries.get("fake_imagenet") if isinstance(prepare, Table) else None
+    if not isinstance(asked, Table):
+        return None
+    values = {key: value for key, value in plain(asked).items() if value is not None}
+    images = values["images"]
+    classes = values.setdefault("classes", min(1000, images))
+    # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
+    values.setdefault("val_images", max(classes, images // 25))
+    for key in ("images", "val_images"):
+        if values[key] < classes:
+            raise ConfigError(
+                f"`prepare.fake_imagenet.{key}` of `{name}` in {asked.origin}: {values[key]} "
+                f"images cannot fill {classes} classes, which need one each"
+            )
+    return FakeImageNet(**{"size": 256, "seed": 0, "folder": "FakeImageNet", **values})
 
 
 def _environment(entry: Table) -> dict[str, str]:

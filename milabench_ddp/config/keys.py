@@ -82,8 +82,24 @@ def _environment(key: str, node: Node) -> None:
             raise ConfigError(f"`{key}.{name}` in {value.origin} holds a null character")
 
 
+def _folder(key: str, node: Node) -> None:
+    text(key, node)
+    assert isinstance(node, Leaf)
+    if not _NAME.fullmatch(str(node.value)):
+        raise wrong(key, node, "the name of a folder, without `/`")
+
+
 _NAME = re.compile(r"\w[\w.+=@-]*")
 _SHARE = number("a number from 0 to 1", 0, 1)
+
+_FAKE_IMAGENET: Mapping[str, Check] = {
+    "classes": whole(1),
+    "folder": _folder,  # below <base>/data
+    "images": whole(1),  # of the training set
+    "seed": whole(0),
+    "size": whole(8),  # height and width, in pixels
+    "val_images": whole(1),
+}
 
 BENCHMARK: Mapping[str, Check] = {
     "argv": _argv,
@@ -102,6 +118,7 @@ BENCHMARK: Mapping[str, Check] = {
     "num_machines": whole(1),
     "pip": free,
     "plan": mapping({"method": one_of("per_gpu", "njobs"), "n": whole(1)}, required=["method"]),
+    "prepare": mapping({"fake_imagenet": mapping(_FAKE_IMAGENET, required=["images"])}),
     "program": text,
     "requires_capabilities": texts,
     "server": free,

@@ -22,6 +22,18 @@ Plan = PerGpu | NJobs
 
 
 @dataclass(frozen=True)
+class FakeImageNet:
+    """Images that a benchmark reads: JPEG files in folders of classes, made and not downloaded."""
+
+    images: int  # of the training set
+    val_images: int
+    classes: int
+    size: int  # height and width, in pixels
+    seed: int
+    folder: str  # below <base>/data
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """One benchmark, ready to be planned."""
 
@@ -40,6 +52,7 @@ class Benchmark:
     voir: Mapping[str, Any] | None  # voir's options; None: the program needs no instrument
     voirfile: Path | None
     record: Mapping[str, Any]  # the resolved mapping itself, JSON-able: for the result files only
+    data: FakeImageNet | None = None  # what must be there before it can run
 
 
 @dataclass(frozen=True)

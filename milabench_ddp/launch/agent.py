@@ -16,6 +16,8 @@ from .inbox import Inbox
 from .supervise import LaunchEnd, Supervisor
 from .verdict import worst
 
+TRACES = "MILABENCH_TRACES"  # the folder for what a program writes beside its metrics
+
 
 class Watcher(Protocol):
     """Who looks on while benchmarks run: the terminal."""
@@ -123,9 +125,9 @@ class Agent:
 
             self._samples.watch(launch.processes)
             try:
-                supervisor = Supervisor(
-                    self._environ, emit, self._watcher.tick, self._inbox, self._grace
-                )
+                folder = self._rundir.script(launch.benchmark.name).parent
+                environ = {**self._environ, TRACES: str(folder)}
+                supervisor = Supervisor(environ, emit, self._watcher.tick, self._inbox, self._grace)
                 return supervisor.run(launch)
             finally:
                 self._samples.watch(())

@@ -71,3 +71,12 @@ def program(name: str) -> ModuleType:
 def measured(payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rates that count."""
     return [p for p in payloads if "rate" in p and "warmup" not in p]
+
+
+@pytest.fixture(autouse=True)
+def _no_process_group_is_left():
+    """A program that fails leaves its group to die with the process, which here goes on."""
+    yield
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_initialized():
+        distributed.destroy_process_group()

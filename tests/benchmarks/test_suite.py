@@ -1,41 +1,49 @@
 """The shipped suite asks the programs for nothing that they do not have."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from common import vision
 
 from milabench_ddp.config.facts import Facts
 from milabench_ddp.config.load import Request, load
 
 from .conftest import BENCHMARKS, program
 
-SUITE = str(BENCHMARKS.parent / "config" / "ddp.yaml")
+CONFIG = BENCHMARKS.parent / "config"
 
 
-def suite(preset):
+def suite(preset, name="ddp"):
     facts = Facts("cpu", 1, 2, 2, "cpu", 0, Path("/nowhere"))
-    return load(Request(SUITE, preset=preset), facts)
+    return load(Request(str(CONFIG / f"{name}.yaml"), preset=preset), facts)
 
 
-def options(name):
-    return vision.options("") if name.startswith("torchvision") else program(name).options()
-
-
+@pytest.mark.parametrize("name", ["ddp", "dynamo", "strategies"])
 @pytest.mark.parametrize("preset", ["small", "full"])
-def test_every_command_line_is_understood(preset):
-    for benchmark in suite(preset).benchmarks:
-        options(benchmark.program.parent.name).parse_args(benchmark.argv)
+def test_every_command_line_is_understood(preset, name):
+    for benchmark in suite(preset, name).benchmarks:
+        program(benchmark.program.parent.name).options().parse_args(benchmark.argv)
+
+
+def test_dynamo_is_models_by_backends_by_breaks():
+    points = {b.name: b.argv for b in suite("full", "dynamo").benchmarks}
+    assert len(points) == 6 * (1 + 2 * 2)
+    argv = points["hf_T5-inductor-no_optimization"]
+    assert {"--compile=inductor", "--optimize-ddp=no_optimization"} <= set(
+        map("=".join, pairwise(argv))
+    )
+    assert len(suite("small", "dynamo").benchmarks) == 2 * (1 + 2 * 2)
 
 
 def test_presets():
     full, small = suite("full"), suite("small")
-    names = [b.name for b in full.benchmarks]
-    assert names == [
-        "flops-fp32", "flops-tf32", "flops-fp16", "flops-bf16",
-        "resnet50", "resnet50-loader", "resnet50-ddp", "elastic-ddp",
-    ]  # fmt: skip
-    assert [skip.name for skip in small.skipped] == ["flops-tf32", "flops-fp16"]
+    disabled = {skip.name for skip in full.skipped}
+    assert disabled == {"flops-fp8", "gpt-pdp", "lightning", "resnet50-folder"}
+    names = {b.name for b in small.benchmarks}
+    assert names < {b.name for b in full.benchmarks}
+    assert {name.split("-")[0] for name in names} == {
+        "flops", "resnet50", "elastic", "comm", "gpt", "bert"
+    }  # fmt: skip
     assert {b.max_duration for b in full.benchmarks} == {600}
     assert {b.max_duration for b in small.benchmarks} == {120}
     assert all(b.weight > 0 for b in full.benchmarks)

@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+from PIL import Image
 
 from .conftest import BENCHMARKS, measured, program
 
@@ -64,3 +65,32 @@ def test_an_unknown_model(wire, capsys):
     assert exit_.value.code == 2
     assert "unknown model 'resnet5': did you mean resnet50," in capsys.readouterr().err
     assert wire.close()[0]["$data"]["type"] == "Refusal"
+
+
+def test_a_folder_of_images_end_to_end(wire, tmp_path):
+    for label in ("cat", "dog"):
+        (tmp_path / label).mkdir()
+        for k in range(3):
+            Image.new("RGB", (40, 40), (80 * k, 0, 0)).save(tmp_path / label / f"{k}.jpg")
+    argv = ["--trainer", "e2e", "--loader", "image-folder", "--data", str(tmp_path)]
+    torchvision.main([*SMALL, *argv, "--num-workers", "0"])
+    payloads = wire.close()
+    assert sum(p["steps"] for p in measured(payloads)) == 3
+    (shares,) = [p["shares"] for p in payloads if "shares" in p]
+    assert shares["data"] > 0
+    assert sum(shares.values()) == pytest.approx(1, abs=0.02)
+
+
+def test_a_folder_that_is_missing(wire, capsys, tmp_path):
+    with pytest.raises(SystemExit) as exit_:
+        torchvision.main([*SMALL, "--loader", "image-folder", "--data", str(tmp_path / "none")])
+    assert exit_.value.code == 2
+    assert "none: there is no such folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["ddp", "fsdp"])
+def test_the_modes_train_as_one_device_does(wire, mode):
+    torchvision_ddp.main([*SMALL, "--mode", mode, "--check-correctness"])
+    (verdict,) = [p["correctness"] for p in wire.close() if "correctness" in p]
+    assert verdict["ok"]
+    assert verdict["gradient_error"] < 1e-5

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.schema import NJobs, PerGpu
+from milabench_ddp.config.schema import FakeImageNet, NJobs, PerGpu
 from milabench_ddp.errors import ConfigError
 
 from .make import only
@@ -62,6 +62,32 @@ def test_the_voirfile_beside_the_program(here: Path) -> None:
     text = "b: {program: prog/main.py, plan: {method: per_gpu}, instrument: voir}"
     assert only(text).voirfile == here / "prog" / "voirfile.py"
     assert only(text.replace(", instrument: voir", "")).voirfile is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "data"),
+    [
+        ("images: 50", FakeImageNet(50, 50, 50, 256, 0, "FakeImageNet")),
+        ("images: 100000", FakeImageNet(100000, 4000, 1000, 256, 0, "FakeImageNet")),
+        (
+            "images: 50, classes: 2, val_images: 4, size: 64, seed: 3, folder: F",
+            FakeImageNet(50, 4, 2, 64, 3, "F"),
+        ),
+    ],
+)
+def test_the_data_that_it_reads(here: Path, asked: str, data: FakeImageNet) -> None:
+    text = "b: {program: main.py, plan: {method: per_gpu}"
+    Path("main.py").touch()
+    assert only(f"{text}}}").data is None
+    assert only(f"{text}, prepare: {{fake_imagenet: {{{asked}}}}}}}").data == data
+
+
+@pytest.mark.parametrize("asked", ["images: 2, classes: 3", "images: 4, classes: 4, val_images: 3"])
+def test_every_class_has_an_image(here: Path, asked: str) -> None:
+    Path("main.py").touch()
+    text = "b: {program: main.py, plan: {method: per_gpu}, prepare: {fake_imagenet: {%s}}}"
+    with pytest.raises(ConfigError, match=r"images cannot fill . classes, which need one each"):
+        only(text % asked)
 
 
 @pytest.mark.parametrize(

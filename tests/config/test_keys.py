@@ -25,6 +25,19 @@ GOOD = {
     "num_machines": [1, 16],
     "pip": [{"x": 1}],
     "plan": [{"method": "per_gpu"}, {"method": "njobs", "n": 2}, {"method": "njobs", "n": None}],
+    "prepare": [
+        {"fake_imagenet": {"images": 10}},
+        {
+            "fake_imagenet": {
+                "images": 10,
+                "val_images": 1,
+                "classes": 1,
+                "size": 8,
+                "seed": 0,
+                "folder": "F-1",
+            }
+        },
+    ],
     "program": ["main.py"],
     "requires_capabilities": [[], ["len(nodes) >= 2"]],
     "server": [[1]],
@@ -76,6 +89,16 @@ BAD = [
     ("plan", {"method": "njobs", "n": 0}, "wrong value for `plan.n` in (default): "
                                           "expected an integer, 1 or more, got `0`"),
     ("plan", {"method": "njobs", "m": 1}, "unknown key `m` in (default)"),
+    ("prepare", {"imagenet": {}}, "unknown key `imagenet` in (default): "
+                                  "did you mean `fake_imagenet`?"),
+    ("prepare", {"fake_imagenet": {"size": 8}}, "`prepare.fake_imagenet` in (default) "
+                                                "has no `images`"),
+    ("prepare", {"fake_imagenet": {"images": 0}},
+     "wrong value for `prepare.fake_imagenet.images` in (default): "
+     "expected an integer, 1 or more, got `0`"),
+    ("prepare", {"fake_imagenet": {"images": 1, "folder": "../x"}},
+     "wrong value for `prepare.fake_imagenet.folder` in (default): "
+     "expected the name of a folder, without `/`, got the text `../x`"),
     ("requires_capabilities", "x", "wrong value for `requires_capabilities` in (default): "
                                    "expected a list of texts, got the text `x`"),
     ("tags", "a", "wrong value for `tags` in (default): "

@@ -1,8 +1,10 @@
 from itertools import islice
 
+import pytest
 import torch
-from common.data import Images, Placement, loaded, synthetic
-from common.group import Group
+from common.data import Placement, Source, split
+from common.failure import Refusal
+from common.samples import Images
 
 CPU = torch.device("cpu")
 PLACE = Placement(CPU)
@@ -12,48 +14,61 @@ def same(one, two):
     return all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
 
 
-def ranks(n):
-    return [Group(CPU, rank, n, rank) for rank in range(n)]
+def source(images, loader, place=PLACE, ranks=2):
+    return Source(images, 4, place, ranks, loader, 0, images.seed)
 
 
-def test_images_are_seeded_and_look_normalised():
-    images = Images(8, 16, classes=10, seed=1)
-    assert same(images[3], Images(8, 16, classes=10, seed=1)[3])
-    assert not same(images[3], images[4])
-    assert not same(images[3], Images(8, 16, classes=10, seed=2)[3])
-    pixels, label = Images(1, 256, classes=10, seed=0)[0]
-    assert pixels.shape == (3, 256, 256)
-    assert abs(float(pixels.mean())) < 0.02
-    assert abs(float(pixels.std()) - 1) < 0.02
-    assert 0 <= int(label) < 10
+def test_a_fixed_batch_is_one_and_synthetic_ones_take_turns():
+    images = Images(32, 16, classes=10, seed=1)
+    fixed = list(islice(source(images, "fixed").stream(0, 2), 3))
+    assert same(fixed[0], fixed[1])
+    turns = list(islice(source(images, "synthetic").stream(0, 2), 3))
+    assert same(turns[0], turns[2])
+    assert not same(turns[0], turns[1])
 
 
-def test_synthetic_batches_repeat_and_differ_between_ranks():
-    images = Images(8, 16, classes=10, seed=1)
-    first, second = (list(islice(synthetic(images, 4, group, PLACE), 4)) for group in ranks(2))
-    assert same(first[0], first[2])
-    assert not same(first[0], first[1])
-    assert not same(first[0], second[0])
-    again = next(synthetic(images, 4, ranks(2)[0], PLACE))
-    assert same(first[0], again)
+@pytest.mark.parametrize("loader", ["fixed", "synthetic"])
+def test_replicas_have_batches_of_their_own(loader):
+    images = Images(32, 16, classes=10, seed=1)
+    first, second = (next(source(images, loader).stream(rank, 2)) for rank in range(2))
+    assert not same(first, second)
+    assert same(first, next(source(images, loader).stream(0, 2)))
 
 
-def test_a_loader_gives_each_rank_its_share_and_does_not_end():
+def test_batches_by_number_are_different_ones():
+    images = Images(32, 8, classes=1000, seed=1)
+    batches = [source(images, "fixed").batch(step, rank) for step in range(4) for rank in range(2)]
+    seen = {tuple(p.flatten()[:9].tolist()) for pixels, _ in batches for p in pixels}
+    assert len(seen) == 32
+
+
+def test_a_loader_gives_each_replica_its_share_and_does_not_end():
     images = Images(16, 8, classes=1000, seed=1)
-    first, second = (list(islice(loaded(images, 4, group, PLACE, 0), 5)) for group in ranks(2))
+    loaders = [source(images, "pytorch").stream(rank, 2) for rank in range(2)]
+    first, second = (list(islice(loader, 5)) for loader in loaders)
     epoch = {tuple(p.flatten()[:9].tolist()) for b in first[:2] + second[:2] for p in b[0]}
-    assert len(epoch) == 16  # two batches of 4 on two ranks: every image, once
+    assert len(epoch) == 16  # two batches of 4 of two replicas: every image, once
     assert not same(first[0], first[2])  # the next epoch is in another order
 
 
-def test_batches_come_in_the_form_that_was_asked_for():
+def test_an_epoch_without_a_whole_step_is_refused_and_not_waited_for():
+    images = Images(7, 8, classes=10, seed=1)
+    with pytest.raises(Refusal, match=r"^a step needs 8 samples, one epoch has 7$"):
+        source(images, "pytorch").stream(0, 2)
+
+
+@pytest.mark.parametrize("loader", ["fixed", "synthetic", "pytorch"])
+def test_batches_come_in_the_form_that_was_asked_for(loader):
     place = Placement(CPU, torch.bfloat16, torch.channels_last)
     images = Images(8, 8, classes=10, seed=1)
-    for source in (
-        synthetic(images, 4, Group(CPU), place),
-        loaded(images, 4, Group(CPU), place, 0),
-    ):
-        pixels, labels = next(source)
-        assert pixels.dtype is torch.bfloat16
-        assert pixels.is_contiguous(memory_format=torch.channels_last)
-        assert labels.dtype is torch.int64
+    pixels, labels = next(source(images, loader, place, ranks=1).stream(0, 1))
+    assert pixels.dtype is torch.bfloat16
+    assert pixels.is_contiguous(memory_format=torch.channels_last)
+    assert labels.dtype is torch.int64
+
+
+def test_split():
+    batch = torch.arange(6), torch.arange(12).view(6, 2)
+    parts = split(batch, 3)
+    assert [len(part[0]) for part in parts] == [2, 2, 2]
+    assert same([torch.cat(tensors) for tensors in zip(*parts, strict=True)], batch)

@@ -5,7 +5,7 @@ from itertools import count, repeat
 import pytest
 import torch
 from common.metrics import Emitter
-from common.timing import RUN_AHEAD, StepTimer
+from common.timing import RUN_AHEAD, Losses, StepTimer
 
 MS = 1_000_000  # nanoseconds
 
@@ -279,3 +279,92 @@ def test_flush_of_a_device_that_faulted_ends_quietly(call):
     timer.flush()
     timer.flush()
     assert list(timer.ms) == [30.0] * 4
+
+
+PARTS = ("forward", "backward", "optimizer")
+
+
+def test_the_parts_of_a_step_and_the_wait_are_the_step():
+    time = Time()
+
+    def loader():
+        for batch in count():
+            time.sleep(5)
+            yield batch
+
+    timer = timer_of(time, [], parts=PARTS)
+    for step in timer.steps(loader(), 20, warmup=2):
+        time.sleep(30 if step > 1 else 4000)  # the first steps compile
+        timer.lap()
+        time.sleep(50)
+        timer.lap()
+        time.sleep(15)
+    assert {name: set(ms) for name, ms in timer.part_ms.items()} == {
+        "forward": {30.0}, "backward": {50.0}, "optimizer": {15.0},
+    }  # fmt: skip
+    assert set(timer.wait_ms) == {5.0}
+    assert list(timer.ms) == [100.0] * 20
+    assert list(timer.warmup_ms) == [4070.0, 4070.0]
+
+
+def test_the_parts_of_short_steps_too():
+    time = Time()
+    timer = timer_of(time, [], parts=PARTS)
+    for step in timer.steps(count(), 120, warmup=1):
+        time.sleep(step)
+        timer.lap()
+        time.sleep(1)
+        timer.lap()
+        time.sleep(2)
+    assert list(timer.part_ms["forward"]) == [float(step) for step in range(1, 121)]
+    assert list(timer.part_ms["optimizer"]) == [2.0] * 120
+
+
+def test_the_parts_of_a_device_are_its_own_time():
+    device = Device()
+    timer = timer_of(device, [], interval=0, parts=PARTS)
+    for _ in timer.steps(repeat(None), 30, warmup=3):
+        device.work(40)
+        timer.lap()
+        device.work(80)
+        timer.lap()
+        device.work(20)
+        device.sleep(1)
+    assert {name: set(ms) for name, ms in timer.part_ms.items()} == {
+        "forward": {40.0}, "backward": {80.0}, "optimizer": {20.0},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("laps", [0, 1, 2])
+def test_a_step_that_failed_after_a_part_is_none(laps):
+    time, sent = Time(), []
+    timer = timer_of(time, sent, interval=1, parts=PARTS)
+    for step in timer.steps(count(), 10, warmup=1):
+        time.sleep(10)
+        for _ in range(laps if step == 4 else 2):
+            timer.lap()
+        if step == 4:
+            break
+    timer.flush()
+    assert list(timer.ms) == [10.0] * 3
+    assert list(timer.part_ms["forward"]) == [10.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("losses", "rank", "told"),
+    [
+        (None, 0, [1.0, "nan"]),
+        (None, 1, []),
+        (Losses.KNOWN, 1, [1.0]),
+        (Losses.NONE, 0, []),
+    ],
+)
+def test_who_tells_the_losses(losses, rank, told):
+    time, sent = Time(), []
+    timer = timer_of(time, sent, interval=0, rank=rank, losses=losses)
+    for step in timer.steps(count(), 2, warmup=0):
+        time.sleep(1)
+        timer.watch(torch.tensor(1.0 if step == 0 else float("nan")))
+    found = [p for p in sent if "loss" in p]
+    assert [p["loss"] if p["loss"] == 1 else str(p["loss"]) for p in found] == told
+    assert {p["rank"] for p in found} <= {rank}

@@ -2,15 +2,18 @@ import pytest
 import torch
 from common import vision
 from common.failure import Refusal
-from common.precision import PRECISIONS
+from torch import nn
 
 META = torch.device("meta")
 
 
+def args_of(*argv):
+    return vision.options("").parse_args(argv)
+
+
 def made(*argv):
-    args = vision.options("").parse_args(argv)
     with META:  # shapes alone: nothing is computed
-        return vision.model(args, PRECISIONS["bf16"], META)
+        return vision.workload(args_of(*argv)).make_model()
 
 
 @pytest.mark.parametrize(
@@ -19,9 +22,7 @@ def made(*argv):
 )
 def test_classifiers_take_the_images_and_give_one_output(name, size):
     model = made("--model", name, "--image-size", str(size))
-    out = model(torch.empty(2, 3, size, size, dtype=torch.bfloat16, device=META))
-    assert out.shape == (2, 1000)
-    assert out.dtype is torch.bfloat16
+    assert model(torch.empty(2, 3, size, size, device=META)).shape == (2, 1000)
 
 
 def test_channels_last():
@@ -29,11 +30,32 @@ def test_channels_last():
     assert weight.is_contiguous(memory_format=torch.channels_last)
 
 
+@pytest.mark.parametrize(
+    ("name", "count"), [("resnet50", 16), ("vit_b_16", 12), ("swin_t", 15), ("vgg11", 0)]
+)
+def test_the_repeated_blocks(name, count):
+    args = args_of("--model", name)
+    with META:
+        work = vision.workload(args)
+        model = work.make_model()
+    blocks = work.blocks(model)
+    assert len([b for b in blocks if not isinstance(b, nn.Sequential)]) == count
+
+
+def test_the_operations_of_a_resnet_are_by_formula_and_of_others_counted():
+    resnet = vision.task(args_of("--batch-size", "4", "--image-size", "64"))
+    assert (resnet.flops_source, resnet.parameters) == ("formula", 25_557_032)
+    vgg = vision.task(args_of("--model", "vgg11", "--batch-size", "4"))
+    assert vgg.flops_source == "3 x forward of torch.utils.flop_counter"
+    # 7.61 G multiplications for an image, says torchvision's documentation.
+    assert vgg.flops == pytest.approx(4 * 3 * 2 * 7.61e9, rel=0.01)
+
+
 def test_an_unknown_model_names_the_nearest():
     with pytest.raises(Refusal, match="unknown model 'resnet5': did you mean resnet50, "):
-        made("--model", "resnet5")
+        vision.check(args_of("--model", "resnet5"))
 
 
 def test_detectors_are_no_classifiers():
     with pytest.raises(Refusal, match="unknown model 'fasterrcnn_resnet50_fpn'"):
-        made("--model", "fasterrcnn_resnet50_fpn")
+        vision.check(args_of("--model", "fasterrcnn_resnet50_fpn"))

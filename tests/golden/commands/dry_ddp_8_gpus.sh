@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# milabench dry config/ddp.yaml: benchmarks: 8, preset full, on 8 x cuda GPU (made up)
+# milabench dry config/ddp.yaml: benchmarks: 23, preset full, on 8 x cuda GPU (made up)
+# not run: lightning: disabled (config/ddp.yaml:160)
+# not run: resnet50-folder: disabled (config/ddp.yaml:182)
 set -euo pipefail
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -146,5 +148,184 @@ time (
   CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 10000 --warmup 1000 & pids+=($!)
   join
 ) || failed+=(elastic-ddp)
+
+echo "---"
+echo flops-peak-bf16
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  join
+) || failed+=(flops-peak-bf16)
+
+echo "---"
+echo flops-fp8
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  join
+) || failed+=(flops-fp8)
+
+echo "---"
+echo comm-all-reduce
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_reduce & pids+=($!)
+  join
+) || failed+=(comm-all-reduce)
+
+echo "---"
+echo comm-all-gather
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_gather & pids+=($!)
+  join
+) || failed+=(comm-all-gather)
+
+echo "---"
+echo comm-reduce-scatter
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op reduce_scatter & pids+=($!)
+  join
+) || failed+=(comm-reduce-scatter)
+
+echo "---"
+echo comm-all-to-all
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_to_all & pids+=($!)
+  join
+) || failed+=(comm-all-to-all)
+
+echo "---"
+echo comm-broadcast
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op broadcast & pids+=($!)
+  join
+) || failed+=(comm-broadcast)
+
+echo "---"
+echo comm-p2p
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op p2p & pids+=($!)
+  join
+) || failed+=(comm-p2p)
+
+echo "---"
+echo gpt-ddp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode ddp & pids+=($!)
+  join
+) || failed+=(gpt-ddp)
+
+echo "---"
+echo gpt-fsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode fsdp & pids+=($!)
+  join
+) || failed+=(gpt-fsdp)
+
+echo "---"
+echo gpt-ddp-inductor
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode ddp --compile inductor & pids+=($!)
+  join
+) || failed+=(gpt-ddp-inductor)
+
+echo "---"
+echo gpt-pipeline
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
+  join
+) || failed+=(gpt-pipeline)
+
+echo "---"
+echo gpt-tp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
+  join
+) || failed+=(gpt-tp)
+
+echo "---"
+echo gpt-pdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
+  join
+) || failed+=(gpt-pdp)
+
+echo "---"
+echo bert-ddp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --model hf_Bert --mode ddp --precision amp --steps 60 --warmup 10 & pids+=($!)
+  join
+) || failed+=(bert-ddp)
 
 if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi

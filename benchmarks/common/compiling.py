@@ -1,0 +1,55 @@
+"""torch.compile, with what it did: graphs, breaks, seconds."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import nn
+from torch._dynamo.utils import calculate_time_spent, counters
+
+BACKENDS = ("none", "eager", "aot_eager", "inductor")
+# How Dynamo treats DDP: cut the graph at the buckets, so that their all-reduces overlap with the
+# backward pass (with breaks), or leave it whole (without).
+OPTIMIZE_DDP = ("ddp_optimizer", "no_optimization")
+
+
+class Compiler:
+    """Compiles modules with one backend and counts what it is given."""
+
+    def __init__(self, backend: str, optimize_ddp: str) -> None:
+        """Take a backend of ``BACKENDS``; with ``none`` nothing is compiled."""
+        self._backend = backend
+        self._optimize_ddp = optimize_ddp
+        self._graphs = 0
+        self._seconds, self._breaks = _spent(), _breaks()
+
+    def apply(self, modules: Iterable[nn.Module]) -> None:
+        """Compile the modules in place, at their first call: their parameters keep their names."""
+        if self._backend == "none":
+            return
+        torch._dynamo.config.optimize_ddp = self._optimize_ddp
+        for module in modules:
+            module.compile(backend=self._counted)
+
+    def metrics(self) -> dict[str, Any]:
+        """Graphs given to the backend (one for each bucket with breaks), breaks, seconds."""
+        if self._backend == "none":
+            return {}
+        return {
+            "compile": self._backend,
+            "graphs": self._graphs,
+            "graph_breaks": _breaks() - self._breaks,
+            "compile_s": round(_spent() - self._seconds, 3),
+        }
+
+    def _counted(self, graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
+        self._graphs += 1
+        return torch._dynamo.lookup_backend(self._backend)(graph, inputs)
+
+
+def _spent() -> float:
+    return calculate_time_spent()["total_wall_time"]
+
+
+def _breaks() -> int:
+    return sum(counters["graph_break"].values())

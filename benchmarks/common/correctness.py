@@ -1,0 +1,250 @@
+"""Does a strategy compute what one device computes? ``--check-correctness``
+
+Rank 0 trains the same model from the same seed alone, in the same precision, on the batches of all
+replicas; then the strategy trains on them. Compared are the losses of all steps, the gradients of
+the last one, and what ranks hold copies of must be the same to the bit.
+"""
+
+import argparse
+import gc
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+
+from common import cli, strategies
+from common.failure import Refusal
+from common.group import Group
+from common.strategies.strategy import Strategy
+from common.workload import Batch, Workload
+
+# What may lie between two ways to add up the same numbers, relative to the norm of all gradients.
+# Measured in fp32 are 1e-7 to 1e-6; in 16 bits a rounding is 4e-3 (bf16), 5e-4 (fp16).
+TOLERANCES = {
+    "fp32": 1e-4,
+    "tf32": 1e-2,
+    "fp16": 2e-2,
+    "bf16": 5e-2,
+    "amp": 5e-2,
+    "amp-fp16": 2e-2,
+}
+_WRAPPERS = ("module", "_orig_mod", "_checkpoint_wrapped_module")
+
+Factory = Callable[[argparse.Namespace, Workload, Group], Strategy]
+Batches = Callable[[int, int], Batch]  # (step, replica): its batch, on this rank's device
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far a strategy is from one device."""
+
+    gradient_error: float  # relative L2, over all parameters
+    loss_error: float  # relative, of the worst step
+    replicas_equal: bool
+    tolerance: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether its speed may be believed."""
+        within = max(self.gradient_error, self.loss_error) <= self.tolerance  # False for nan
+        return within and self.replicas_equal
+
+    def payload(self) -> dict[str, Any]:
+        """The verdict as it travels; an error that is no number as None."""
+        return {
+            "ok": self.ok,
+            "gradient_error": _number(self.gradient_error),
+            "loss_error": _number(self.loss_error),
+            "replicas_equal": self.replicas_equal,
+            "tolerance": self.tolerance,
+            "reference": "single",
+        }
+
+
+@dataclass(frozen=True)
+class Part:
+    """One rank's part of the comparison, as it travels to rank 0."""
+
+    losses: Sequence[float]  # nan where the rank has none
+    differences: Mapping[str, float]  # sum of squares, of each gradient that the rank has
+    hashes: Mapping[tuple[object, ...], str]  # of each part of each parameter
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What comes out of a few steps on one rank."""
+
+    losses: Sequence[float]
+    gradients: Mapping[str, Tensor]  # whole ones, on the host
+    hashes: Mapping[tuple[object, ...], str]  # of each part of each parameter
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """``--check-correctness`` and its number of steps."""
+    text = "first compare losses and gradients with one device's; a wrong strategy ends with 1"
+    parser.add_argument("--check-correctness", action="store_true", help=text)
+    parser.add_argument(
+        "--check-steps", type=cli.positive, default=2, help="steps of --check-correctness"
+    )
+
+
+def check(
+    args: argparse.Namespace,
+    workload: Workload,
+    group: Group,
+    strategy_factory: Factory,
+    batches: Batches,
+) -> Verdict | None:
+    """Compare the strategy that the factory builds with ``single``; the verdict is at rank 0.
+
+    Dropout is off and batch norms use their running statistics, since neither is the strategy's.
+    """
+    allowed = tolerance(args)
+    strategy = strategy_factory(args, workload, group)
+    replicas = strategy.data_parallel_size
+    mine = train(strategy, args.check_steps, partial(_batch, batches, strategy.data_parallel_rank))
+    del strategy
+    gc.collect()  # wrappers are cycles, and hold the memory that the reference needs
+    reference = _reference(args, workload, group, replicas, batches) if group.rank == 0 else None
+    ranks = group.gather(Part(mine.losses, _differences(mine, reference, group), mine.hashes))
+    return compare(reference, ranks, allowed) if reference else None
+
+
+def _batch(batches: Batches, replica: int, step: int) -> Batch:
+    return batches(step, replica)
+
+
+def tolerance(args: argparse.Namespace) -> float:
+    """That of the coarsest type on the way of a gradient.
+
+    ``Refusal`` for PowerSGD, whose gradients are meant to differ.
+    """
+    if args.comm_hook == "powersgd":
+        raise Refusal("PowerSGD approximates gradients: there is nothing to check them against")
+    coarse = (args.precision, args.comm_hook, args.mixed_precision, args.reduce_dtype)
+    return max(TOLERANCES[name] for name in coarse if name in TOLERANCES)
+
+
+def train(strategy: Strategy, steps: int, batch: Callable[[int], Batch]) -> Trained:
+    """Losses of a few steps, gradients of the last, hashes of the parameters after it."""
+    strategy.model.eval()
+    losses, gradients = [], {}
+    for k in range(steps):
+        losses.append(float(strategy.forward_backward(batch(k))))
+        if k == steps - 1:
+            gradients = whole_gradients(strategy.model)
+        strategy.step()
+    return Trained(losses, gradients, hashes(strategy.model))
+
+
+def compare(reference: Trained, ranks: Sequence[Part], allowed: float) -> Verdict:
+    """The verdict on what all ranks have, against one device."""
+    difference = total = 0.0
+    for name, expected in reference.gradients.items():
+        squares = _squares(expected)
+        total += squares
+        # Any copy may be wrong; a gradient that no rank has is wrong by all of it.
+        found = [rank.differences[name] for rank in ranks if name in rank.differences]
+        difference += max(found, default=squares)
+    worst = 0.0
+    for k, expected_loss in enumerate(reference.losses):
+        known = [rank.losses[k] for rank in ranks if not math.isnan(rank.losses[k])]
+        loss = sum(known) / len(known) if known else math.nan
+        error = abs(loss - expected_loss) / max(abs(expected_loss), 1e-12)
+        worst = error if math.isnan(error) else max(worst, error)
+    copies: dict[tuple[object, ...], set[str]] = {}
+    for rank in ranks:
+        for part, digest in rank.hashes.items():
+            copies.setdefault(part, set()).add(digest)
+    equal = all(len(digests) == 1 for digests in copies.values())
+    return Verdict(math.sqrt(difference / max(total, 1e-300)), worst, equal, allowed)
+
+
+def whole_gradients(model: nn.Module) -> dict[str, Tensor]:
+    """Gradients by the parameter's plain name, whole, on the host; every rank must call it."""
+    found = {}
+    for name, parameter in model.named_parameters():
+        gradient = parameter.grad
+        if isinstance(gradient, DTensor):
+            # Offloaded shards meet over the devices' network, as NCCL knows no other.
+            gradient = gradient.to(gradient.device_mesh.device_type).full_tensor()
+        if gradient is not None:
+            found[plain(name)] = gradient.detach().float().cpu().clone()
+    return found
+
+
+def hashes(model: nn.Module) -> dict[tuple[object, ...], str]:
+    """A hash of each part of a parameter that this rank holds; copies have the same key."""
+    found = {}
+    for name, parameter in model.named_parameters():
+        part: tuple[object, ...] = (plain(name),)
+        values = parameter.detach()
+        if isinstance(values, DTensor):
+            where = values.device_mesh.get_coordinate() or []
+            sharded = [not placement.is_replicate() for placement in values.placements]
+            part += tuple(at for at, split in zip(where, sharded, strict=True) if split)
+            values = values.to_local()
+        raw = values.contiguous().cpu().view(-1).view(torch.uint8)
+        found[part] = hashlib.blake2b(raw.numpy().tobytes(), digest_size=16).hexdigest()
+    return found
+
+
+def plain(name: str) -> str:
+    """The name of a parameter without the wrappers around its modules, and without a stage's."""
+    parts = [part for part in name.split(".") if part not in _WRAPPERS and part[:6] != "_stage"]
+    return ".".join(parts)
+
+
+def _reference(
+    args: argparse.Namespace, workload: Workload, group: Group, replicas: int, batches: Batches
+) -> Trained:
+    """One device on the batches of all replicas: their mean loss is that of the global batch."""
+    plain_args = argparse.Namespace(**vars(args) | strategies.defaults() | {"mode": "single"})
+    plain_args.optimizer = args.optimizer
+    single = strategies.build(plain_args, workload, Group(group.device))
+    single.model.eval()
+    losses, gradients = [], {}
+    for k in range(args.check_steps):
+        parts = []
+        for replica in range(replicas):
+            loss = single.forward(batches(k, replica))
+            single.backward(loss / replicas)
+            parts.append(float(loss.detach()))
+        losses.append(sum(parts) / replicas)
+        if k == args.check_steps - 1:
+            gradients = whole_gradients(single.model)
+        single.step()
+    return Trained(losses, gradients, {})
+
+
+def _differences(mine: Trained, reference: Trained | None, group: Group) -> dict[str, float]:
+    """Rank 0 shows the others one gradient after the other: no rank holds more than two models."""
+    sizes = [{name: g.shape for name, g in reference.gradients.items()} if reference else {}]
+    if group.world_size > 1:
+        dist.broadcast_object_list(sizes, device=group.device)
+    found = {}
+    for name, shape in sizes[0].items():
+        if reference is not None:
+            expected = reference.gradients[name].to(group.device)
+        else:
+            expected = torch.empty(shape, device=group.device)
+        if group.world_size > 1:
+            dist.broadcast(expected, 0)
+        if name in mine.gradients:
+            found[name] = _squares(mine.gradients[name] - expected.cpu())
+    return found
+
+
+def _squares(values: Tensor) -> float:
+    return float(values.double().square().sum())
+
+
+def _number(value: float) -> float | None:
+    return float(f"{value:.3g}") if math.isfinite(value) else None

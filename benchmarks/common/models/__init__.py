@@ -1,0 +1,1 @@
+"""The models that the programs train, where a library does not have them."""

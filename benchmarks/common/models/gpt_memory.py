@@ -1,0 +1,135 @@
+"""What a GPT takes of a device's memory, on paper, before anything is built."""
+
+import argparse
+import os
+from dataclasses import dataclass
+
+import torch
+
+from common.failure import Refusal
+from common.group import Group
+from common.models.gpt import Shape
+from common.models.gpt_stages import largest_stage
+from common.precision import PRECISIONS
+from common.strategies.pipeline import pipeline_size, stages_per_rank
+from common.strategies.sharded import shard_size
+from common.strategies.tensor import tensor_size
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on one device."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.weights + self.gradients + self.optimizer + self.activations
+
+    def mib(self) -> dict[str, float]:
+        """As it travels, in MiB."""
+        parts = {"total": self.total} | vars(self)
+        return {name: round(value / 2**20, 1) for name, value in parts.items()}
+
+    def __str__(self) -> str:
+        parts = ("weights", "gradients", "optimizer", "activations")
+        return ", ".join(f"{name} {getattr(self, name) / GIB:.1f}" for name in parts)
+
+
+def estimate(shape: Shape, args: argparse.Namespace, ranks: int) -> Memory:
+    """Memory of the fullest rank.
+
+    Weights, gradients and optimizer state: as many numbers as the rank holds parameters, one or two
+    of state each; FSDP also gathers two blocks at a time. Activations: see ``_activations``.
+    """
+    precision = PRECISIONS[args.precision]
+    size = precision.dtype.itemsize
+    held, gathered = _parameters(shape, args, ranks)
+    states = 2 if args.optimizer == "adamw" else 1
+    on_device = 0 if args.cpu_offload else 1
+    return Memory(
+        weights=(held * on_device + gathered) * size,
+        gradients=(held * on_device + gathered) * size,
+        optimizer=held * on_device * states * size,
+        activations=_activations(shape, args, ranks),
+    )
+
+
+def check(shape: Shape, args: argparse.Namespace, group: Group) -> Memory:
+    """The estimate; ``Refusal`` where the device, or the host, has less."""
+    memory = estimate(shape, args, group.world_size)
+    host, whole = capacity(torch.device("cpu")), 4.0 * shape.parameters
+    if group.device.type != "cpu" and whole > host:
+        raise Refusal(
+            f"every rank builds {args.model} on the host before it is spread: that needs "
+            f"{whole / GIB:.1f} GiB for each, and there are {host / GIB:.1f}"
+        )
+    there = capacity(group.device)
+    if memory.total > there:
+        raise Refusal(
+            f"{args.model} in mode {args.mode} on {group.world_size} ranks needs about "
+            f"{memory.total / GIB:.1f} GiB on each ({memory}), and there are {there / GIB:.1f}"
+        )
+    return memory
+
+
+def capacity(device: torch.device) -> float:
+    """Bytes of memory of a device; of a CPU, this rank's share of the host's."""
+    if device.type == "cpu":
+        ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / ranks
+    return float(torch.get_device_module(device).get_device_properties(device).total_memory)
+
+
+def _parameters(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[float, float]:
+    """How many a rank holds for good, and how many it gathers for a while."""
+    two_blocks = 2 * shape.block_parameters
+    match args.mode:
+        case "fsdp":
+            return shape.parameters / ranks, two_blocks
+        case "hsdp":
+            return shape.parameters / shard_size(args, ranks), two_blocks
+        case "tp":
+            return shape.parameters / ranks, 0
+        case "tp-fsdp":
+            return shape.parameters / ranks, two_blocks / tensor_size(args, ranks)
+        case "pipeline" | "pdp":
+            of_rank = stages_per_rank(args)
+            size = pipeline_size(args, ranks)
+            stage = largest_stage(shape, size * of_rank) * of_rank
+            if args.mode == "pdp" and args.replicated_by == "fully_shard":
+                return stage * size / ranks, stage  # gathered until the step is over
+            return stage, 0
+    return shape.parameters, 0
+
+
+def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> float:
+    """What the backward pass needs: of a block 16 numbers for each token and unit of width.
+
+    Inputs of both norms (2), of qkv (1), query, key and value (3), input of the output projection
+    (1), of ``up`` (1), of GELU and ``down`` (4 each); attention's own matrix is never kept
+    (Korthikanti et al. 2022, less what FlashAttention and the missing dropout save). Under autocast
+    the two of the norms are in fp32. And three times the scores in fp32: they, their softmax, its
+    gradient.
+    """
+    precision = PRECISIONS[args.precision]
+    full, low = precision.dtype.itemsize, (precision.autocast or precision.dtype).itemsize
+    tokens = args.batch_size * shape.block / args.accumulate
+    block = (2 * full + 14 * low) * tokens * shape.width
+    layers = (
+        shape.layers / pipeline_size(args, ranks)
+        if args.mode in ("pipeline", "pdp")
+        else shape.layers
+    )
+    if args.activation == "noop":
+        kept = layers * block
+    else:
+        inputs = layers * full * tokens * shape.width if args.activation == "checkpoint" else 0
+        kept = inputs + block
+    return kept / tensor_size(args, ranks) + 3 * 4 * tokens * shape.vocabulary

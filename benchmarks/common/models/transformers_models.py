@@ -1,0 +1,156 @@
+"""BERT, GPT-2, T5 and ViT of the library `transformers`, by the names that torchbench gave them.
+
+Built from their configuration classes with random weights. Of ``timm_vision_transformer_large``
+(ViT-g/14) ``hf_ViT_large`` has the place and the size.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch.utils.data import Dataset
+
+from common.failure import Refusal
+from common.flop_count import Transformer
+from common.samples import Images, Pairs, Tokens
+from common.workload import Batch, Workload
+
+PATCH, CLASSES = 14, 1000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a model, of what it reads, and of a batch."""
+
+    family: str  # bert, gpt2, t5, vit
+    layers: int  # of an encoder; as many of a decoder
+    width: int
+    heads: int
+    hidden: int  # of the perceptrons
+    vocabulary: int
+    batch_size: int  # for a GPU of 40 GB: torchbench's
+    length: int = 512  # tokens of a sequence; of ViT pixels of an image's side
+
+    def flop(self, batch_size: int) -> float:
+        """Operations of a step on a batch."""
+        layers = Transformer(self.layers, self.width, self.hidden)
+        if self.family == "vit":
+            return layers.vit(batch_size, self.length, PATCH, CLASSES)
+        formula = {"bert": layers.bert, "gpt2": layers.gpt, "t5": layers.t5}[self.family]
+        return formula(batch_size, self.length, self.vocabulary)
+
+    @property
+    def units(self) -> str:
+        """What its speed is counted in; of T5 the tokens of the encoder, as many as written."""
+        return "images" if self.family == "vit" else "tokens"
+
+    def items(self, batch_size: int) -> int:
+        """How many of them a batch has."""
+        return batch_size if self.family == "vit" else batch_size * self.length
+
+    def sized(
+        self, *, tiny: bool = False, layers: int | None = None, tokens: int | None = None
+    ) -> "Shape":
+        """With other ``layers`` or ``tokens``; ``tiny``: trained in milliseconds on a CPU."""
+        if tokens is not None and self.family == "vit":
+            raise Refusal("--tokens is for texts: ViT reads images")
+        found = self
+        if tiny:
+            length = 4 * PATCH if self.family == "vit" else 32
+            small = {"layers": 4, "width": 128, "heads": 4, "hidden": 512, "vocabulary": 512}
+            found = replace(self, **small, batch_size=4, length=length)
+        return replace(found, layers=layers or found.layers, length=tokens or found.length)
+
+
+SHAPES: Mapping[str, Shape] = {
+    "hf_Bert": Shape("bert", 12, 768, 12, 3072, 30522, 32),
+    "hf_Bert_large": Shape("bert", 24, 1024, 16, 4096, 30522, 16),
+    "hf_GPT2": Shape("gpt2", 12, 768, 12, 3072, 50257, 8),
+    "hf_GPT2_large": Shape("gpt2", 36, 1280, 20, 5120, 50257, 4),
+    "hf_T5": Shape("t5", 6, 512, 8, 2048, 32128, 12, 1024),
+    "hf_T5_large": Shape("t5", 24, 1024, 16, 4096, 32128, 4),
+    "hf_ViT_large": Shape("vit", 40, 1408, 16, 6144, 0, 16, 224),
+}
+
+
+def make(shape: Shape, *, tied: bool = True, attention: str = "sdpa") -> nn.Module:
+    """The model with random weights; ``tied``: the scores' matrix is that of the embedding."""
+    import transformers
+
+    common = {"attn_implementation": attention}
+    if shape.family == "vit":
+        config: Any = transformers.ViTConfig(
+            **_encoder(shape), image_size=shape.length, patch_size=PATCH, **common
+        )
+        config.num_labels = CLASSES
+        return transformers.ViTForImageClassification(config)
+    # No padding: transformers would look for it in every batch, and wait for the device to see.
+    text = {"vocab_size": shape.vocabulary, "bos_token_id": 0, "eos_token_id": 0} | common
+    text |= {"use_cache": False, "tie_word_embeddings": tied}
+    if shape.family == "bert":
+        places = {"max_position_embeddings": max(512, shape.length), "pad_token_id": None}
+        config = transformers.BertConfig(**_encoder(shape), **places, **text)
+        return transformers.BertForMaskedLM(config)
+    if shape.family == "gpt2":
+        config = transformers.GPT2Config(
+            n_layer=shape.layers,
+            n_embd=shape.width,
+            n_head=shape.heads,
+            n_inner=shape.hidden,
+            n_positions=max(1024, shape.length),
+            **text,
+        )
+        return transformers.GPT2LMHeadModel(config)
+    config = transformers.T5Config(
+        num_layers=shape.layers,
+        d_model=shape.width,
+        num_heads=shape.heads,
+        d_kv=shape.width // shape.heads,
+        d_ff=shape.hidden,
+        **text,
+    )
+    return transformers.T5ForConditionalGeneration(config)
+
+
+def parameters(workload: Workload) -> int:
+    """Parameters of a workload's model, which is not built for that."""
+    with torch.device("meta"):
+        return sum(p.numel() for p in workload.make_model().parameters())
+
+
+def samples(shape: Shape, count: int, seed: int) -> Dataset[Any]:
+    """What the model reads, and the targets."""
+    if shape.family == "vit":
+        return Images(count, shape.length, CLASSES, seed)
+    made = Tokens if shape.family == "gpt2" else Pairs
+    return made(count, shape.length, shape.vocabulary, seed)
+
+
+def loss(model: nn.Module, batch: Batch) -> Tensor:
+    """The mean cross entropy of the targets: of an encoder, or of a decoder alone."""
+    name = "pixel_values" if batch[0].dim() == 4 else "input_ids"
+    return score_loss(model(**{name: batch[0]}).logits, batch)
+
+
+def t5_loss(model: nn.Module, batch: Batch) -> Tensor:
+    """The mean cross entropy of what the decoder writes; it reads the same, one token later."""
+    inputs, targets = batch
+    begun = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], dim=1)
+    return score_loss(model(input_ids=inputs, decoder_input_ids=begun).logits, batch)
+
+
+def score_loss(scores: Tensor, batch: Batch) -> Tensor:
+    """The mean cross entropy of scores; only the targets of the batch are read."""
+    return cross_entropy(scores.flatten(0, -2).float(), batch[1].flatten())
+
+
+def _encoder(shape: Shape) -> dict[str, int]:
+    return {
+        "num_hidden_layers": shape.layers,
+        "hidden_size": shape.width,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.hidden,
+    }

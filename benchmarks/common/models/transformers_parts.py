@@ -1,0 +1,123 @@
+"""The models of `transformers` in parts: stages of a pipeline, shards of tensor parallelism."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor.parallel import ColwiseParallel, ParallelStyle, RowwiseParallel
+
+from common.balance import balanced
+from common.blocks import rows
+from common.failure import Refusal
+
+# Ends of the names of matrices: sharded by their outputs (heads, hidden units), by their inputs.
+BY_OUTPUT = (
+    *("self.query", "self.key", "self.value"),  # BERT
+    *("attention.query", "attention.key", "attention.value"),  # ViT of transformers 4
+    *("q_proj", "k_proj", "v_proj", "mlp.fc1", "intermediate.dense"),
+)
+BY_INPUT = ("o_proj", "mlp.fc2", "output.dense")
+
+
+def tp_plan(model: nn.Module) -> dict[str, ParallelStyle]:
+    """Heads and hidden units of the blocks sharded; BERT's and ViT's, whose heads are separable."""
+    blocks = set(rows(model))
+    inside = tuple(f"{name}." for name, module in model.named_modules() if module in blocks)
+    plan: dict[str, ParallelStyle] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear) and name.startswith(inside):
+            if name.endswith(BY_OUTPUT):
+                plan[name] = ColwiseParallel()
+            elif name.endswith(BY_INPUT):
+                plan[name] = RowwiseParallel()
+    return plan
+
+
+def stages(model: nn.Module, count: int) -> list[nn.Module]:
+    """The model as ``count`` stages that follow each other, balanced by their parameters.
+
+    ``Refusal`` where there are fewer parts than stages; not for T5, which has two streams.
+    """
+    parts = _parts(model)
+    if count > len(parts):
+        raise Refusal(f"a model of {len(parts) - 2} blocks and two ends has no {count} stages")
+    named = [[(name, model.get_submodule(name)) for name in part.names] for part in parts]
+    sizes = [sum(p.numel() for _, m in modules for p in m.parameters()) for modules in named]
+    cuts = balanced(sizes, count)
+    return [
+        Stage(parts[first:end], [pair for modules in named[first:end] for pair in modules])
+        for first, end in pairwise(cuts)
+    ]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Modules of a model, by their names in it, and how they map what comes before them."""
+
+    names: Sequence[str]
+    call: Callable[[nn.Module, Tensor], Tensor]  # with a module that has them under their names
+
+
+class Stage(nn.Module):
+    """Some consecutive parts of a model; parameters have the names that they have in it."""
+
+    def __init__(self, parts: Sequence[Part], modules: Iterable[tuple[str, nn.Module]]) -> None:
+        """Take the parts and their modules."""
+        super().__init__()
+        self._calls = [part.call for part in parts]
+        for name, module in modules:
+            at: nn.Module = self
+            *path, last = name.split(".")
+            for step in path:
+                if not hasattr(at, step):
+                    at.add_module(step, nn.Module())
+                at = at.get_submodule(step)
+            at.add_module(last, module)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """One part after the other."""
+        for call in self._calls:
+            x = call(self, x)
+        return x
+
+
+def _parts(model: nn.Module) -> list[Part]:
+    blocks = set(rows(model))
+    names = [name for name, module in model.named_modules() if module in blocks]
+    first, last = _ENDS[type(model).__name__]
+    return [first, *[Part([name], partial(_block, name)) for name in names], last]
+
+
+def _block(name: str, root: nn.Module, x: Tensor) -> Tensor:
+    out = root.get_submodule(name)(x)
+    return out[0] if isinstance(out, tuple) else out  # a tuple in transformers 4
+
+
+def _gpt2_embedding(root: nn.Module, tokens: Tensor) -> Tensor:
+    body = root.transformer
+    places = torch.arange(tokens.shape[1], device=tokens.device)
+    return body.drop(body.wte(tokens) + body.wpe(places))
+
+
+_ENDS = {
+    "BertForMaskedLM": (
+        Part(["bert.embeddings"], lambda root, x: root.bert.embeddings(input_ids=x)),
+        Part(["cls"], lambda root, x: root.cls(x)),
+    ),
+    "GPT2LMHeadModel": (
+        Part([f"transformer.{name}" for name in ("wte", "wpe", "drop")], _gpt2_embedding),
+        Part(
+            ["transformer.ln_f", "lm_head"], lambda root, x: root.lm_head(root.transformer.ln_f(x))
+        ),
+    ),
+    "ViTForImageClassification": (
+        Part(["vit.embeddings"], lambda root, x: root.vit.embeddings(x)),
+        Part(
+            ["vit.layernorm", "classifier"],
+            lambda root, x: root.classifier(root.vit.layernorm(x)[:, 0]),
+        ),
+    ),
+}

@@ -1,0 +1,37 @@
+"""How a model is spread over devices: wraps it for a mode, with every knob of that mode."""
+
+import argparse
+from collections.abc import Callable, Mapping
+
+from common.group import Group
+from common.precision import PRECISIONS
+from common.strategies import data_parallel, pipeline, sharded, tensor
+from common.strategies.options import MODES, add_options, defaults
+from common.strategies.refuse import check
+from common.strategies.setup import Setup
+from common.strategies.strategy import Strategy
+from common.workload import Workload
+
+__all__ = ["MODES", "Strategy", "add_options", "build", "check", "defaults"]
+
+_BUILD: Mapping[str, Callable[[Setup], Strategy]] = {
+    "single": data_parallel.single,
+    "ddp": data_parallel.ddp,
+    "fsdp": sharded.fsdp,
+    "hsdp": sharded.hsdp,
+    "pipeline": pipeline.pipeline,
+    "pdp": pipeline.pipeline,
+    "tp": tensor.tp,
+    "tp-fsdp": tensor.tp_fsdp,
+}
+
+
+def build(args: argparse.Namespace, workload: Workload, group: Group) -> Strategy:
+    """The workload's model, wrapped as ``args.mode`` and its knobs say.
+
+    Beside the options of ``add_options`` it reads ``precision``, ``batch_size`` (of one replica),
+    ``lr`` and ``seed``. ``Refusal`` for what PyTorch cannot do.
+    """
+    check(args, workload, group)
+    PRECISIONS[args.precision].activate(group.device)
+    return _BUILD[args.mode](Setup.of(args, workload, group))

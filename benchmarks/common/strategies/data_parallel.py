@@ -1,0 +1,95 @@
+"""``single`` and ``ddp``: every rank has the whole model."""
+
+import inspect
+from contextlib import AbstractContextManager
+from typing import Any
+
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from torch.nn.parallel import DistributedDataParallel
+
+from common.strategies.setup import Setup
+from common.strategies.strategy import Replicas, Whole
+
+# The newer name leaves the copy when DDP is made, and is about each forward pass alone.
+_BUFFERS = (
+    "forward_sync_buffers"
+    if "forward_sync_buffers" in inspect.signature(DistributedDataParallel.__init__).parameters
+    else "broadcast_buffers"
+)
+HOOKS = ("none", "allreduce", "fp16", "bf16", "powersgd")
+
+
+def single(setup: Setup) -> Whole:
+    """One process, no wrapper: the reference."""
+    model = setup.model().to(setup.device)
+    setup.save_memory(model)
+    setup.compiler.apply([model])
+    return Whole(model, setup, Replicas())
+
+
+def ddp(setup: Setup) -> Whole:
+    """DistributedDataParallel, with every knob that it has."""
+    args = setup.args
+    model = setup.model().to(setup.device)
+    setup.save_memory(model)
+    wrapped = DistributedDataParallel(
+        model,
+        device_ids=setup.group.device_ids,
+        bucket_cap_mb=args.bucket_cap_mb,
+        gradient_as_bucket_view=args.gradient_as_bucket_view,
+        static_graph=static_graph(setup),
+        find_unused_parameters=args.find_unused_parameters,
+        **{_BUFFERS: args.broadcast_buffers},
+    )
+    _hook(wrapped, args.comm_hook, args.powersgd_rank)
+    setup.compiler.apply([model])
+    return _DDP(wrapped, setup, Replicas(setup.group.world_size, setup.group.rank))
+
+
+def static_graph(setup: Setup) -> bool:
+    """What was asked for; else yes, but for a compiled model and where DDP cannot.
+
+    With accumulation it asserts: a static graph counts on every backward pass to reduce.
+    """
+    args = setup.args
+    if args.static_graph is not None:
+        return bool(args.static_graph)
+    return not args.find_unused_parameters and args.compile == "none" and args.accumulate == 1
+
+
+class _DDP(Whole):
+    model: DistributedDataParallel
+
+    def metrics(self) -> dict[str, Any]:
+        """Also the buckets, and what of their communication was not hidden (ms; mean of samples).
+
+        The times are DDP's own, of the first 10 steps and every 100th.
+        """
+        seen = self.model._get_ddp_logging_data()
+        sizes = seen.get("rebuilt_bucket_sizes") or seen.get("bucket_sizes") or ""
+        found: dict[str, Any] = {"buckets": len([size for size in sizes.split(",") if size])}
+        total = seen.get("avg_backward_comm_time", 0)
+        if total:
+            overlapped = seen.get("avg_backward_compute_comm_overlap_time", 0)
+            found["communication_ms"] = round(total / 1e6, 4)
+            found["exposed_communication_ms"] = round((total - overlapped) / 1e6, 4)
+        return super().metrics() | found
+
+    def _local(self) -> AbstractContextManager[Any]:
+        return self.model.no_sync()
+
+
+def _hook(model: DistributedDataParallel, name: str, rank: int) -> None:
+    if name == "powersgd":
+        # From the second step on, so that runs short of its usual 1000 steps measure it too.
+        state = powerSGD_hook.PowerSGDState(
+            None, matrix_approximation_rank=rank, start_powerSGD_iter=2
+        )
+        model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+    elif name != "none":
+        hooks = {
+            "allreduce": default_hooks.allreduce_hook,
+            "fp16": default_hooks.fp16_compress_hook,
+            "bf16": default_hooks.bf16_compress_hook,
+        }
+        model.register_comm_hook(None, hooks[name])

@@ -1,0 +1,170 @@
+"""``pipeline`` and ``pdp``: each rank has stages of the model, and microbatches flow through them.
+
+Under ``pdp`` there are several such pipelines, each with data of its own, and the ranks that have
+the same stages average their gradients by ``fully_shard`` or ``replicate``. Never by DDP: its
+reducer counts on one backward pass a step, and what it makes of a pipeline's is an assertion at
+best, wrong gradients without a word at worst (pytorch#144530).
+"""
+
+import argparse
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed._composable.replicate_with_fsdp import replicate
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.pipelining import PipelineStage
+from torch.distributed.pipelining.schedules import (
+    PipelineScheduleSingle,
+    ScheduleDualPipeV,
+    ScheduleZBVZeroBubble,
+    get_schedule_class,
+)
+
+from common.failure import Refusal
+from common.strategies.setup import Setup
+from common.strategies.sharded import policy, shard
+from common.strategies.strategy import Replicas, held
+from common.workload import Batch
+
+SCHEDULES = (
+    "GPipe",
+    "1F1B",
+    "Interleaved1F1B",
+    "LoopedBFS",
+    "InterleavedZeroBubble",
+    "ZBVZeroBubble",
+    "DualPipeV",
+)
+ZERO_BUBBLE = ("InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV")
+REPLICATED = ("fully_shard", "replicate")
+
+
+def pipeline_size(args: argparse.Namespace, ranks: int) -> int:
+    """Ranks of one pipeline: all, or ``--ndevice-per-proc`` of them under ``pdp``."""
+    return int(args.ndevice_per_proc or 2) if args.mode == "pdp" else ranks
+
+
+def chunks(args: argparse.Namespace, ranks: int) -> int:
+    """Microbatches of a batch; by default as many as the pipeline has stages."""
+    return int(args.chunks or pipeline_size(args, ranks) * stages_per_rank(args))
+
+
+def stages_per_rank(args: argparse.Namespace) -> int:
+    """One for the schedules that know no more, two for those that fold or loop."""
+    single = issubclass(get_schedule_class(args.schedule), PipelineScheduleSingle)
+    return 1 if single else int(args.stages_per_rank)
+
+
+def pipeline(setup: Setup) -> "Pipeline":
+    """Stages over all ranks, or over ``--ndevice-per-proc`` with replicas of each."""
+    size = pipeline_size(setup.args, setup.group.world_size)
+    shape = (setup.group.world_size // size, size)
+    mesh = init_device_mesh(setup.device.type, shape, mesh_dim_names=("replicate", "stage"))
+    workload, rank = setup.workload, mesh["stage"].get_local_rank()
+    assert workload.stages is not None
+    count = size * stages_per_rank(setup.args)
+    parts = workload.stages(setup.model(), count)
+    mine = {k: _prepared(setup, parts[k], mesh) for k in _indices(setup.args, rank, size)}
+    return Pipeline(setup, mesh, mine, count)
+
+
+def _indices(args: argparse.Namespace, rank: int, size: int) -> list[int]:
+    """The stages of a rank: every ``size``-th, or for the schedules that fold there and back."""
+    if issubclass(get_schedule_class(args.schedule), ScheduleZBVZeroBubble | ScheduleDualPipeV):
+        return [rank, 2 * size - 1 - rank]
+    return [rank + k * size for k in range(stages_per_rank(args))]
+
+
+def _prepared(setup: Setup, stage: nn.Module, mesh: DeviceMesh) -> nn.Module:
+    precision, args = setup.precision, setup.args
+    stage = stage.to(setup.device)
+    setup.save_memory(stage)
+    blocks = setup.blocks(stage)
+    setup.compiler.apply(blocks)
+    if precision.autocast is not None:
+        # Around the forward pass alone: the schedule runs the backward pass within its step.
+        lowered = torch.autocast(setup.device.type, precision.autocast)
+        stage.forward = lowered(stage.forward)  # type: ignore[method-assign]
+    if args.mode == "pdp":
+        return average(stage, blocks, mesh["replicate"], setup)
+    return stage
+
+
+def average(stage: nn.Module, blocks: list[nn.Module], mesh: DeviceMesh, setup: Setup) -> nn.Module:
+    """Let the replicas of a stage average their gradients at the end of each step."""
+    if setup.args.replicated_by == "fully_shard":
+        shard(stage, blocks, mesh, setup, reshard=setup.args.reshard_after_forward is True)
+        return stage
+    for module in (*blocks, stage):
+        replicate(module, mesh=mesh, mp_policy=policy(setup.args))
+    return stage
+
+
+class Pipeline:
+    """The stages of this rank, and the schedule that drives them."""
+
+    interleaved = True
+
+    def __init__(
+        self, setup: Setup, mesh: DeviceMesh, stages: dict[int, nn.Module], count: int
+    ) -> None:
+        """Take this rank's stages by their index among ``count``."""
+        args, self._workload = setup.args, setup.workload
+        replicas = Replicas(mesh["replicate"].size(), mesh["replicate"].get_local_rank())
+        self.data_parallel_size, self.data_parallel_rank = replicas.size, replicas.rank
+        self.model: nn.Module = nn.ModuleDict({f"_stage{k}": m for k, m in stages.items()})
+        self._first, self._last = 0 in stages, count - 1 in stages
+        self._device, self._compiler = setup.device, setup.compiler
+        self._optimizer = setup.optimizer(self.model)
+        self._scaler = setup.precision.scaler(setup.device)
+        group = mesh["stage"].get_group()
+        made = [PipelineStage(m, k, count, setup.device, group=group) for k, m in stages.items()]
+        schedule = get_schedule_class(args.schedule)
+        single = issubclass(schedule, PipelineScheduleSingle)
+        self._chunks = chunks(args, setup.group.world_size)
+        try:
+            self._schedule = schedule(made[0] if single else made, self._chunks, loss_fn=self._loss)
+        except ValueError as error:
+            raise Refusal(f"{args.schedule} with {self._chunks} microbatches: {error}") from error
+        self._build_s = setup.elapsed()
+        self._bubble = (mesh["stage"].size() - 1) / (self._chunks + mesh["stage"].size() - 1)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Never: the backward passes of early microbatches come before later forward passes."""
+        raise NotImplementedError("a pipeline has no forward pass by itself")
+
+    def backward(self, loss: Tensor) -> None:
+        """Never: see ``forward``."""
+        raise NotImplementedError("a pipeline has no backward pass by itself")
+
+    def forward_backward(self, batch: Batch) -> Tensor:
+        """All microbatches there and back; the loss on the rank of the last stage, else nan."""
+        inputs, targets = batch
+        losses: list[Tensor] | None = [] if self._last else None
+        self._schedule.step(
+            *([inputs] if self._first else []),
+            target=targets if self._last else None,
+            losses=losses,
+            return_outputs=False,
+        )
+        if losses is None:
+            return torch.full((), float("nan"), device=self._device)
+        return torch.stack([loss.detach() for loss in losses]).mean()
+
+    def step(self) -> None:
+        """Update the parameters, and drop the gradients."""
+        self._optimizer.step(self._scaler)
+
+    def metrics(self) -> dict[str, Any]:
+        """Parameters of this rank, microbatches, and the bubble of GPipe and 1F1B as a share.
+
+        (p - 1) / (m + p - 1) for p ranks and m microbatches; the other schedules have less.
+        """
+        found = {"parameters_held": held(self.model), "build_s": self._build_s}
+        found |= {"chunks": self._chunks}
+        return found | {"bubble_at_most": round(self._bubble, 4)} | self._compiler.metrics()
+
+    def _loss(self, output: Tensor, targets: Tensor) -> Tensor:
+        assert self._workload.stage_loss is not None
+        return self._workload.stage_loss(output, (None, targets))

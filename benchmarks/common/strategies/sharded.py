@@ -1,0 +1,121 @@
+"""``fsdp`` and ``hsdp``: parameters, gradients and optimizer state sharded over the ranks."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import (
+    CPUOffloadPolicy,
+    FSDPModule,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    fully_shard,
+)
+
+from common.strategies.setup import Setup
+from common.strategies.strategy import Replicas, Whole
+
+DTYPES = {"none": None, "fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+PREFETCHES = ("noop", "prehook", "posthook")
+
+
+def fsdp(setup: Setup) -> Whole:
+    """Sharded over all ranks."""
+    ranks = setup.group.world_size
+    mesh = init_device_mesh(setup.device.type, (ranks,), mesh_dim_names=("shard",))
+    return on_mesh(setup, setup.model(), mesh)
+
+
+def hsdp(setup: Setup) -> Whole:
+    """Sharded over ``--shard-size`` ranks, replicated over the rest."""
+    ranks, shards = setup.group.world_size, shard_size(setup.args, setup.group.world_size)
+    shape = (ranks // shards, shards)
+    mesh = init_device_mesh(setup.device.type, shape, mesh_dim_names=("replicate", "shard"))
+    return on_mesh(setup, setup.model(), mesh)
+
+
+def shard_size(args: argparse.Namespace, ranks: int) -> int:
+    """Ranks that share one copy of the model; by default half of them."""
+    return int(args.shard_size or max(ranks // 2, 1))
+
+
+def on_mesh(
+    setup: Setup, model: nn.Module, mesh: DeviceMesh, replicas: Replicas | None = None
+) -> Whole:
+    """``model`` sharded block by block; each moves to the device for as long as that takes."""
+    setup.save_memory(model)
+    blocks = setup.blocks(model)
+    setup.compiler.apply(blocks)
+    shard(model, blocks, mesh, setup, reshard=setup.args.reshard_after_forward is not False)
+    prefetch(blocks, setup.args.prefetch)
+    return _FSDP(model, setup, replicas or Replicas(setup.group.world_size, setup.group.rank))
+
+
+def shard(
+    model: nn.Module, blocks: Sequence[nn.Module], mesh: DeviceMesh, setup: Setup, *, reshard: bool
+) -> None:
+    """``fully_shard`` each block and then what is left of the model."""
+    args = setup.args
+    offload = OffloadPolicy()
+    if args.cpu_offload:
+        offload = CPUOffloadPolicy(pin_memory=setup.device.type != "cpu")
+    for module in (*blocks, model):
+        fully_shard(
+            module,
+            mesh=mesh,
+            reshard_after_forward=reshard,
+            mp_policy=policy(args),
+            offload_policy=offload,
+        )
+
+
+def policy(args: argparse.Namespace) -> MixedPrecisionPolicy:
+    """Types of the gathered parameters and of the reduced gradients."""
+    return MixedPrecisionPolicy(
+        param_dtype=DTYPES[args.mixed_precision], reduce_dtype=DTYPES[args.reduce_dtype]
+    )
+
+
+def prefetch(blocks: Sequence[nn.Module], when: str) -> None:
+    """When the parameters of the next block are gathered.
+
+    ``noop``: as FSDP2 does by itself, in the backward pass and not in the forward pass;
+    ``prehook``: before a block computes, in both; ``posthook``: once it was called, in forward.
+    """
+    for block, following in pairwise(blocks):
+        assert isinstance(block, FSDPModule)
+        assert isinstance(following, FSDPModule)
+        if when == "prehook":
+            block.set_modules_to_forward_prefetch([following])
+            following.set_modules_to_backward_prefetch([block])
+        elif when == "posthook":
+            block.register_forward_hook(_Unshard(following))
+
+
+class _Unshard:
+    """A hook that begins to gather the parameters of a block."""
+
+    def __init__(self, block: FSDPModule) -> None:
+        self._block = block
+
+    def __call__(self, *_: object) -> None:
+        self._block.unshard(async_op=True)
+
+
+class _FSDP(Whole):
+    def _local(self) -> AbstractContextManager[Any]:
+        return self._unsynced()
+
+    @contextmanager
+    def _unsynced(self) -> Iterator[None]:
+        assert isinstance(self.model, FSDPModule)
+        self.model.set_requires_gradient_sync(False)
+        try:
+            yield
+        finally:
+            self.model.set_requires_gradient_sync(True)

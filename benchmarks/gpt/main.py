@@ -1,0 +1,110 @@
+"""Trains the GPT of ptd_benchmark, from 125 million to 10^12 parameters, in every mode.
+
+    torchrun --nproc-per-node 8 benchmarks/gpt/main.py --model GPTSmall --mode ddp
+    torchrun --nproc-per-node 8 benchmarks/gpt/main.py --model GPTXXXL --mode fsdp --dtype bf16
+    torchrun --nproc-per-node 8 benchmarks/gpt/main.py --model GPTXXXL --mode pdp --dtype bf16
+    python benchmarks/gpt/main.py --model GPTSmall --mode single
+
+A step is forward, backward and the optimizer on --batch-size sequences of --block-size random
+tokens for each replica that sees different data: each rank under ddp, fsdp and hsdp, each pipeline
+under pdp, each group of --tp-size ranks under tp-fsdp; one for all under single, pipeline and tp.
+
+    tokens/s = replicas * batch size * block size / step time
+    model FLOP of a step, for B sequences in all = 72 B s l h^2 (1 + s/(6h) + V/(12 l h))
+    TFLOP/s per GPU = model FLOP / ranks / step time / 1e12
+
+with s = block size, l = layers, h = width, V = vocabulary. ptd_benchmark always counts
+96 B s l h^2 (1 + s/(6h) + V/(16 l h)), which is what the hardware computes with every block
+checkpointed: with --activation checkpoint the ratio of the two is told as hardware_flops_ratio.
+A size that cannot fit is refused before it is built, with the memory that it would need.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from common import cli, strategies, trainer
+from common.data import Placement, Source
+from common.failure import Refusal
+from common.group import Group
+from common.models import gpt, gpt_memory, gpt_stages
+from common.precision import PRECISIONS
+from common.samples import Tokens
+from common.session import session
+from common.strategies.tensor import tensor_size
+from common.trainer import Task
+from common.workload import Workload
+
+
+def options() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = cli.parser(__doc__)
+    add = parser.add_argument
+    add("--model", default="GPTSmall", help=f"one of {', '.join(gpt.SHAPES)}")
+    add("--vocab-size", type=cli.positive, default=3072, help="words of the vocabulary")
+    add("--block-size", type=cli.positive, default=128, help="tokens of a sequence")
+    trainer.add_options(parser, batch_size=10)
+    strategies.add_options(parser)
+    return parser
+
+
+def shape(args: argparse.Namespace, ranks: int) -> gpt.Shape:
+    """The size that was asked for; ``Refusal`` for an unknown one, or heads that ranks divide."""
+    if args.model not in gpt.SHAPES:
+        raise Refusal(cli.unknown("model", args.model, gpt.SHAPES))
+    found = gpt.shape_of(args.model, args.vocab_size, args.block_size)
+    shards = tensor_size(args, ranks)
+    if found.heads % shards:
+        raise Refusal(f"{args.model} has {found.heads} heads, which {shards} ranks cannot share")
+    if args.sequence_parallel and args.block_size % shards:
+        raise Refusal(f"{args.block_size} tokens cannot be shared by {shards} ranks")
+    return found
+
+
+def workload(args: argparse.Namespace, size: gpt.Shape) -> Workload:
+    """The GPT, as the strategies know it."""
+    return Workload(
+        make_model=partial(gpt.make, size),
+        loss=gpt.loss,
+        blocks=gpt.blocks_of,
+        split=gpt.split,
+        stages=gpt_stages.stages,
+        stage_loss=gpt.stage_loss,
+        tp_plan=partial(gpt.tp_plan, sequence=args.sequence_parallel),
+    )
+
+
+def source(args: argparse.Namespace, group: Group) -> Source:
+    """Sequences of random tokens, other ones for each replica."""
+    length = trainer.samples(args, group.world_size)
+    tokens = Tokens(length, args.block_size, args.vocab_size, args.seed)
+    place = Placement(group.device, PRECISIONS[args.precision].dtype)
+    loader, workers = trainer.loader(args), args.num_workers
+    return Source(tokens, args.batch_size, place, group.world_size, loader, workers, args.seed)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the program."""
+    args = options().parse_args(argv)
+    with session(args.device, distributed=args.mode != "single") as run:
+        size = shape(args, run.group.world_size)
+        work = workload(args, size)
+        strategies.check(args, work, run.group)
+        memory = gpt_memory.check(size, args, run.group)
+        batch = args.batch_size
+        task = Task(
+            args.model, batch * args.block_size, "tokens", size.flop(batch), size.parameters
+        )
+        trainer.train(run, args, work, source(args, run.group), task)
+        if run.group.rank == 0:
+            run.tell(memory_estimate=memory.mib())
+            if args.activation == "checkpoint":
+                more = size.flop(batch, recomputed=True) / size.flop(batch)
+                run.tell(hardware_flops_ratio=round(more, 4))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Trains an image classifier of torchvision under Lightning's DDP: images per second.
+
+    torchrun --nproc-per-node 8 benchmarks/lightning/main.py --model resnet152 --precision amp
+    python benchmarks/lightning/main.py --model resnet152             a group of one, same code
+
+What differs from benchmarks/torchvision_ddp is who owns the loop: Lightning's Trainer does, and
+what its loop costs is in the step. Weights and images are random and seeded; nothing is
+downloaded, no logger, no checkpoint, no progress bar. Lightning takes its batches out of the same
+timed iterator that the other programs loop over, so a step is the wait for its batch and then all
+that Lightning does until it asks for the next: hooks, forward, backward, the optimizer (SGD with
+momentum). Nothing waits for the device in between, also not where the step is divided: `forward`
+ends when Lightning begins backward, `backward` when it has ended, and the rest is `optimizer`. The
+rate is that of all ranks over rank 0's step time:
+
+    images/s = ranks * batch size / step time
+
+It needs Lightning: `milabench install`, or the extra `lightning` of milabench_ddp.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from common import cli, vision
+from common.data import LOADERS
+from common.failure import Refusal
+from common.precision import PRECISIONS
+from common.session import Session, session
+from common.trainer import Task
+from common.workload import Batch
+
+try:
+    from lightning.pytorch import Callback, LightningModule, Trainer
+    from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
+    from lightning.pytorch.strategies import DDPStrategy
+except ModuleNotFoundError as error:
+    # Without the library this folder itself answers to its name.
+    if error.name is None or error.name.split(".")[0] != "lightning":
+        raise
+    Trainer = None
+    Callback = LightningModule = object
+
+# How Lightning calls our precisions; tf32 is what we let fp32's products be.
+PRECISION = {
+    "fp32": "32-true",
+    "tf32": "32-true",
+    "fp16": "16-true",
+    "bf16": "bf16-true",
+    "amp": "bf16-mixed",
+    "amp-fp16": "16-mixed",
+}
+
+
+Loss = Callable[[torch.nn.Module, Batch], torch.Tensor]
+
+
+def options() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = cli.parser(__doc__)
+    add = parser.add_argument
+    add("--model", default="resnet152", help="any classifier of torchvision.models, by name")
+    add("--batch-size", type=cli.positive, default=32, help="images of a step, on each device")
+    add("--image-size", type=cli.positive, default=224, help="height and width, in pixels")
+    add("--channels-last", action="store_true", help="keep images as NHWC in memory")
+    text = "fixed: one batch; synthetic: two in turn; pytorch: a DataLoader of made images"
+    text += "; image-folder: one of the images in --data"
+    add("--loader", choices=LOADERS, default="fixed", help=text)
+    add("--data", type=Path, metavar="FOLDER", help="the images of --loader image-folder")
+    add("--num-workers", type=cli.natural, default=2, help="processes of the loader")
+    text = "amp: autocast to bf16; amp-fp16: to fp16, with a gradient scaler"
+    add("--precision", choices=PRECISION, default="fp32", help=text)
+    add("--steps", type=cli.positive, default=30, help="steps measured")
+    add("--warmup", type=cli.positive, default=5, help="steps before them; the first allocates")
+    add("--lr", type=cli.positive_float, default=0.01, help="learning rate of SGD")
+    add("--seed", type=int, default=0, help="seed of weights and images")
+    parser.set_defaults(trainer=None)  # the loader says which
+    return parser
+
+
+class Batches:
+    """An iterator of known length: Lightning then asks for one batch at a time, none ahead."""
+
+    def __init__(self, batches: Iterator[Batch], length: int) -> None:
+        """Give out ``length`` of the batches."""
+        self._batches, self._length = batches, length
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches themselves: there is one epoch."""
+        return self._batches
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self._length
+
+
+class Classifier(LightningModule):
+    """What Lightning trains."""
+
+    def __init__(self, model: torch.nn.Module, loss: Loss, lr: float) -> None:
+        """Train ``model`` with SGD to make ``loss`` small."""
+        super().__init__()
+        self.model, self.loss, self.lr = model, loss, lr
+
+    def training_step(self, batch: Batch) -> torch.Tensor:
+        """The loss of a batch."""
+        return self.loss(self.model, batch)
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """SGD with momentum."""
+        return torch.optim.SGD(self.model.parameters(), self.lr, momentum=0.9, fused=True)
+
+    def transfer_batch_to_device(self, batch: Batch, _device: torch.device, _index: int) -> Batch:
+        """The batch as it is: the iterator has placed it."""
+        return batch
+
+
+class Measure(Callback):
+    """Tells where a step's parts end, its loss, and when the last step is done."""
+
+    def __init__(self, run: Session, steps: Iterator[Batch], count: int) -> None:
+        """``count`` batches are taken from ``steps``."""
+        self.run, self.steps, self.count = run, steps, count
+
+    def on_before_backward(self, _trainer: Any, _module: Any, _loss: torch.Tensor) -> None:
+        """The forward pass is queued."""
+        self.run.lap()
+
+    def on_after_backward(self, _trainer: Any, _module: Any) -> None:
+        """The backward pass is queued, with the all-reduces of DDP."""
+        self.run.lap()
+
+    def on_train_batch_end(
+        self, _trainer: Any, _module: Any, outputs: Any, _batch: Batch, index: int
+    ) -> None:
+        """Watch the loss; it is read when the device has passed it."""
+        self.run.watch(outputs["loss"])
+        if index == self.count - 1:
+            next(self.steps, None)  # Lightning knows the length and does not ask for one more
+
+
+def trainer(args: argparse.Namespace, run: Session, callback: Callback) -> Trainer:
+    """A Trainer that trains and does nothing else."""
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    # Said, and not left to Lightning to find out: in a Slurm job it would think itself under srun.
+    environment = (
+        TorchElasticEnvironment if "LOCAL_WORLD_SIZE" in os.environ else LightningEnvironment
+    )
+    return Trainer(
+        accelerator="cpu" if run.device.type == "cpu" else "gpu",
+        devices=here,
+        num_nodes=run.group.world_size // here,
+        strategy=DDPStrategy(
+            cluster_environment=environment(), gradient_as_bucket_view=True, static_graph=True
+        ),
+        precision=PRECISION[args.precision],
+        max_epochs=1,
+        callbacks=[callback],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        use_distributed_sampler=False,  # each rank's batches are its own already
+        benchmark=True,
+    )
+
+
+def facts(args: argparse.Namespace, run: Session, task: Task) -> dict[str, Any]:
+    """What was trained, and how fast: operations are those of the model."""
+    ranks = run.group.world_size
+    found = {
+        "name": task.name,
+        "mode": "lightning-ddp",
+        "parameters": task.parameters,
+        "ranks": ranks,
+        "replicas": ranks,
+        "batch_size": args.batch_size,
+        "step_ms": round(run.mean_ms, 4),
+        "first_step_s": round(run.first_step_s, 4),
+    }
+    if task.flops is not None:
+        found |= {
+            "flops_per_step": task.flops * ranks,
+            "flops_source": task.flops_source,
+            "tflops_per_gpu": task.flops / (run.mean_ms / 1e3) / 1e12,
+        }
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the program."""
+    args = options().parse_args(argv)
+    with session(args.device, distributed=True) as run:
+        if Trainer is None:
+            raise Refusal("lightning is not installed: run `milabench install` or install it")
+        vision.check(args)
+        PRECISIONS[args.precision].activate(run.device)
+        workload, task = vision.workload(args), vision.task(args)
+        torch.manual_seed(args.seed)  # the same weights on every rank
+        model = Classifier(workload.make_model(), workload.loss, args.lr)
+        steps = run.steps(
+            vision.source(args, run.group).stream(run.group.rank, run.group.world_size),
+            work=task.items,
+            units=task.units,
+            count=args.steps,
+            warmup=args.warmup,
+            parts=("forward", "backward", "optimizer"),
+        )
+        count = args.warmup + args.steps
+        trainer(args, run, Measure(run, steps, count)).fit(model, Batches(steps, count))
+        if run.group.rank == 0:
+            run.tell(model=facts(args, run, task))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""How far a long work is: a bar on a terminal, a line for each tenth elsewhere."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+Advance = Callable[[int], None]
+
+
+@contextmanager
+def progress(title: str, total: int, unit: str, out: TextIO) -> Iterator[Advance]:
+    """Show on ``out`` what the block tells the function that it gets: how many more are done."""
+    if out.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        columns = (BarColumn(), MofNCompleteColumn(), unit, TimeRemainingColumn())
+        with Progress(title, *columns, console=Console(file=out)) as bar:
+            task = bar.add_task(title, total=total)
+            yield lambda count: bar.advance(task, count)
+    else:
+        yield _plain(title, total, unit, out)
+
+
+def _plain(title: str, total: int, unit: str, out: TextIO) -> Advance:
+    done = tenths = 0
+
+    def advance(count: int) -> None:
+        nonlocal done, tenths
+        done += count
+        if done * 10 // total > tenths:
+            tenths = done * 10 // total
+            print(f"{title}: {done} of {total} {unit}", file=out, flush=True)
+
+    return advance

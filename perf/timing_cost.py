@@ -1,0 +1,127 @@
+"""What the timing of `benchmarks/common` costs a step, over a bare loop, in the same run.
+
+    python perf/timing_cost.py
+
+Limits: with a step of 1 ms at least 0.995 times the steps per second of the bare loop; with an
+empty body at most 1000 ns a step more than it. Beside them stand a bare pair of
+``perf_counter_ns``, the three parts of a training step, and ``voir.iterate``. The loops run in turn
+(A B A B ...). Told are the quickest round of each, which a busy machine disturbs least, and the
+median of the pairs.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+from common.clocks import HostClock
+from common.metrics import Emitter
+from common.timing import StepTimer
+
+STEP = 1_000_000  # nanoseconds
+PARTS = ("forward", "backward", "optimizer")
+WORK_STEPS, EMPTY_STEPS, ROUNDS = 100, 5_000, 40
+
+Loop = Callable[[int, Callable[[], None]], None]
+
+
+def work() -> None:
+    """One millisecond of a busy host: it ends by the clock, so what it costs is known."""
+    end = time.perf_counter_ns() + STEP
+    while time.perf_counter_ns() < end:
+        pass
+
+
+def nothing() -> None:
+    """An empty body."""
+
+
+def bare(count: int, body: Callable[[], None]) -> None:
+    """The loop as one would write it without measuring."""
+    for _ in repeat(None, count):
+        body()
+
+
+def clock_pair(count: int, body: Callable[[], None]) -> None:
+    """The least that measuring each step can be: a mark before it, a mark after it, kept."""
+    marks: list[tuple[int, int]] = []
+    for _ in repeat(None, count):
+        begin = time.perf_counter_ns()
+        body()
+        marks.append((begin, time.perf_counter_ns()))
+
+
+def timed(count: int, body: Callable[[], None]) -> None:
+    """The loop of the programs: ``StepTimer``, one part."""
+    for _ in _timer(("body",)).steps(repeat(None), count, 0):
+        body()
+
+
+def timed_parts(count: int, body: Callable[[], None]) -> None:
+    """The loop of the training programs: with marks between three parts."""
+    timer = _timer(PARTS)
+    for _ in timer.steps(repeat(None), count, 0):
+        body()
+        timer.lap()
+        timer.lap()
+
+
+def voir_iterate(count: int, body: Callable[[], None]) -> None:
+    """``voir.iterate`` with somebody who listens for the steps, as its instrument ``rate`` does."""
+    from giving import given
+    from voir import iterate
+
+    with given() as seen:
+        seen.where(task="train").subscribe(lambda _: None)
+        for _ in iterate("train", range(count), True, batch_size=1):
+            body()
+
+
+def _timer(parts: tuple[str, ...]) -> StepTimer:
+    return StepTimer(HostClock(), Emitter(lambda _: None), work=1, units="steps", parts=parts)
+
+
+def per_step(loop: Loop, count: int, body: Callable[[], None]) -> float:
+    """Nanoseconds of one step."""
+    begin = time.perf_counter_ns()
+    loop(count, body)
+    return (time.perf_counter_ns() - begin) / count
+
+
+def rounds(loop: Loop, count: int, body: Callable[[], None]) -> list[tuple[float, float]]:
+    """Nanoseconds of a step of ``loop`` and of the bare loop, in turn."""
+    per_step(loop, count, body), per_step(bare, count, body)  # imports, caches
+    return [(per_step(loop, count, body), per_step(bare, count, body)) for _ in range(ROUNDS)]
+
+
+def quickest(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The least of each side."""
+    return min(mine for mine, _ in pairs), min(plain for _, plain in pairs)
+
+
+def main() -> None:
+    """Print a line for each loop."""
+    print("a step of 1 ms: steps/s over those of the bare loop (at least 0.995)")
+    for name, loop in (("common", timed), ("common, three parts", timed_parts)):
+        pairs = rounds(loop, WORK_STEPS, work)
+        mine, plain = quickest(pairs)
+        middle = median(plain / mine for mine, plain in pairs)
+        print(f"  {name:26} {plain / mine:.4f}   median of pairs {middle:.4f}")
+    print("an empty body: ns a step more than the bare loop (common: at most 1000)")
+    for name, loop, count in (
+        ("a pair of perf_counter_ns", clock_pair, EMPTY_STEPS),
+        ("common", timed, EMPTY_STEPS),
+        ("common, three parts", timed_parts, EMPTY_STEPS),
+        ("voir.iterate", voir_iterate, EMPTY_STEPS // 20),
+    ):
+        pairs = rounds(loop, count, nothing)
+        mine, plain = quickest(pairs)
+        middle = median(mine - plain for mine, plain in pairs)
+        print(f"  {name:26} {mine - plain:6.0f}   median of pairs {middle:.0f}")
+
+
+if __name__ == "__main__":
+    main()

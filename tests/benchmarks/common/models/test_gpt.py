@@ -1,0 +1,92 @@
+import pytest
+import torch
+from common.failure import Refusal
+from common.models import gpt, gpt_stages
+from torch.utils.flop_counter import FlopCounterMode
+
+TINY = gpt.shape_of("GPTTiny", vocabulary=96, block=24)
+
+
+def model(shape=TINY):
+    torch.manual_seed(0)
+    return gpt.make(shape)
+
+
+def batch(size=4):
+    words = torch.randint(TINY.vocabulary, (size, TINY.block + 1))
+    return words[:, :-1], words[:, 1:]
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),
+    [("GPTSmall", 0.09), ("GPTXXXL", 6.5), ("GPT175B", 174.0), ("GPT1T", 1007.0)],
+)
+def test_sizes(name, billions):
+    assert gpt.shape_of(name, 3072, 128).parameters / 1e9 == pytest.approx(billions, rel=0.01)
+
+
+def test_parameters_are_those_of_the_formula():
+    parts = model()
+    assert sum(p.numel() for p in parts.parameters()) == TINY.parameters
+    assert all(
+        sum(p.numel() for p in block.parameters()) == TINY.block_parameters
+        for block in gpt.blocks_of(parts)
+    )
+
+
+def test_operations_are_those_that_are_counted():
+    shape = gpt.shape_of("GPTSmall", vocabulary=3072, block=128)
+    with torch.device("meta"):
+        parts = gpt.make(shape)
+        tokens = torch.zeros(2, shape.block, dtype=torch.long)
+        with FlopCounterMode(display=False) as counter:
+            gpt.loss(parts, (tokens, tokens)).backward()
+    assert shape.flop(2) == pytest.approx(counter.get_total_flops(), rel=0.02)
+
+
+def test_recomputation_is_a_third_of_the_blocks():
+    head = 6 * 8 * TINY.block * TINY.width * TINY.vocabulary
+    blocks = TINY.flop(8) - head
+    assert TINY.flop(8, recomputed=True) == pytest.approx(blocks * 4 / 3 + head)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 10])
+def test_stages_in_a_row_are_the_model(count):
+    whole = model()
+    tokens, _ = batch()
+    expected = whole(tokens)
+    stages = gpt_stages.stages(whole, count)
+    assert len(stages) == count
+    x = tokens
+    for stage in stages:
+        x = stage(x)
+    assert torch.equal(x, expected)
+    names = [name for stage in stages for name, _ in stage.named_parameters()]
+    assert sorted(names) == sorted(name for name, _ in whole.named_parameters())
+
+
+def test_stages_are_balanced():
+    sizes = [sum(p.numel() for p in stage.parameters()) for stage in gpt_stages.stages(model(), 4)]
+    assert max(sizes) == gpt_stages.largest_stage(TINY, 4)
+    assert max(sizes) <= TINY.parameters / 4 + TINY.block_parameters
+
+
+def test_more_stages_than_layers():
+    with pytest.raises(Refusal, match="a model of 8 blocks, an embedding and a head has no 11"):
+        gpt_stages.stages(model(), 11)
+
+
+def test_no_token_sees_what_follows():
+    parts, (tokens, _) = model(), batch(1)
+    other = tokens.clone()
+    other[0, -1] = (other[0, -1] + 1) % TINY.vocabulary
+    before, after = parts(tokens), parts(other)
+    assert torch.equal(before[:, :-1], after[:, :-1])
+    assert not torch.equal(before[:, -1], after[:, -1])
+
+
+def test_a_split_batch_is_the_batch():
+    tokens, targets = batch(6)
+    parts = gpt.split((tokens, targets), 3)
+    assert torch.equal(torch.cat([part[0] for part in parts]), tokens)
+    assert torch.equal(torch.cat([part[1] for part in parts]), targets)

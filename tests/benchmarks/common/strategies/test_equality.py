@@ -1,0 +1,124 @@
+"""Every mode trains as one device does: 5 steps, on 2 and on 4 ranks, one torchrun each."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CASES = Path(__file__).with_name("equality.py")
+SCHEDULES = (
+    "GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS",
+    "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV",
+)  # fmt: skip
+
+TWO = {
+    "ddp": "--mode ddp",
+    "ddp-accumulate": "--mode ddp --accumulate 2",
+    "ddp-unused": "--mode ddp --find-unused-parameters --no-gradient-as-bucket-view",
+    "ddp-hook": "--mode ddp --comm-hook allreduce --bucket-cap-mb 0.05",
+    "ddp-checkpoint": "--mode ddp --activation checkpoint",
+    "ddp-offload": "--mode ddp --activation offload",
+    "ddp-compiled": "--mode ddp --compile eager",
+    "ddp-compiled-whole": "--mode ddp --compile eager --optimize-ddp no_optimization",
+    "fsdp": "--mode fsdp",
+    "fsdp-kept": "--mode fsdp --no-reshard-after-forward --prefetch prehook",
+    "fsdp-checkpoint": "--mode fsdp --activation checkpoint --prefetch posthook",
+    "fsdp-offload": "--mode fsdp --cpu-offload --accumulate 2",
+    "tp": "--mode tp",
+    "tp-sequence": "--mode tp --sequence-parallel",
+} | {f"pipeline-{name}": f"--mode pipeline --schedule {name}" for name in SCHEDULES}
+TWO_COARSE = {
+    "bf16-hook": "--mode ddp --comm-hook bf16",
+    "fsdp-bf16": "--mode fsdp --mixed-precision bf16 --reduce-dtype fp32",
+}
+TWO_PLANTED = {"planted-before": "--mode ddp", "planted-after": "--mode ddp"}
+FOUR = {
+    "hsdp": "--mode hsdp",
+    "tp-fsdp": "--mode tp-fsdp",
+    "tp-fsdp-sequence": "--mode tp-fsdp --sequence-parallel",
+} | {
+    f"pdp-{name}-{how}": f"--mode pdp --schedule {name} --replicated-by {how}"
+    for name in SCHEDULES
+    for how in ("fully_shard", "replicate")
+}  # fmt: skip
+FOUR_PLANTED = {"planted-trap": "--mode pdp --schedule GPipe"}
+
+pytestmark = pytest.mark.slow
+
+
+def verdicts(ranks, cases, folder):
+    """The verdict on every case, by its name."""
+    asked, told = folder / "cases", folder / "verdicts"
+    asked.write_text("".join(f"{name}: {argv}\n" for name, argv in cases.items()))
+    options = [f"--nproc-per-node={ranks}", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "torch.distributed.run", *options, CASES, asked, told],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+    try:
+        out, _ = process.communicate(timeout=110)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGTERM)  # torchrun ends its workers on SIGTERM
+        process.communicate(timeout=20)
+        raise
+    assert process.returncode == 0, out
+    found = [json.loads(line) for line in told.read_text().splitlines()]
+    return {verdict.pop("name"): verdict for verdict in found}
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    return verdicts(2, TWO | TWO_COARSE | TWO_PLANTED, tmp_path_factory.mktemp("two"))
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    return verdicts(4, FOUR | FOUR_PLANTED, tmp_path_factory.mktemp("four"))
+
+
+def assert_equal(verdict):
+    assert verdict["ok"], verdict
+    assert verdict["gradient_error"] < 1e-5
+    assert verdict["loss_error"] < 1e-5
+    assert verdict["replicas_equal"]
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_two_ranks(two, name):
+    assert_equal(two[name])
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_four_ranks(four, name):
+    assert_equal(four[name])
+
+
+@pytest.mark.parametrize("name", TWO_COARSE)
+def test_sixteen_bits_have_a_tolerance_of_their_own(two, name):
+    assert two[name]["ok"]
+    assert 1e-4 < two[name]["gradient_error"] < two[name]["tolerance"]
+
+
+def test_wrong_gradients_are_caught(two):
+    wrong = two["planted-before"]
+    assert not wrong["ok"]
+    assert 3e-4 < wrong["gradient_error"] < 1e-3  # half of the replicas, a thousandth
+
+
+def test_replicas_that_drift_are_caught(two):
+    wrong = two["planted-after"]
+    assert not wrong["ok"]
+    assert not wrong["replicas_equal"]
+
+
+def test_the_wrong_wrapper_is_caught(four):
+    assert not four["planted-trap"]["ok"]
+    assert four["planted-trap"]["gradient_error"] > 0.1

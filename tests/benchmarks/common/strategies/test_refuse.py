@@ -1,0 +1,101 @@
+import argparse
+from dataclasses import replace
+
+import pytest
+import torch
+from common import strategies
+from common.failure import Refusal
+from common.group import Group
+
+from .equality import workload
+
+
+def options(argv, **settings):
+    parser = argparse.ArgumentParser()
+    strategies.add_options(parser)
+    settings = {"precision": "fp32", "batch_size": 8, "lr": 0.1, "seed": 0} | settings
+    return argparse.Namespace(**vars(parser.parse_args(argv.split())) | settings)
+
+
+def check(argv, ranks=4, **settings):
+    args = options(argv, **settings)
+    strategies.check(args, workload(args), Group(torch.device("cpu"), 0, ranks))
+
+
+@pytest.mark.parametrize("mode", strategies.MODES)
+def test_every_mode_is_possible(mode):
+    check(f"--mode {mode}")
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        ("--mode fsdp --comm-hook bf16", "--comm-hook is for mode ddp, not for fsdp"),
+        ("--mode ddp --cpu-offload", "--cpu-offload is for mode fsdp or hsdp or tp-fsdp, not"),
+        ("--mode pipeline --accumulate 2", "--accumulate is for mode single or ddp"),
+        ("--mode hsdp --shard-size 3", "4 ranks cannot be divided by --shard-size 3"),
+        ("--mode pdp --ndevice-per-proc 3", "4 ranks cannot be divided by --ndevice-per-proc 3"),
+        ("--mode tp-fsdp --tp-size 3", "4 ranks cannot be divided by --tp-size 3"),
+        ("--mode ddp --accumulate 3", "a batch of 8 cannot be divided by --accumulate 3"),
+        ("--mode pipeline --chunks 3", "a batch of 8 cannot be divided by --chunks 3"),
+        ("--mode ddp --comm-hook powersgd", "PowerSGD fails on gloo"),
+        ("--mode ddp --static-graph --accumulate 2", "--static-graph expects every backward pass"),
+        ("--mode ddp --static-graph --find-unused-parameters", "drop one of the two options"),
+        ("--mode ddp --compile eager --bucket-cap-mb 0.5", "Dynamo's first bucket has 1 MiB"),
+        (
+            "--mode pipeline --schedule ZBVZeroBubble --compile eager",
+            "ZBVZeroBubble computes the gradients of inputs and weights apart",
+        ),
+        (
+            "--mode pdp --schedule DualPipeV --stages-per-rank 3",
+            "DualPipeV has two stages on each rank, not 3",
+        ),
+        (
+            "--mode pdp --schedule DualPipeV --reshard-after-forward",
+            "DualPipeV trains with wrong gradients where parameters are resharded after forward",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(argv, sentence):
+    with pytest.raises(Refusal) as refusal:
+        check(argv)
+    assert sentence in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("mode", ["fsdp", "pipeline", "tp"])
+def test_a_scaler_sees_only_its_own_part(mode):
+    with pytest.raises(Refusal, match=f"under {mode} a rank's gradient scaler"):
+        check(f"--mode {mode}", precision="amp-fp16")
+    check("--mode ddp", precision="amp-fp16")
+
+
+def test_fsdp_lowers_fp32_alone():
+    with pytest.raises(Refusal, match="it does not go with bf16"):
+        check("--mode fsdp --mixed-precision bf16", precision="bf16")
+
+
+@pytest.mark.parametrize("mode", ["pipeline", "pdp"])
+def test_a_model_that_cannot_be_cut(mode):
+    args = options(f"--mode {mode}")
+    whole = replace(workload(args), stages=None)
+    with pytest.raises(Refusal, match="this model cannot be cut into stages"):
+        strategies.check(args, whole, Group(torch.device("cpu"), 0, 4))
+
+
+def test_a_model_without_a_plan():
+    args = options("--mode tp")
+    with pytest.raises(Refusal, match="this model has no plan for tensor parallelism"):
+        strategies.check(
+            args, replace(workload(args), tp_plan=None), Group(torch.device("cpu"), 0, 4)
+        )
+
+
+def test_a_parser_has_the_knobs_of_its_modes_alone():
+    parser = argparse.ArgumentParser()
+    strategies.add_options(parser, ("ddp",), "ddp")
+    args = parser.parse_args(["--bucket-cap-mb", "5"])
+    assert args.bucket_cap_mb == 5
+    assert args.schedule == "1F1B"  # there, and as it is when nobody turned it
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--schedule", "GPipe"])

@@ -1,0 +1,234 @@
+"""The loop of the training programs: what it tells, and that its timing is true."""
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+from statistics import median
+
+import pytest
+import torch
+from common import cli, session, strategies, trainer
+from common.correctness import Verdict
+from common.data import Placement, Source, split
+from common.failure import Refusal
+from common.samples import Tokens
+from common.trainer import Task, WrongGradientsError
+from common.workload import Workload
+from torch import nn
+
+from ..conftest import measured
+from .test_timing import Time
+
+TASK = Task("toy", items=8, units="tokens", flops=1e9, parameters=170)
+
+
+def parsed(*argv):
+    parser = cli.parser("")
+    trainer.add_options(parser, steps=20, warmup=2, batch_size=2)
+    strategies.add_options(parser, ("single",), "single")
+    return parser.parse_args(["--device", "cpu", "--num-workers", "0", *argv])
+
+
+class Toy(nn.Module):
+    """Scores words by their embedding."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.out = nn.Embedding(10, 8), nn.Linear(8, 10)
+
+    def forward(self, words):
+        return self.out(self.embedding(words))
+
+
+def loss(model, batch):
+    words, targets = batch
+    return nn.functional.cross_entropy(model(words).flatten(0, 1), targets.flatten())
+
+
+def train(args, compute=loss, samples=Tokens(100, 4, 10, 0)):  # noqa: B008
+    work = Workload(make_model=Toy, loss=compute, blocks=lambda model: [], split=split)
+    with session.session("cpu") as run:
+        place = Placement(run.device)
+        source = Source(samples, args.batch_size, place, 1, trainer.loader(args))
+        trainer.train(run, args, work, source, TASK)
+
+
+def only(payloads, key):
+    (found,) = [p for p in payloads if key in p]
+    return found[key]
+
+
+def test_what_is_told(wire):
+    train(parsed("--check-correctness"))
+    payloads = wire.close()
+    assert only(payloads, "correctness")["ok"] is True
+    assert {p["units"] for p in payloads if "rate" in p} == {"tokens/s"}
+    shares = only(payloads, "shares")
+    assert set(shares) == {"forward", "backward", "optimizer", "data"}
+    assert sum(shares.values()) == pytest.approx(1, abs=0.02)
+    assert all(math.isfinite(p["loss"]) for p in payloads if "loss" in p)
+    model = only(payloads, "model")
+    assert model["parameters"] == model["parameters_held"] == 170
+    assert (model["flops_per_step"], model["flops_source"]) == (1e9, "formula")
+    ms = only(payloads, "step_times")["ms"]
+    assert len(ms) == 20
+    assert model["tflops_per_gpu"] == pytest.approx(1e9 / (sum(ms) / 20e3) / 1e12, rel=1e-3)
+
+
+class Scripted:
+    """A strategy whose parts take a known time of a clock moved by hand."""
+
+    data_parallel_size, data_parallel_rank = 4, 0
+
+    def __init__(self, clock, *, interleaved=False):
+        self.clock, self.interleaved, self.steps = clock, interleaved, 0
+
+    def forward(self, batch):
+        self.clock.sleep(30 if self.steps else 9000)  # the first step compiles
+        self.steps += 1
+        return torch.tensor(0.5)
+
+    def backward(self, loss):
+        self.clock.sleep(50)
+
+    def forward_backward(self, batch):
+        self.clock.sleep(85 if self.steps else 9000)
+        self.steps += 1
+        return torch.tensor(float("nan"))
+
+    def step(self):
+        self.clock.sleep(15)
+
+    def metrics(self):
+        return {"buckets": 3}
+
+
+def test_a_sleep_in_forward_is_reported_within_one_percent(wire, monkeypatch):
+    """How long it really slept is known from a clock of the test's own."""
+    slept = []
+
+    class Sleeping(Scripted):
+        def forward(self, batch):
+            begun = time.perf_counter()
+            time.sleep(0.05)
+            slept.append(time.perf_counter() - begun)
+            return torch.tensor(1.0)
+
+    monkeypatch.setattr(strategies, "build", lambda *args: Sleeping(Time()))
+    train(parsed("--steps", "10"))
+    payloads = wire.close()
+    known = slept[2:]
+    ms = only(payloads, "step_times")["ms"]
+    assert len(ms) == len(known) == 10
+    pairs = zip(ms, known, strict=True)
+    assert median(abs(x / 1e3 - y) / y for x, y in pairs) < 0.01
+    seconds = [4 * 8 * p["steps"] / p["rate"] / p["steps"] for p in measured(payloads)]
+    assert median(seconds) == pytest.approx(median(known), rel=0.01)
+    assert only(payloads, "shares")["forward"] > 0.98
+
+
+@pytest.mark.parametrize(
+    ("interleaved", "shares"),
+    [
+        (False, {"forward": 0.3, "backward": 0.5, "optimizer": 0.15, "data": 0.05}),
+        (True, {"forward_backward": 0.8, "optimizer": 0.15, "data": 0.05}),
+    ],
+)
+def test_known_times_are_reported_exactly(wire, monkeypatch, interleaved, shares):
+    clock = Time()
+    strategy = Scripted(clock, interleaved=interleaved)
+    if interleaved:
+        strategy.forward_backward = lambda batch: (clock.sleep(80), torch.tensor(1.0))[1]
+    monkeypatch.setattr(session, "clock_of", lambda device: clock)
+    monkeypatch.setattr(strategies, "build", lambda *args: strategy)
+
+    def slow(source, replica, replicas):
+        while True:
+            clock.sleep(5)
+            yield ()
+
+    monkeypatch.setattr(Source, "stream", slow)
+    train(parsed())
+    payloads = wire.close()
+    # 4 replicas of 8 tokens in 0.1 s; 9 s of compilation are in no rate.
+    assert [p["rate"] for p in measured(payloads)] == pytest.approx(
+        [320.0] * len(measured(payloads))
+    )
+    assert only(payloads, "shares") == shares
+    model = only(payloads, "model")
+    assert model["step_ms"] == 100.0
+    assert model["buckets"] == 3
+    assert model["tflops_per_gpu"] == pytest.approx(4e9 / 0.1 / 1e12)
+    assert model["first_step_s"] == (0.1 if interleaved else 9.07)
+
+
+def test_a_wrong_strategy_is_told_and_measured_and_fails(wire, monkeypatch):
+    verdict = Verdict(1.34, 0.2, replicas_equal=True, tolerance=1e-4)
+    monkeypatch.setattr(trainer.correctness, "check", lambda *args: verdict)
+    with pytest.raises(WrongGradientsError, match=r"gradients differ by 1\.3, losses by 0\.2 "):
+        train(parsed("--check-correctness"))
+    payloads = wire.close()
+    assert only(payloads, "correctness")["ok"] is False
+    assert measured(payloads)
+    assert payloads[-1]["$data"]["type"] == "WrongGradientsError"
+
+
+def test_a_trace_is_written_after_the_measured_steps(wire, monkeypatch, tmp_path):
+    monkeypatch.setenv("MILABENCH_TRACES", str(tmp_path / "traces"))
+    seen = []
+
+    def counted(model, batch):
+        seen.append(batch)
+        return loss(model, batch)
+
+    train(parsed("--profile"), counted)
+    path = only(wire.close(), "trace")
+    assert path == str(tmp_path / "traces" / "toy-single.rank0.trace.json")
+    names = {event.get("name") for event in json.loads(Path(path).read_text())["traceEvents"]}
+    assert {"step 0", "step 1", "step 2", "aten::embedding"} <= names
+    assert len(seen) == 22 + 1 + 3  # measured and warm-up, the profiler's warm-up, the trace
+
+
+@pytest.mark.parametrize(
+    ("argv", "loader"),
+    [
+        ((), "fixed"),
+        (("--trainer", "core"), "fixed"),
+        (("--trainer", "e2e"), "pytorch"),
+        (("--loader", "pytorch"), "pytorch"),
+    ],
+)
+def test_which_loader_a_trainer_means(argv, loader):
+    assert trainer.loader(parsed(*argv)) == loader
+
+
+def test_a_loader_that_the_trainer_does_not_have():
+    with pytest.raises(Refusal, match=r"^--loader pytorch is for --trainer e2e, not core$"):
+        trainer.loader(parsed("--trainer", "core", "--loader", "pytorch"))
+
+
+class Slow(Tokens):
+    """A dataset that takes 10 ms for each sample."""
+
+    def __getitem__(self, index):
+        time.sleep(0.01)
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize(("kind", "waits"), [("core", False), ("e2e", True)])
+def test_only_e2e_waits_for_its_data(wire, kind, waits):
+    train(parsed("--trainer", kind), samples=Slow(100, 4, 10, 0))
+    wait_ms = median(only(wire.close(), "step_times")["wait_ms"])
+    assert wait_ms >= 20 if waits else wait_ms < 10
+
+
+def test_a_first_step_always_warms_up():
+    with pytest.raises(SystemExit):
+        parsed("--warmup", "0")
+
+
+def test_enough_samples_for_every_step():
+    args = argparse.Namespace(batch_size=4, warmup=2, steps=3)
+    assert trainer.samples(args, 2) == 40

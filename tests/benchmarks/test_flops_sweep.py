@@ -1,0 +1,67 @@
+import pytest
+import torch
+
+from .conftest import measured, program
+
+flops = program("flops")
+
+
+def test_the_shapes_of_a_sweep():
+    found = flops.shapes(4096, 4096, 4096)
+    assert found[0] == (4096, 4096, 4096)
+    assert len(found) == len(set(found)) == len(flops.SWEEP)
+    assert all(side % 16 == 0 for shape in found for side in shape)
+    assert all(min(shape) >= 16 for shape in flops.shapes(1, 1, 1)[1:])
+
+
+def test_the_best_shape_is_measured(wire):
+    argv = ["--sweep", "--m", "32", "--n", "32", "--number", "2", "--repeat", "3", "--device=cpu"]
+    flops.main(argv)
+    payloads = wire.close()
+    rows = [p["sweep"] for p in payloads if "sweep" in p]
+    assert [(r["m"], r["n"], r["k"]) for r in rows] == flops.shapes(32, 32, 32)
+    assert all(r["tflop_s"] > 0 for r in rows)
+    best = max(rows, key=lambda r: r["tflop_s"])
+    work = flops.tflop(best["m"], best["n"], best["k"], number=2)
+    times = payloads[-1]["step_times"]["ms"]
+    for p, ms in zip(measured(payloads), times, strict=True):
+        assert p["rate"] == pytest.approx(work / (ms / 1e3), rel=0.1)
+
+
+def test_fp8_is_refused_where_there_is_none(wire, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        flops.main(["--dtype", "fp8", "--device", "cpu"])
+    assert exit_.value.code == 2
+    message = "error: fp8 needs the tensor cores of an NVIDIA GPU: cpu has none\n"
+    assert capsys.readouterr().err == message
+    assert wire.close()[0]["$event"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("capability", "n", "k", "message"),
+    [
+        ((8, 0), 16, 16, "fp8 needs compute capability 8.9, cuda:0 has 8.0"),
+        ((9, 0), 24, 16, "fp8 needs --n and --k that 16 divides: they are 24 and 16"),
+    ],
+)
+def test_what_else_fp8_needs(monkeypatch, capability, n, k, message):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    monkeypatch.setattr(torch.version, "hip", None)
+    with pytest.raises(flops.Refusal) as refusal:
+        flops.check_fp8(torch.device("cuda", 0), n, k)
+    assert str(refusal.value) == message
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (8, 9))
+    flops.check_fp8(torch.device("cuda", 0), 32, 16)
+
+
+def test_the_fp8_product_is_a_product():
+    """PyTorch has it on CPUs too, slowly: enough to see that operands and layout are right."""
+    multiply, result = flops.product((16, 32, 48), flops.FP8, torch.device("cpu"), seed=1)
+    try:
+        multiply()
+    except (NotImplementedError, RuntimeError) as error:
+        pytest.skip(f"this PyTorch multiplies no fp8 on CPUs: {error}")
+    torch.manual_seed(1)
+    a = torch.randn(16, 48).to(torch.float8_e4m3fn).float()
+    b = torch.randn(32, 48).to(torch.float8_e4m3fn).float()
+    torch.testing.assert_close(result.float(), a @ b.T, rtol=2e-2, atol=2e-2)

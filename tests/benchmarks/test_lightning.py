@@ -1,0 +1,46 @@
+import importlib.util
+import sys
+
+import pytest
+
+from .conftest import BENCHMARKS, measured, program
+from .test_ddp import torchrun
+
+# Looked for without importing: this folder's name answers to `import lightning`, too.
+MISSING = importlib.util.find_spec("pytorch_lightning") is None
+
+
+def test_without_lightning_it_is_refused(wire, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightning.pytorch", None)
+    with pytest.raises(SystemExit) as exit_:
+        program("lightning").main(["--device", "cpu"])
+    assert exit_.value.code == 2
+    message = "error: lightning is not installed: run `milabench install` or install it\n"
+    assert capsys.readouterr().err == message
+    assert wire.close()[0]["$event"] == "error"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(MISSING, reason="lightning is not installed (the extra `lightning`)")
+def test_two_ranks(wire, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    argv = "--model resnet18 --image-size 32 --batch-size 2 --steps 4 --warmup 2 --precision amp"
+    done = torchrun(BENCHMARKS / "lightning" / "main.py", *argv.split())
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics"]  # no log, no checkpoint
+    payloads = wire.close()
+    rates = [p for p in payloads if "rate" in p]
+    assert {(p["units"], p["rank"]) for p in rates} == {("images/s", 0)}
+    assert sum(p["steps"] for p in measured(payloads)) == 4
+    assert sum(p["steps"] for p in rates) == 6
+    times = {p["step_times"]["rank"]: p["step_times"]["ms"] for p in payloads if "step_times" in p}
+    assert [len(times[rank]) for rank in (0, 1)] == [4, 4]
+    seconds = sum(p["steps"] * 2 * 2 / p["rate"] for p in measured(payloads))
+    assert seconds == pytest.approx(sum(times[0]) / 1e3, rel=1e-3)
+    (model,) = (p["model"] for p in payloads if "model" in p)
+    assert (model["name"], model["ranks"], model["batch_size"]) == ("resnet18", 2, 2)
+    for shares in (p["shares"] for p in payloads if "shares" in p):
+        assert set(shares) == {"forward", "backward", "optimizer", "data"}
+        assert sum(shares.values()) == pytest.approx(1, abs=0.02)
+    losses = [p["loss"] for p in payloads if "loss" in p]
+    assert all(0 < loss < 50 for loss in losses)

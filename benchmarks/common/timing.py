@@ -16,10 +16,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import islice
+from itertools import islice, pairwise
 from math import isnan
 from typing import Any, TypeVar
 
+import numpy
 import torch
 
 from common.clocks import Clock
@@ -87,10 +88,13 @@ class StepTimer:
         self._clock, self._emitter, self._begin = clock, emitter, begin
         self._work, self._units, self._task = work, units, task
         self._interval, self._now = round(interval * 1e9), now
+        # Of a clock whose marks are the host's time itself, none needs to be asked for twice.
+        self._marks_are_time = clock.mark == now
         self._stride = 1 + len(self.part_ms)
         self._losses = losses or (Losses.ALL if emitter.rank == 0 else Losses.NONE)
         self._open = _Observation(0, True, [], self._stride)
-        self._pending: deque[_Observation] = deque()
+        self._pending: deque[_Observation] = deque()  # not yet told
+        self._kept: list[_Observation] = []  # told, and not yet counted
         self._loss: torch.Tensor | None = None
         self._origin = 0  # when the phase began, in nanoseconds of ``now``
 
@@ -108,6 +112,7 @@ class StepTimer:
         yield from self._phase(islice(iterator, warmup - last), last, warmup=True)
         yield from self._phase(islice(iterator, count), warmup, warmup=False)
         self._tell(at_most=0)
+        self._settle()
 
     def lap(self) -> None:
         """Mark the end of a part of the body, and the beginning of the next."""
@@ -123,11 +128,13 @@ class StepTimer:
             if self._open.steps:
                 self._close()
             self._tell(at_most=len(self._pending))
+            self._settle()
         except RuntimeError:  # a device that has faulted makes no events and reads none
             self._pending.clear()
 
     def _phase(self, batches: Iterator[Batch], first: int, *, warmup: bool) -> Iterator[Batch]:
         mark, now, interval = self._clock.mark, self._now, self._interval
+        marks_are_time = self._marks_are_time
         self._origin = now()
         self._open = _Observation(first, warmup, [mark()], self._stride)
         append = self._open.marks.append
@@ -135,8 +142,9 @@ class StepTimer:
         for batch in batches:
             append(mark())
             yield batch
-            append(mark())
-            if now() >= due:
+            end = mark()
+            append(end)
+            if (end if marks_are_time else now()) >= due:
                 self._close()
                 self._tell(at_most=RUN_AHEAD)
                 append = self._open.marks.append
@@ -166,17 +174,36 @@ class StepTimer:
             self._tell_one(self._pending.popleft())
 
     def _tell_one(self, seen: _Observation) -> None:
-        marks, between, stride = seen.marks, self._clock.milliseconds, seen.stride
+        marks = seen.marks
         # A device's events tick in half microseconds: an empty step can take none.
-        seconds = max(between(marks[0], marks[-1]), 1e-6) / 1e3
-        steps = self.warmup_ms if seen.warmup else self.ms
-        steps.extend(map(between, marks[0:-1:stride], marks[stride::stride]))
-        if not seen.warmup:
-            self.wait_ms.extend(map(between, marks[0:-1:stride], marks[1::stride]))
-            for k, times in enumerate(self.part_ms.values(), 1):
-                times.extend(map(between, marks[k::stride], marks[k + 1 :: stride]))
+        seconds = max(self._clock.milliseconds(marks[0], marks[-1]), 1e-6) / 1e3
         self._say(seen, seconds)
-        self._clock.recycle([*marks, seen.known])
+        if self._marks_are_time:
+            self._kept.append(seen)  # to count them now would be in the way of the next step
+        else:
+            self._count(seen)
+            self._clock.recycle([*marks, seen.known])
+
+    def _settle(self) -> None:
+        """Count what was kept; the loop is over."""
+        for seen in self._kept:
+            self._count(seen)
+        self._kept.clear()
+
+    def _count(self, seen: _Observation) -> None:
+        """Split its steps into what they consist of."""
+        spans = self._spans(seen.marks).reshape(-1, seen.stride)
+        steps = self.warmup_ms if seen.warmup else self.ms
+        steps.frombytes(spans.sum(axis=1).tobytes())
+        if not seen.warmup:
+            for times, column in zip((self.wait_ms, *self.part_ms.values()), spans.T, strict=True):
+                times.frombytes(column.tobytes())
+
+    def _spans(self, marks: Sequence[Any]) -> numpy.ndarray:
+        """What lies between one mark and the next, in milliseconds."""
+        if self._marks_are_time:
+            return numpy.diff(numpy.array(marks, dtype=numpy.int64)) / 1e6
+        return numpy.array([self._clock.milliseconds(*pair) for pair in pairwise(marks)])
 
     def _say(self, seen: _Observation, seconds: float) -> None:
         last = seen.first + seen.steps - 1

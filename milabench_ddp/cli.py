@@ -38,15 +38,21 @@ def _seconds(text: str) -> float:
     return value
 
 
+def _counts(text: str) -> tuple[int, ...]:
+    """``8,4,2,1``, the largest first, each once."""
+    return tuple(sorted({_positive(word.strip()) for word in text.split(",")}, reverse=True))
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _suite() -> argparse.ArgumentParser:
-    """The options of every command that reads a configuration."""
+def _suite(*, optional: bool = False) -> argparse.ArgumentParser:
+    """The options of every command that reads a configuration, which may be optional."""
     parser = argparse.ArgumentParser(add_help=False)
     add = parser.add_argument
-    add("config", metavar="CONFIG", help="a YAML file, or the name of a shipped suite (ddp)")
+    add("config", metavar="CONFIG", nargs="?" if optional else None,
+        help="a YAML file, or the name of a shipped suite (ddp)")  # fmt: skip
     add("--select", type=_names, action="extend", default=[], metavar="A,B",
         help="only these: names, globs, groups, tags")  # fmt: skip
     add("--exclude", type=_names, action="extend", default=[], metavar="A,B", help="all but these")
@@ -56,6 +62,8 @@ def _suite() -> argparse.ArgumentParser:
     add("--system", metavar="FILE", help="a system.yaml: nodes, GPUs, sizing")
     add("--device", choices=("cuda", "rocm", "hpu", "xpu", "cpu"), help="which kind to use")
     add("--gpus", type=_positive, metavar="N", help="devices of a node; CPU slots on --device cpu")
+    add("--nodes", type=_counts, metavar="N[,N...]",
+        help="nodes, with such devices each; several: the node counts of a sweep")  # fmt: skip
     add("--base", metavar="DIR", help="where runs/, data/ and venv/ are ($MILABENCH_BASE, or here)")
     return parser
 
@@ -72,7 +80,10 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
     suite = _suite()
 
-    run = verbs.add_parser("run", parents=[suite], help="run a suite and report on it")
+    run = verbs.add_parser(
+        "run", parents=[_suite(optional=True)], help="run a suite and report on it"
+    )
+    run.add_argument("--resume", metavar="RUN", help="do what is missing in this run folder")
     run.add_argument("--name", help="the name of the run (default: a new one, with the date)")
     run.add_argument("--repeat", type=_positive, default=1, metavar="K", help="run all K times")
     run.add_argument("--grace", type=_seconds, default=5.0, metavar="S",
@@ -87,11 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
     resolve = verbs.add_parser("resolve", parents=[suite], help="print the resolved configuration")
     resolve.add_argument("--explain", action="store_true", help="each value's file and line")
 
-    listing = verbs.add_parser(
-        "list", parents=[suite], help="what would run, and why the rest would not"
-    )
-    for verb in (dry, resolve, listing):
-        verb.add_argument("--nodes", type=_positive, metavar="N", help="for N such nodes")
+    verbs.add_parser("list", parents=[suite], help="what would run, and why the rest would not")
 
     verbs.add_parser("prepare", parents=[suite], help="make the data that benchmarks read, once")
     install = verbs.add_parser(

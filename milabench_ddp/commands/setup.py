@@ -30,6 +30,7 @@ def request(options: argparse.Namespace, system: System | None) -> Request:
         overrides=tuple(options.override),
         preset=options.preset,
         system=system,
+        nodes=options.nodes or (),
     )
 
 
@@ -44,13 +45,18 @@ def this_host(options: argparse.Namespace, given: System | None) -> Detection:
     return detect(options.device or (given.arch if given else None), count, os.environ)
 
 
+def node_count(options: argparse.Namespace, given: System | None) -> int:
+    """How many nodes are asked for: the most of ``--nodes``, or those of a system file, or one."""
+    return max(options.nodes or (), default=len(given.nodes) if given else 0) or 1
+
+
 def described(options: argparse.Namespace, given: System | None) -> tuple[Cluster, bool]:
     """This host where it has what is asked for; else nodes as they are asked for, made up.
 
     Returns:
         the cluster, and whether it is made up.
     """
-    nodes = options.nodes or (len(given.nodes) if given else 0) or 1
+    nodes = node_count(options, given)
     count = options.gpus or (given.gpu_count if given else None)
     arch = options.device or (given.arch if given else None)
     if nodes == 1:

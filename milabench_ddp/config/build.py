@@ -40,6 +40,7 @@ def build(name: str, applied: Applied) -> Benchmark:
         voirfile=voirfile if instrumented and voirfile.is_file() else None,
         record=record,
         data=_data(name, entry),
+        scaling=record.get("scaling", "weak"),
     )
 
 

@@ -121,6 +121,7 @@ BENCHMARK: Mapping[str, Check] = {
     "prepare": mapping({"fake_imagenet": mapping(_FAKE_IMAGENET, required=["images"])}),
     "program": text,
     "requires_capabilities": texts,
+    "scaling": one_of("weak", "strong"),
     "server": free,
     "tags": texts,
     "url": free,

@@ -14,6 +14,7 @@ from .interpolate import interpolate
 from .keys import check_known, check_name, check_values
 from .matrix import expand
 from .merge import settle
+from .nodes import with_nodes
 from .override import early, late, parse_override
 from .paths import shown
 from .placeholders import fill_all
@@ -38,6 +39,7 @@ class Request:
     overrides: tuple[str, ...] = ()
     preset: str = "auto"
     system: System | None = None
+    nodes: tuple[int, ...] = ()  # in place of the node counts that a matrix lists
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def resolve(request: Request, facts: Facts) -> Resolved:
     raw = early(overrides, _defined(read_suite(path)))
     for entry in raw.values():
         check_known(entry)
-    inherited = inherit(expand(raw))
+    inherited = inherit(expand(with_nodes(raw, request.nodes)))
     preset = choose(request.preset, facts, inherited)
     applied = {name: apply(preset, entry) for name, entry in inherited.items()}
     overridden = late(overrides, {name: a.table for name, a in applied.items()}, raw)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Benchmark:
     voirfile: Path | None
     record: Mapping[str, Any]  # the resolved mapping itself, JSON-able: for the result files only
     data: FakeImageNet | None = None  # what must be there before it can run
+    scaling: Literal["weak", "strong"] = "weak"  # keeps a replica's batch, or the global one
 
 
 @dataclass(frozen=True)

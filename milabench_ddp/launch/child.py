@@ -30,6 +30,7 @@ class ProcessEnd:
     reason: str
     started: float
     ended: float
+    rates: int = 0  # how many it reported
 
 
 class Child:
@@ -96,11 +97,14 @@ class Child:
         if self._error:
             outcome, reason = Outcome.FAILED, self._error
         else:
-            reports = "nolog" not in self.process.tag
+            # Over several nodes rank 0 reports for all, and only their leader sees them all.
+            reports = self.process.job is None
             outcome, reason = judge(self.seen, code, cause, why, reports)
         if stuck:
             yield Note(self.tag, time.time(), "message", f"did not die of SIGKILL: {sorted(stuck)}")
-        self.end = ProcessEnd(self.tag, self.pid, code, outcome, reason, self.started, time.time())
+        self.end = ProcessEnd(
+            self.tag, self.pid, code, outcome, reason, self.started, time.time(), self.seen.rates
+        )
         yield Ended(self.tag, self.end.ended, code, outcome, reason)
 
     def _drain(self, fd: int) -> Iterator[Event]:

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Protocol
 
 from ..events import Event
 
@@ -17,14 +18,17 @@ class Inbox:
         self.fd, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.stops = 0  # 1: stop cleanly; 2 and more: kill now
+        self.reason = "stopped on request"
 
     def put(self, event: Event) -> None:
         """Hand an event over; any thread may."""
         self._events.put(event)
         self._poke()
 
-    def stop(self) -> None:
-        """Ask to stop; the second time, to kill. A signal handler may call it."""
+    def stop(self, reason: str | None = None) -> None:
+        """Ask to stop; the second time, to kill. Signal handlers and other threads may call it."""
+        if reason is not None and not self.stops:
+            self.reason = reason
         self.stops += 1
         self._poke()
 
@@ -45,8 +49,15 @@ class Inbox:
             os.write(self._wake, b".")
 
 
+class Stoppable(Protocol):
+    """What can be asked to stop, also from a signal handler."""
+
+    def stop(self) -> None:
+        """Stop cleanly; asked again, stop now."""
+
+
 @contextmanager
-def stopped_by_signals(inbox: Inbox) -> Iterator[None]:
+def stopped_by_signals(inbox: Stoppable) -> Iterator[None]:
     """Turn Ctrl-C, SIGTERM and a lost terminal (but not under nohup) into requests to stop."""
 
     def ask(_number: int, _frame: FrameType | None) -> None:

@@ -125,7 +125,13 @@ class _Run:
             now = time.monotonic()
             rung_due = self._ladder.wait(now)
             wait = next_tick - now if rung_due is None else min(next_tick - now, rung_due)
-            for key, _ in self._selector.select(max(0.0, wait)):
+            ready = self._selector.select(max(0.0, wait))
+            if inbox.stops > asked:  # first: what ends now may have had the same signal
+                asked = inbox.stops
+                self._ladder.stop(time.monotonic(), Outcome.CANCELLED, inbox.reason)
+                if asked > 1:
+                    self._ladder.kill(time.monotonic())
+            for key, _ in ready:
                 events = inbox.take() if key.data is inbox else self._handle(key)
                 for event in events:
                     emit(event)
@@ -133,11 +139,6 @@ class _Run:
             if now >= next_tick:
                 tick()
                 next_tick = now + 1.0
-            if inbox.stops > asked:
-                asked = inbox.stops
-                self._ladder.stop(now, Outcome.CANCELLED, "stopped on request")
-                if asked > 1:
-                    self._ladder.kill(now)
             self._pass_barrier()
             if self._alive and all(child.seen.stopped for child in self._alive):
                 self._ladder.stop(now, Outcome.OK, "it had enough observations")

@@ -8,6 +8,8 @@ from typing import Any
 
 from ..events import Data, Event, Note, Outcome
 
+NO_RATE = "it ended with 0 but reported no rate, so nothing was measured"
+
 
 @dataclass
 class Witness:
@@ -72,7 +74,7 @@ def judge(
     if seen.nan_loss:
         return Outcome.FAILED, "the loss became NaN"
     if reports and not seen.rates:
-        return Outcome.FAILED, "it ended with 0 but reported no rate, so nothing was measured"
+        return Outcome.FAILED, NO_RATE
     return Outcome.OK, ""
 
 

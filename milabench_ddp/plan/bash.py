@@ -42,7 +42,8 @@ join() {  # wait for each process by its pid; the status is that of the last tha
 
 _NODES = """\
 # For {nodes} nodes: start this script on each one with NODE_RANK=0, 1, ... and with MASTER_ADDR and
-# MASTER_PORT naming a free port of the first. Without NODE_RANK all of them are on this machine.
+# MASTER_PORT naming a free port of the first (several jobs take those after it, too). Without
+# NODE_RANK all of them are on this machine.
 on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
 if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
 free_port() {
@@ -57,7 +58,7 @@ if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi
 
 def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()) -> str:
     """The script of these launches, one after another; ``comments`` stand at its top."""
-    nodes = 1 + max((p.node for launch in launches for p in launch.processes), default=0)
+    nodes = max((launch.nodes for launch in launches), default=1)
     parts = ["#!/usr/bin/env bash", *(f"# {_one_line(text)}" for text in comments), _PREAMBLE]
     if nodes > 1:
         head = _NODES.replace("{nodes}", str(nodes)).replace("{python}", shlex.quote(python))
@@ -78,17 +79,22 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
             f"# `run` ends it after {launch.benchmark.max_duration:g} s",
         ]
     )
-    if several:
-        # One endpoint for each launch, for torchrun to read in place of an option.
-        yield 'export PET_RDZV_ENDPOINT="${MASTER_ADDR:-127.0.0.1}:${MASTER_PORT:-$(free_port)}"'
+    if any(process.job is not None for process in launch.processes):
+        # One endpoint for each job, for torchrun to read in place of an option.
+        yield "host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}"
     yield "time ("
     yield "  pids=()"
     yield "  trap stop INT TERM"
     for process in launch.processes:
         guard = f"if on {process.node}; then " if several else ""
-        yield f"  {guard}{command(process)} & pids+=($!){'; fi' if several else ''}"
+        meet = "" if process.job is None else f"{_endpoint(process.job)} "
+        yield f"  {guard}{meet}{command(process)} & pids+=($!){'; fi' if several else ''}"
     yield "  join"
     yield f") || failed+=({shlex.quote(title)})\n"
+
+
+def _endpoint(job: int) -> str:
+    return f'PET_RDZV_ENDPOINT="$host:$((port + {job}))"'
 
 
 def command(process: Process) -> str:

@@ -1,12 +1,14 @@
 """Benchmark x Cluster -> Launch. Pure: no process, no file, no clock, no driver, no environment."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..config.schema import Benchmark, NJobs, PerGpu
 from ..errors import PlanError
 from ..machine.devices import Cluster, Device, Node
 from ..machine.visibility import VISIBILITY
 from .command import Launch, Process
+from .scaling import scaled
 from .site import Site
 from .wrap import plain, taskset, torchrun
 
@@ -18,9 +20,11 @@ def build(benchmark: Benchmark, cluster: Cluster, site: Site, repeats: int = 1) 
         PlanError: there are no devices, too few nodes, or the devices do not divide into the jobs.
     """
     nodes = _nodes(benchmark, cluster)
+    benchmark = scaled(benchmark, len(nodes))
     marks: list[int | None] = [None] if repeats == 1 else list(range(repeats))
     return [
-        Launch(benchmark, k, _processes(benchmark, cluster.arch, nodes, site, k)) for k in marks
+        Launch(benchmark, k, _processes(benchmark, cluster.arch, nodes, site, k), len(nodes))
+        for k in marks
     ]
 
 
@@ -58,7 +62,8 @@ def _processes(
                     words = torchrun(benchmark, site, len(share), len(nodes), job)
                     words = taskset(words, [cpu for device in share for cpu in device.cpus])
                     tag = (*head, str(i), *tail)
-                    found.append(_process(benchmark, arch, tag, words, rank, node, share))
+                    process = _process(benchmark, arch, tag, words, rank, node, share)
+                    found.append(replace(process, job=i) if len(nodes) > 1 else process)
     return tuple(found)
 
 

@@ -15,6 +15,7 @@ class Process:
     env: Mapping[str, str]  # added to the caller's
     node: int  # node rank
     devices: tuple[int, ...]  # physical indices on its node
+    job: int | None = None  # of several nodes: which of the launch's rendezvous it is part of
 
     @property
     def name(self) -> str:
@@ -29,6 +30,7 @@ class Launch:
     benchmark: Benchmark
     repeat: int | None  # None where there is only one
     processes: tuple[Process, ...]
+    nodes: int = 1
 
     @property
     def barrier(self) -> bool:

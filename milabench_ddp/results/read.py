@@ -8,6 +8,8 @@ from typing import Any
 from ..errors import RunDirError, did_you_mean
 from ..events import Outcome
 from .alive import is_alive
+from .points import NAME as POINT
+from .points import read_point
 from .read_events import read_events
 from .records import Defect, Kind, Run
 
@@ -22,25 +24,50 @@ def read_run(path: Path) -> Run:
     """
     files = _data_files(path)
     defects: list[Defect] = []
-    state = _settled(_read_state(path / "run.json", defects), path)
+    state = _settled(_read_state(path / "run.json", defects), path, defects)
     records = [read_events(file) for file in files]
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
     return Run(path, state, counting, tuple(defects))
 
 
-def _settled(state: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """What became of a run that says it goes on: lost, where nobody is alive to go on with it."""
-    if not state or state.get("outcome") is not None or is_alive(path):
+def _settled(state: Mapping[str, Any], path: Path, defects: list[Defect]) -> Mapping[str, Any]:
+    """The state with what each benchmark's own file says, and with what became of those who led.
+
+    A benchmark that says it runs, and that nobody is alive to go on with, is lost; so is the run,
+    unless a cluster's scheduler still has jobs of it.
+    """
+    if not state:
         return state
     listed = state.get("benchmarks")
     entries = [
-        {**entry, "outcome": Outcome.LOST, "reason": "the run was cut off"}
-        if isinstance(entry, dict) and entry.get("outcome") == "running"
-        else entry
+        _point(path, entry, defects) if isinstance(entry, dict) else entry
         for entry in (listed if isinstance(listed, list) else [])
     ]
-    return {**state, "outcome": Outcome.LOST, "benchmarks": entries}
+    state = {**state, "benchmarks": entries}
+    if state.get("outcome") is not None or is_alive(path):
+        return state
+    outcomes = [entry.get("outcome") for entry in entries if isinstance(entry, dict)]
+    jobs = state.get("jobs") or []
+    if "running" in outcomes or (
+        any(not job.get("state") for job in jobs) and "waiting" in outcomes
+    ):
+        return state
+    return {**state, "outcome": Outcome.LOST}
+
+
+def _point(path: Path, entry: Mapping[str, Any], defects: list[Defect]) -> Mapping[str, Any]:
+    folder = path / str(entry.get("name"))
+    try:
+        own = read_point(folder)
+    except (OSError, ValueError, TypeError):
+        defects.append(Defect(folder / POINT, Kind.UNREADABLE))
+        own = None
+    if own is not None:
+        return {**entry, **own}
+    if entry.get("outcome") == "running" and not is_alive(path):
+        return {**entry, "outcome": Outcome.LOST, "reason": "the run was cut off"}
+    return entry
 
 
 def _data_files(path: Path) -> list[Path]:

@@ -24,6 +24,11 @@ class RunDir:
         """What was run, where, and how each benchmark ended."""
         return self.path / "run.json"
 
+    @property
+    def plan_json(self) -> Path:
+        """What the run is to do: for node agents, and to resume it."""
+        return self.path / "plan.json"
+
     def data(self, tag: str) -> Path:
         """The events of a process."""
         return self.path / f"{tag}.data"

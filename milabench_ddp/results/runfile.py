@@ -6,6 +6,7 @@ History of the schema:
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ class ProcessState:
     reason: str
     started: float
     ended: float
+    rates: int = 0  # how many it reported
 
 
 @dataclass
@@ -39,6 +41,7 @@ class LaunchState:
     start_skew_ms: float | None
     begin_skew_ms: float | None
     processes: list[ProcessState]
+    nodes: list[str] = field(default_factory=list)  # where it ran; empty for this host alone
 
 
 @dataclass
@@ -51,6 +54,17 @@ class BenchmarkState:
     started: float | None = None
     ended: float | None = None
     launches: list[LaunchState] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)  # where it runs; empty for this host alone
+    cut_short: bool = False  # what ended it was no fault of its own: `--resume` runs it again
+
+
+def benchmark_state(values: Mapping[str, Any]) -> BenchmarkState:
+    """A benchmark's state, as it was written."""
+    launches = [
+        LaunchState(**{**each, "processes": [ProcessState(**p) for p in each["processes"]]})
+        for each in values["launches"]
+    ]
+    return BenchmarkState(**{**values, "launches": launches})
 
 
 @dataclass
@@ -69,6 +83,7 @@ class RunState:
     benchmarks: list[BenchmarkState]
     outcome: Outcome | None = None  # None while it runs
     ended: float | None = None
+    jobs: list[dict[str, Any]] = field(default_factory=list)  # of a cluster's scheduler
     schema: int = SCHEMA
 
     def save(self, path: Path) -> None:
@@ -83,3 +98,19 @@ class RunState:
             temporary.replace(path)
         except OSError as error:
             raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+
+
+def read_state(path: Path) -> RunState:
+    """The file, as it was written.
+
+    Raises:
+        RunDirError: it is not there, or is none of this version.
+    """
+    try:
+        values = json.loads(path.read_text())
+        states = [benchmark_state(each) for each in values["benchmarks"]]
+        return RunState(**{**values, "benchmarks": states})
+    except OSError as error:
+        raise RunDirError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunDirError(f"{path} is no run.json of this version of milabench") from error

@@ -43,13 +43,14 @@ def test_version(capsys: pytest.CaptureFixture[str]):
     [
         [],
         ["fly"],
-        ["run"],
+        ["dry"],
         ["run", "x.yaml", "--gpus", "0"],
         ["run", "x.yaml", "--gpus", "two"],
         ["run", "x.yaml", "--repeat", "-1"],
         ["run", "x.yaml", "--grace", "nan"],
         ["run", "x.yaml", "--device", "gpu"],
         ["dry", "x.yaml", "--nodes", "0"],
+        ["run", "x.yaml", "--nodes", "2,x"],
         ["report"],
         ["report", "x", "--format", "xml"],
     ],
@@ -59,6 +60,15 @@ def test_usage_errors_are_2(words: list[str], capsys: pytest.CaptureFixture[str]
         main(words)
     assert end.value.code == 2
     assert "usage:" in capsys.readouterr().err
+
+
+def test_run_needs_a_configuration_or_a_run_to_resume(capsys: pytest.CaptureFixture[str]):
+    assert main(["run"]) == 2
+    assert "which configuration?" in capsys.readouterr().err
+
+
+def test_node_counts_are_each_there_once_the_largest_first():
+    assert build_parser().parse_args(["run", "x", "--nodes", "1,8,2,8"]).nodes == (8, 2, 1)
 
 
 def test_names_are_separated_by_commas_and_add_up():

@@ -40,6 +40,7 @@ GOOD = {
     ],
     "program": ["main.py"],
     "requires_capabilities": [[], ["len(nodes) >= 2"]],
+    "scaling": ["weak", "strong"],
     "server": [[1]],
     "tags": [[], ["a"]],
     "url": ["https://example.org"],

@@ -7,8 +7,9 @@ import pytest
 
 from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.events import Event, Outcome
-from milabench_ddp.launch.agent import Agent, Job, Samples
+from milabench_ddp.launch.agent import Agent, Job
 from milabench_ddp.launch.inbox import Inbox
+from milabench_ddp.launch.runner import Runner, Samples
 from milabench_ddp.monitor.sample import Sample
 from milabench_ddp.plan.command import Launch
 from milabench_ddp.results.rundir import RunDir
@@ -64,7 +65,8 @@ def run(folder: Path, inbox: Inbox, texts: list[str], stop_at: str = "") -> tupl
     state = RunState("r", "0", 0.0, [], "small", "x", {}, {}, [], names)
     watcher = Watcher(folder, inbox, stop_at)
     heading = Heading("r", "cpu", {})
-    agent = Agent(RunDir(folder), state, heading, watcher, Samples(inbox), inbox, os.environ, 1.0)
+    runner = Runner(RunDir(folder), heading, Samples(), os.environ, 1.0)
+    agent = Agent(RunDir(folder), state, runner, watcher, inbox)
     return agent.run(jobs), watcher
 
 
@@ -98,9 +100,9 @@ def test_what_was_not_begun_when_it_was_stopped_is_cancelled(tmp_path: Path, inb
 
 
 def test_samples_go_to_the_process_whose_device_it_is(inbox: Inbox):
-    samples = Samples(inbox)
+    samples = Samples()
     samples(1.0, {0: Sample(load=0.5)})  # nobody is running yet
-    samples.watch(launch("pass", "pass").processes)
+    samples.watch(launch("pass", "pass").processes, inbox.put)
     samples(2.0, {0: Sample(load=0.25), 1: Sample(load=0.75), 7: Sample(load=1.0)})
     samples.problem("GPU 1 is lost")
     events = list(inbox.take())

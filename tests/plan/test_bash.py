@@ -129,25 +129,27 @@ def test_golden(nodes: int):
 def nodes_launch(nodes: int) -> Launch:
     text = "import os; os.write(1, (os.environ['PET_RDZV_ENDPOINT'] + chr(10)).encode())"
     processes = tuple(
-        Process(("b", "0", f"n{k}"), (sys.executable, "-c", text), {}, k, (0,))
+        Process(("b", str(job), f"n{k}"), (sys.executable, "-c", text), {}, k, (0,), job)
         for k in range(nodes)
+        for job in range(2)
     )
-    return Launch(benchmark(), None, processes)
+    return Launch(benchmark(), None, processes, nodes)
 
 
 def test_all_nodes_on_one_machine_meet_at_one_free_port():
     result = bash(render([nodes_launch(2)], sys.executable))
-    first, second = result.stdout.splitlines()[3:]
-    assert first == second
+    lines = result.stdout.splitlines()[3:]
+    first, second = sorted(set(lines), key=lambda line: int(line.split(":")[1]))
+    assert sorted(lines) == sorted([first, first, second, second])  # a port for each job
     host, port = first.split(":")
     assert host == "127.0.0.1"
-    assert int(port) > 0
+    assert second == f"{host}:{int(port) + 1}"
 
 
 def test_each_node_of_a_cluster_starts_its_own_part():
     env = {**os.environ, "NODE_RANK": "1", "MASTER_ADDR": "head", "MASTER_PORT": "7"}
     result = bash(render([nodes_launch(2)], sys.executable), env=env)
-    assert result.stdout.splitlines()[3:] == ["head:7"]
+    assert sorted(result.stdout.splitlines()[3:]) == ["head:7", "head:8"]
     missing = {key: value for key, value in env.items() if key != "MASTER_ADDR"}
     result = bash(render([nodes_launch(2)], sys.executable), env=missing)
     assert result.returncode != 0

@@ -19,7 +19,8 @@ join() {  # wait for each process by its pid; the status is that of the last tha
 }
 
 # For 2 nodes: start this script on each one with NODE_RANK=0, 1, ... and with MASTER_ADDR and
-# MASTER_PORT naming a free port of the first. Without NODE_RANK all of them are on this machine.
+# MASTER_PORT naming a free port of the first (several jobs take those after it, too). Without
+# NODE_RANK all of them are on this machine.
 on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
 if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
 free_port() {
@@ -30,7 +31,6 @@ echo "---"
 echo 'flops R0'
 echo "===="
 # `run` ends it after 60 s
-export PET_RDZV_ENDPOINT="${MASTER_ADDR:-127.0.0.1}:${MASTER_PORT:-$(free_port)}"
 time (
   pids=()
   trap stop INT TERM
@@ -45,7 +45,6 @@ echo "---"
 echo 'flops R1'
 echo "===="
 # `run` ends it after 60 s
-export PET_RDZV_ENDPOINT="${MASTER_ADDR:-127.0.0.1}:${MASTER_PORT:-$(free_port)}"
 time (
   pids=()
   trap stop INT TERM
@@ -60,14 +59,14 @@ echo "---"
 echo ddp
 echo "===="
 # `run` ends it after 60 s
-export PET_RDZV_ENDPOINT="${MASTER_ADDR:-127.0.0.1}:${MASTER_PORT:-$(free_port)}"
+host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}
 time (
   pids=()
   trap stop INT TERM
-  if on 0; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
-  if on 0; then CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
-  if on 1; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
-  if on 1; then CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 0; then PET_RDZV_ENDPOINT="$host:$((port + 0))" CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 0; then PET_RDZV_ENDPOINT="$host:$((port + 1))" CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 1; then PET_RDZV_ENDPOINT="$host:$((port + 0))" CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 1; then PET_RDZV_ENDPOINT="$host:$((port + 1))" CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
   join
 ) || failed+=(ddp)
 

@@ -1,0 +1,225 @@
+"""Leads the node agents of one allocation through the points of a sweep.
+
+One thread, one selector. It gives points to free nodes, keeps each point's state on disk, and takes
+a node that gives no sign of life for gone: what ran there is lost, the rest goes on without it, and
+a node that comes back is used again.
+"""
+
+import selectors
+import socket
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from ..config.schema import Benchmark
+from ..events import Outcome
+from ..launch.inbox import Inbox
+from ..results.planfile import RunPlan
+from ..results.points import save_point
+from ..results.rundir import RunDir
+from ..results.runfile import BenchmarkState
+from . import wire
+from .channel import Channel, Message
+from .patience import Patience
+from .peer import Peer
+from .point import Point
+from .schedule import pick
+
+
+class Onlooker(Protocol):
+    """Who looks on while points run."""
+
+    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+        """A point starts on these nodes, for at most ``limit`` seconds."""
+
+    def end(self, name: str, outcome: str, reason: str) -> None:
+        """A point has ended."""
+
+    def say(self, text: str) -> None:
+        """Something else that a person should know."""
+
+
+class Leader:
+    """Runs points on nodes that come, and may go.
+
+    Args:
+        rundir: where the states of the points go.
+        plan: what the run is to do.
+        points: those of its benchmarks that are to be run here.
+        expect: how many nodes come.
+        inbox: where requests to stop arrive.
+        onlooker: is told what happens.
+        token: what a node must say to be let in over the network.
+    """
+
+    def __init__(
+        self,
+        rundir: RunDir,
+        plan: RunPlan,
+        points: Sequence[Benchmark],
+        expect: int,
+        inbox: Inbox,
+        onlooker: Onlooker,
+        token: str = "",
+        patience: Patience | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rundir, self._plan, self._inbox, self._onlooker = rundir, plan, inbox, onlooker
+        self._expect, self._token, self._clock = expect, token, clock
+        self._patience = patience or Patience()
+        self._waiting = {benchmark.name: benchmark for benchmark in points}
+        self._running: dict[str, Point] = {}
+        self._peers: dict[int, Peer] = {}
+        self._outcomes: list[Outcome] = []
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(inbox.fd, selectors.EVENT_READ, None)
+        self._until = clock() + self._patience.join  # nodes that are not there yet may still come
+        self.stopped_as = Outcome.CANCELLED  # what a point is called that a request to stop ends
+
+    def listen(self, server: socket.socket) -> None:
+        """Let nodes in by this socket."""
+        self._selector.register(server, selectors.EVENT_READ, server)
+
+    def welcome(self, channel: Channel) -> None:
+        """A node's channel; it counts once the node has said what it is."""
+        self._selector.register(channel.fd, selectors.EVENT_READ, channel)
+
+    def run(self) -> Outcome:
+        """Run all points: ok, failed where any did not end ok, or cancelled."""
+        try:
+            next_beat = self._clock()
+            while self._waiting or self._running:
+                now = self._clock()
+                if now >= next_beat:
+                    self._beat(now)
+                    next_beat = now + self._patience.beat
+                for key, _ in self._selector.select(max(0.0, next_beat - now)):
+                    self._handle(key)
+                if self._inbox.stops:
+                    self._stop()
+                for point in list(self._running.values()):
+                    point.tick()
+                    if point.has_ended:
+                        self._ended(point)
+                if not self._inbox.stops:
+                    self._begin()
+        finally:
+            for peer in self._peers.values():
+                peer.channel.send(do="end")
+            self._selector.close()
+        if self._inbox.stops:
+            return Outcome.CANCELLED
+        return Outcome.OK if set(self._outcomes) <= {Outcome.OK} else Outcome.FAILED
+
+    def _handle(self, key: selectors.SelectorKey) -> None:
+        match key.data:
+            case None:
+                list(self._inbox.take())
+            case socket.socket() as server:
+                connection, _ = server.accept()
+                self.welcome(Channel.of_socket(connection, self._patience.silence))
+            case Channel() as channel:
+                messages = channel.receive()
+                for message in messages or ():
+                    self._hear(channel, message)
+                if messages is None:
+                    self._forget(channel)
+
+    def _hear(self, channel: Channel, message: Message) -> None:
+        peer = next((p for p in self._peers.values() if p.channel is channel), None)
+        if peer is None:
+            if message.get("say") == "hello" and message.get("token", "") == self._token:
+                self._admit(channel, message)
+            else:
+                self._forget(channel)
+            return
+        peer.heard = self._clock()
+        if not peer.alive:
+            peer.alive = True
+            channel.send(do="stop", why="it was given up", hard=True)  # if it still runs something
+            self._onlooker.say(f"{peer.name} is back")
+        point = self._running.get(peer.point or "")
+        match message:
+            case {"say": "ports", "ports": list(ports)} if point:
+                point.begin(ports)
+            case {"say": "ended", "id": str(launch), "end": dict(end)} if point:
+                point.ended(peer, launch, end)
+            case {"say": "problem", "text": str(text)}:
+                self._onlooker.say(f"{peer.name}: {text}")
+
+    def _admit(self, channel: Channel, message: Message) -> None:
+        rank = int(message["rank"])
+        if rank in self._peers:
+            self._lose(self._peers[rank], "lost its connection")
+        node = wire.node(message["node"])
+        self._peers[rank] = Peer(rank, channel, node, message["address"], self._clock())
+
+    def _forget(self, channel: Channel) -> None:
+        """The other side is gone, or was never one of ours."""
+        self._selector.unregister(channel.fd)
+        channel.close()
+        for peer in self._peers.values():
+            if peer.channel is channel:
+                self._lose(peer, "is gone: its connection broke")
+
+    def _lose(self, peer: Peer, why: str) -> None:
+        if not peer.alive:
+            return
+        peer.alive = False
+        self._until = self._clock() + self._patience.reconnect
+        self._onlooker.say(f"{peer.name} {why}")
+        if peer.point in self._running:
+            self._running[peer.point].lose(peer, why)
+        peer.point = None
+
+    def _beat(self, now: float) -> None:
+        for peer in self._peers.values():
+            peer.channel.send(do="beat")
+            if now - peer.heard > self._patience.silence:
+                self._lose(peer, f"has given no sign of life for {self._patience.silence:g} s")
+
+    def _begin(self) -> None:
+        """Start what can be started; give up what never can."""
+        if len(self._peers) < self._expect and self._clock() < self._until:
+            return
+        alive = [rank for rank, peer in self._peers.items() if peer.alive]
+        free = [rank for rank in alive if self._peers[rank].is_free]
+        sizes = {name: self._size(b) for name, b in self._waiting.items()}
+        for name, ranks in pick(sizes, free, alive):
+            self._start(self._waiting.pop(name), [self._peers[rank] for rank in ranks])
+        if self._waiting and not self._running and self._clock() >= self._until:
+            for name in [n for n in self._waiting if sizes[n] > len(alive)]:
+                self._give_up(self._waiting.pop(name), sizes[name], len(alive))
+
+    def _size(self, benchmark: Benchmark) -> int:
+        return benchmark.num_machines or self._plan.nodes
+
+    def _start(self, benchmark: Benchmark, peers: Sequence[Peer]) -> None:
+        point = Point(benchmark, peers, self._rundir, self._plan, self._patience, self._clock)
+        self._running[benchmark.name] = point
+        limit = benchmark.max_duration
+        self._onlooker.begin(benchmark.name, [peer.name for peer in peers], limit)
+        point.start()
+        if point.has_ended:
+            self._ended(point)
+
+    def _ended(self, point: Point) -> None:
+        del self._running[point.name]
+        self._outcomes.append(Outcome(point.state.outcome))
+        self._onlooker.end(point.name, point.state.outcome, point.state.reason)
+
+    def _give_up(self, benchmark: Benchmark, size: int, alive: int) -> None:
+        there = "only 1 is" if alive == 1 else f"only {alive} are" if alive else "none is"
+        why = f"it needs {size} nodes, and {there} left of {self._expect}"
+        state = BenchmarkState(benchmark.name, Outcome.LOST, why, ended=time.time())
+        save_point(self._rundir.script(benchmark.name).parent, state)
+        self._outcomes.append(Outcome.LOST)
+        self._onlooker.end(benchmark.name, Outcome.LOST, why)
+
+    def _stop(self) -> None:
+        """What runs is ended, what waits stays waiting."""
+        self._waiting.clear()
+        for point in self._running.values():
+            if not point.state.cut_short:
+                point.cut_short(self.stopped_as, self._inbox.reason)
+            point.stop(self._inbox.reason, hard=self._inbox.stops > 1)

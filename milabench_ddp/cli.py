@@ -68,6 +68,23 @@ def _suite(*, optional: bool = False) -> argparse.ArgumentParser:
     return parser
 
 
+def _where() -> argparse.ArgumentParser:
+    """The options that say where a run happens; they win over the runner's profile."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add = parser.add_argument_group("several nodes").add_argument
+    add("--runner", metavar="PROFILE", help="slurm, ssh, local, or a runner's YAML file")
+    add("--partition", help="of the cluster")
+    add("--account", help="that pays")
+    add("--qos", help="quality of service")
+    add("--timeout", type=_positive, metavar="MIN", help="minutes of a job")
+    add("--job-dir", metavar="DIR", help="for the scheduler's files, seen by all nodes")
+    add("--gpus-per-node", type=_positive, metavar="N", help="that a job asks for; also --gpus")
+    add("--exclude-nodes", metavar="A,B", help="nodes that are not to be used")
+    add("--allocation", choices=("shared", "separate"),
+        help="one job for all points of a sweep, or one for each")  # fmt: skip
+    return parser
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
@@ -81,7 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
     suite = _suite()
 
     run = verbs.add_parser(
-        "run", parents=[_suite(optional=True)], help="run a suite and report on it"
+        "run", parents=[_suite(optional=True), _where()], help="run a suite and report on it"
     )
     run.add_argument("--resume", metavar="RUN", help="do what is missing in this run folder")
     run.add_argument("--name", help="the name of the run (default: a new one, with the date)")
@@ -90,9 +107,13 @@ def build_parser() -> argparse.ArgumentParser:
                      help="seconds between SIGTERM and SIGKILL (default 5)")  # fmt: skip
     run.add_argument("--gpu-poll", type=_seconds, default=None, metavar="S",
                      help="seconds between samples of the devices, 0 for none")  # fmt: skip
+    run.add_argument("--detach", action="store_true",
+                     help="do not wait for a cluster's jobs: `milabench watch` does")  # fmt: skip
     run.add_argument("--quiet", action="store_true", help="no progress, only the report")
 
-    dry = verbs.add_parser("dry", parents=[suite], help="print the bash that `run` would execute")
+    dry = verbs.add_parser(
+        "dry", parents=[suite, _where()], help="print the bash that `run` would execute"
+    )
     dry.add_argument("--repeat", type=_positive, default=1, metavar="K", help="everything K times")
 
     resolve = verbs.add_parser("resolve", parents=[suite], help="print the resolved configuration")
@@ -105,6 +126,11 @@ def build_parser() -> argparse.ArgumentParser:
         "install", parents=[suite], help="make the environments that benchmarks need"
     )
     install.add_argument("--force", action="store_true", help="make them anew")
+
+    watch = verbs.add_parser("watch", help="follow a run that goes on, and report at its end")
+    watch.add_argument("run", metavar="RUN", help="its folder")
+    cancel = verbs.add_parser("cancel", help="end the jobs of a run")
+    cancel.add_argument("run", metavar="RUN", help="its folder")
 
     report = verbs.add_parser("report", help="what was measured, from the folders of runs")
     report.add_argument(

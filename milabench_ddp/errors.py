@@ -5,7 +5,8 @@ MilabenchError            printed as one message by cli.main, exit code 2
  ├─ SelectionError        --select, --exclude or --override names nothing
  ├─ MachineError          the devices asked for are not there
  ├─ PlanError             a benchmark cannot be laid out on these devices
- └─ RunDirError           the results folder cannot be made, written or read
+ ├─ RunDirError           the results folder cannot be made, written or read
+ └─ DispatchError         the cluster's scheduler, or a node, cannot do what is asked
 
 A benchmark that fails is not an error: it is an ``Outcome`` (see events).
 """
@@ -36,6 +37,10 @@ class PlanError(MilabenchError):
 
 class RunDirError(MilabenchError):
     """The results folder cannot be made, written or read."""
+
+
+class DispatchError(MilabenchError):
+    """The cluster's scheduler, or a node, cannot do what is asked."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

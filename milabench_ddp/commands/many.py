@@ -4,41 +4,26 @@ import argparse
 import os
 import socket
 import sys
-import time
-from contextlib import ExitStack
+from dataclasses import asdict
 
 from ..config.load import load
-from ..dispatch import local
-from ..dispatch.leader import Leader, Onlooker
-from ..display.sweep import PlainSweep, QuietSweep
+from ..config.runner import Runner, runner_of
+from ..config.system import System
 from ..events import Outcome
-from ..launch.inbox import Inbox, stopped_by_signals
 from ..machine.devices import Cluster, Node
 from ..machine.part import part
+from ..machine.pretend import pretend
 from ..machine.provenance import collect
 from ..plan.build import build
-from ..results.alive import alive
 from ..results.planfile import RunPlan
-from . import begin, report, setup
+from . import batch, begin, report, setup, together, where
 from .begin import Begun
 
 
-def asked(options: argparse.Namespace) -> bool:
-    """Whether the command line asks for more than this host by itself."""
-    return setup.node_count(options, setup.system(options)) > 1
-
-
-def run(options: argparse.Namespace) -> Outcome:
+def run(options: argparse.Namespace, system: System | None, runner: Runner) -> Outcome:
     """Plan for all nodes, and run."""
     base = setup.base_folder(options)
-    system = setup.system(options)
-    nodes = setup.node_count(options, system)
-    gpus = options.gpus or (system.gpu_count if system else None)
-    arch = options.device or (system.arch if system else None)
-    here = setup.this_host(options, system).cluster
-    gpus = gpus or max(1, len(here.nodes[0].devices) // nodes)
-    parts = tuple(part(arch or here.arch, gpus, rank, nodes, os.environ) for rank in range(nodes))
-    cluster = Cluster(here.arch, parts)
+    cluster = cluster_of(options, system, runner)
     suite = load(setup.request(options, system), setup.facts(cluster, system, base))
     me = Node(socket.gethostname().split(".")[0], (), 0)
     machine = collect(cluster.arch, me, sys.argv, os.environ)
@@ -47,11 +32,14 @@ def run(options: argparse.Namespace) -> Outcome:
         repeats=options.repeat,
         site=setup.site(base),
         arch=cluster.arch,
-        gpus=gpus,
-        nodes=nodes,
+        gpus=len(cluster.nodes[0].devices),
+        nodes=len(cluster.nodes),
         grace=options.grace,
         gpu_poll=options.gpu_poll,
-        runner={"kind": "local"},
+        runner={
+            **asdict(runner),
+            "nodes_of": [asdict(n) for n in (system.nodes if system else ())],
+        },
     )
     for benchmark in suite.benchmarks:
         build(
@@ -60,24 +48,34 @@ def run(options: argparse.Namespace) -> Outcome:
     begun = begin.new(options, base, suite, plan, machine)
     if not options.quiet:
         count = f"{len(suite.benchmarks)} benchmark{'s' * (len(suite.benchmarks) != 1)}"
-        where = setup.describe(cluster)
-        head = f"{begun.rundir.path}: {count}, preset {suite.preset}, {where}"
+        there = setup.describe(cluster)
+        head = f"{begun.rundir.path}: {count}, preset {suite.preset}, {there}"
         print(head, file=sys.stderr, flush=True)
     return measure(options, begun)
 
 
+def cluster_of(options: argparse.Namespace, system: System | None, runner: Runner) -> Cluster:
+    """The nodes: parts of this host, or as many as are asked for of machines elsewhere."""
+    count = where.nodes(options, system, runner)
+    gpus = options.gpus or (system.gpu_count if system else None) or runner.gpus_per_node
+    arch = options.device or (system.arch if system else None)
+    if runner.kind != "local":
+        if gpus is None:
+            gpus = len(setup.this_host(options, system).cluster.nodes[0].devices)
+        return pretend(arch or "cuda", count, gpus, None)
+    here = setup.this_host(options, system).cluster
+    gpus = gpus or max(1, len(here.nodes[0].devices) // count)
+    parts = tuple(part(here.arch, gpus, rank, count, os.environ) for rank in range(count))
+    return Cluster(here.arch, parts)
+
+
 def measure(options: argparse.Namespace, begun: Begun) -> Outcome:
-    """Lead agents through what is to be run, and report on all of the run."""
-    rundir, state, plan = begun.rundir, begun.state, begun.plan
-    inbox = Inbox()
-    onlooker: Onlooker = QuietSweep() if options.quiet else PlainSweep(sys.stderr)
-    with alive(rundir.path), stopped_by_signals(inbox), ExitStack() as stack:
-        state.save(rundir.run_json)
-        leader = Leader(rundir, plan, begun.points, plan.nodes, inbox, onlooker)
-        for channel in stack.enter_context(local.agents(rundir.path, plan.nodes, plan.grace)):
-            leader.welcome(channel)
-        state.outcome = leader.run()
-        state.ended = time.time()
-        state.save(rundir.run_json)
-    report.show([str(rundir.path)], sys.stdout)
-    return state.outcome
+    """Run what is to be run, and report on all of the run."""
+    if not begun.points:
+        outcome = Outcome.OK
+    elif runner_of(begun.plan.runner).kind == "slurm":
+        outcome = batch.measure(begun, quiet=options.quiet, detach=options.detach)
+    else:
+        outcome = together.measure(begun, quiet=options.quiet)
+    report.show([str(begun.rundir.path)], sys.stdout)
+    return outcome

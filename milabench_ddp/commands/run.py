@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ..config.load import load
+from ..config.system import System
 from ..display.live import LiveDisplay
 from ..display.plain import PlainDisplay, QuietDisplay
 from ..errors import SelectionError
@@ -23,10 +24,9 @@ from ..results.alive import alive
 from ..results.planfile import RunPlan
 from ..results.points import set_aside
 from ..results.write import Heading, save_script
-from . import begin, many, report, setup
+from . import begin, many, report, setup, where
 from .begin import Begun
-
-EXIT_CODES = {Outcome.OK: 0, Outcome.FAILED: 1, Outcome.CANCELLED: 130}
+from .codes import EXIT_CODES
 
 
 def main(options: argparse.Namespace) -> int:
@@ -39,17 +39,16 @@ def main(options: argparse.Namespace) -> int:
             outcome = _measure(options, begun, detect(begun.plan.arch, begun.plan.gpus, os.environ))
     elif options.config is None:
         raise SelectionError("which configuration? `milabench run CONFIG`, for example `ddp`")
-    elif many.asked(options):
-        outcome = many.run(options)
     else:
-        outcome = _run(options)
+        system = setup.system(options)
+        runner = where.runner(options, system)
+        outcome = _run(options, system) if runner is None else many.run(options, system, runner)
     return EXIT_CODES[outcome]
 
 
-def _run(options: argparse.Namespace) -> Outcome:
+def _run(options: argparse.Namespace, system: System | None) -> Outcome:
     """On this host alone."""
     base = setup.base_folder(options)
-    system = setup.system(options)
     host = setup.this_host(options, system)
     cluster = host.cluster
     suite = load(setup.request(options, system), setup.facts(cluster, system, base))

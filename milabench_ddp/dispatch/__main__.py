@@ -8,6 +8,7 @@ this host stands in for N nodes.
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -66,6 +67,7 @@ def _serve(options: argparse.Namespace, plan: RunPlan, stdio: Channel, patience:
     runner = Runner(RunDir(options.run), heading, samples, os.environ, plan.grace)
     agent = NodeAgent({b.name: b for b in plan.benchmarks}, runner, patience)
     hello = {"rank": options.rank, "node": wire.of_node(node), "address": options.address}
+    signal.signal(signal.SIGUSR2, lambda *_: None)  # Slurm's warning; the leader heeds it
     with (
         stopped_by_signals(agent),
         sampling(plan.arch, node.devices, plan.gpu_poll, samples),

@@ -9,7 +9,6 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from ..config.schema import Benchmark
 from ..events import Outcome
@@ -20,23 +19,11 @@ from ..results.rundir import RunDir
 from ..results.runfile import BenchmarkState
 from . import wire
 from .channel import Channel, Message
+from .onlooker import Onlooker
 from .patience import Patience
 from .peer import Peer
 from .point import Point
 from .schedule import pick
-
-
-class Onlooker(Protocol):
-    """Who looks on while points run."""
-
-    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
-        """A point starts on these nodes, for at most ``limit`` seconds."""
-
-    def end(self, name: str, outcome: str, reason: str) -> None:
-        """A point has ended."""
-
-    def say(self, text: str) -> None:
-        """Something else that a person should know."""
 
 
 class Leader:
@@ -50,6 +37,7 @@ class Leader:
         inbox: where requests to stop arrive.
         onlooker: is told what happens.
         token: what a node must say to be let in over the network.
+        cause: why it was asked to stop, and what a point is called that it ends.
     """
 
     def __init__(
@@ -62,6 +50,7 @@ class Leader:
         onlooker: Onlooker,
         token: str = "",
         patience: Patience | None = None,
+        cause: Callable[[], tuple[Outcome, str]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rundir, self._plan, self._inbox, self._onlooker = rundir, plan, inbox, onlooker
@@ -74,7 +63,8 @@ class Leader:
         self._selector = selectors.DefaultSelector()
         self._selector.register(inbox.fd, selectors.EVENT_READ, None)
         self._until = clock() + self._patience.join  # nodes that are not there yet may still come
-        self.stopped_as = Outcome.CANCELLED  # what a point is called that a request to stop ends
+        self._cause = cause or (lambda: (Outcome.CANCELLED, inbox.reason))
+        self.stopped_as: tuple[Outcome, str] | None = None  # what ends that a request to stop ends
 
     def listen(self, server: socket.socket) -> None:
         """Let nodes in by this socket."""
@@ -128,10 +118,7 @@ class Leader:
     def _hear(self, channel: Channel, message: Message) -> None:
         peer = next((p for p in self._peers.values() if p.channel is channel), None)
         if peer is None:
-            if message.get("say") == "hello" and message.get("token", "") == self._token:
-                self._admit(channel, message)
-            else:
-                self._forget(channel)
+            self._meet(channel, message)
             return
         peer.heard = self._clock()
         if not peer.alive:
@@ -146,6 +133,17 @@ class Leader:
                 point.ended(peer, launch, end)
             case {"say": "problem", "text": str(text)}:
                 self._onlooker.say(f"{peer.name}: {text}")
+
+    def _meet(self, channel: Channel, message: Message) -> None:
+        match message:
+            case {"say": "hello"} if message.get("token", "") == self._token:
+                self._admit(channel, message)
+            case {"say": "problem", "text": str(text)}:
+                self._onlooker.say(f"a node cannot come: {text}")
+                self._expect -= 1
+                self._forget(channel)
+            case _:
+                self._forget(channel)
 
     def _admit(self, channel: Channel, message: Message) -> None:
         rank = int(message["rank"])
@@ -210,7 +208,7 @@ class Leader:
 
     def _give_up(self, benchmark: Benchmark, size: int, alive: int) -> None:
         there = "only 1 is" if alive == 1 else f"only {alive} are" if alive else "none is"
-        why = f"it needs {size} nodes, and {there} left of {self._expect}"
+        why = f"it needs {size} nodes, and {there} left of {self._plan.nodes}"
         state = BenchmarkState(benchmark.name, Outcome.LOST, why, ended=time.time())
         save_point(self._rundir.script(benchmark.name).parent, state)
         self._outcomes.append(Outcome.LOST)
@@ -219,7 +217,8 @@ class Leader:
     def _stop(self) -> None:
         """What runs is ended, what waits stays waiting."""
         self._waiting.clear()
+        self.stopped_as = self.stopped_as or self._cause()
         for point in self._running.values():
             if not point.state.cut_short:
-                point.cut_short(self.stopped_as, self._inbox.reason)
-            point.stop(self._inbox.reason, hard=self._inbox.stops > 1)
+                point.cut_short(*self.stopped_as)
+            point.stop(self.stopped_as[1], hard=self._inbox.stops > 1)

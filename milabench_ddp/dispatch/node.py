@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..config.schema import Benchmark
-from ..events import Event
+from ..errors import MilabenchError
+from ..events import Event, Outcome
 from ..launch.inbox import Inbox
 from ..launch.runner import Runner
+from ..launch.supervise import LaunchEnd
 from ..plan.command import Launch
 from . import wire
 from .channel import Channel, Message
@@ -122,12 +124,15 @@ class NodeAgent:
             if order["id"] in self._stopped:
                 inbox.stop(self._stopped[order["id"]])
         try:
-            end = self._runner.run(launch, inbox, _Pulse(lambda: self._sign_of_life(channel)))
+            pulse = _Pulse(lambda: self._sign_of_life(channel))
+            end = wire.of_end(self._runner.run(launch, inbox, pulse))
+        except MilabenchError as error:  # the disk is full, for example
+            end = wire.of_end(LaunchEnd(Outcome.FAILED, str(error), None, None, ()))
         finally:
             with self._lock:
                 self._inbox, self._launch = None, ""
             inbox.close()
-        channel.send(say="ended", id=order["id"], end=wire.of_end(end))
+        channel.send(say="ended", id=order["id"], end=end)
 
 
 class _Pulse:

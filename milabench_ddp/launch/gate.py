@@ -36,6 +36,9 @@ def main(argv: list[str]) -> None:
     # Python ignores it, and what is ignored stays so in the program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    if "SLURM_JOB_ID" in os.environ:
+        # With it Slurm warns every process of a job, which would die of it, before the time limit.
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     time.sleep(max(0, int(moment) - time.monotonic_ns()) / 1e9)
     os.write(tell, b"%d" % time.monotonic_ns())
     try:

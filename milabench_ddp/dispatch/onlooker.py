@@ -1,19 +1,32 @@
-"""Progress of a sweep over several nodes: a line for each point that begins or ends."""
+"""Who looks on while the points of a sweep run."""
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TextIO
+from typing import Protocol, TextIO
 
 
-class PlainSweep:
-    """Writes to ``out``, each line flushed."""
+class Onlooker(Protocol):
+    """Is told what happens."""
+
+    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+        """A point starts on these nodes, for at most ``limit`` seconds."""
+
+    def end(self, name: str, outcome: str, reason: str) -> None:
+        """A point has ended."""
+
+    def say(self, text: str) -> None:
+        """Something else that a person should know."""
+
+
+class PlainOnlooker:
+    """A line for each thing that happens, flushed."""
 
     def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._out, self._clock = out, clock
         self._since: dict[str, float] = {}
 
     def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
-        """A point starts on these nodes, for at most ``limit`` seconds."""
+        """A point starts."""
         self._since[name] = self._clock()
         self.say(f"{name}: on {', '.join(nodes)}, at most {limit:g} s")
 
@@ -28,7 +41,7 @@ class PlainSweep:
         print(f"{time.strftime('%H:%M:%S')} {text}", file=self._out, flush=True)
 
 
-class QuietSweep:
+class QuietOnlooker:
     """Shows nothing."""
 
     def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:

@@ -1,0 +1,73 @@
+"""Runs that happen in jobs of a cluster's scheduler: hand them over, and follow."""
+
+import sys
+import time
+from contextlib import suppress
+
+from ..config.runner import runner_of
+from ..dispatch import scheduler, slurm
+from ..dispatch.follow import Follower
+from ..dispatch.jobs import jobs_of
+from ..dispatch.onlooker import Onlooker, PlainOnlooker, QuietOnlooker
+from ..errors import DispatchError
+from ..events import Outcome
+from ..launch.inbox import Inbox, stopped_by_signals
+from ..results.alive import alive
+from ..results.points import is_final, read_point
+from ..results.rundir import RunDir
+from ..results.runfile import RunState
+from .begin import Begun
+
+
+def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
+    """Submit the jobs, and follow them until all points have ended; Ctrl-C cancels them.
+
+    Raises:
+        DispatchError: the scheduler refuses; the run folder says so.
+    """
+    rundir, state, plan = begun.rundir, begun.state, begun.plan
+    runner = runner_of(plan.runner)
+    wanted = jobs_of(begun.points, plan.nodes, runner.allocation)
+    try:
+        state.jobs += slurm.submit(rundir.path, runner, wanted)
+    except DispatchError:
+        state.outcome, state.ended = Outcome.FAILED, time.time()
+        state.save(rundir.run_json)
+        raise
+    state.save(rundir.run_json)
+    onlooker: Onlooker = QuietOnlooker() if quiet else PlainOnlooker(sys.stderr)
+    for job in state.jobs[-len(wanted) :]:
+        onlooker.say(f"job {job['id']}: {job['nodes']} nodes, {len(job['points'])} points")
+    if detach:
+        onlooker.say(f"detached: `milabench watch {rundir.path}` follows it")
+        return Outcome.OK
+    return follow(rundir, state, onlooker, cancels=True)
+
+
+def follow(rundir: RunDir, state: RunState, onlooker: Onlooker, *, cancels: bool) -> Outcome:
+    """Follow a run's jobs to their end; a Ctrl-C cancels them, or only ends the watching."""
+    inbox = Inbox()
+    points = [entry.name for entry in state.benchmarks]
+    done = {name: found for name in points if is_final(found := read_point(rundir.path / name))}
+    rest = [name for name in points if name not in done]
+    follower = Follower(rundir, rest, state.jobs, onlooker, scheduler.states)
+    with alive(rundir.path), stopped_by_signals(inbox):
+        has_ended = follower.follow(lambda: bool(inbox.stops))
+        if not has_ended and cancels:
+            onlooker.say("cancelling the jobs")
+            scheduler.cancel([job["id"] for job in state.jobs if not job["state"]])
+            inbox.stops = 0
+            has_ended = follower.follow(lambda: bool(inbox.stops))
+        if not has_ended:
+            onlooker.say(f"no longer watched; it goes on: `milabench watch {rundir.path}`")
+            return Outcome.CANCELLED
+        with suppress(KeyError):
+            follower.outcomes |= {name: str(each["outcome"]) for name, each in done.items() if each}
+        outcomes = set(follower.outcomes.values())
+        if Outcome.CANCELLED in outcomes:
+            state.outcome = Outcome.CANCELLED
+        else:
+            state.outcome = Outcome.OK if outcomes <= {Outcome.OK} else Outcome.FAILED
+        state.ended = time.time()
+        state.save(rundir.run_json)
+    return state.outcome

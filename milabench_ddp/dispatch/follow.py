@@ -1,0 +1,123 @@
+"""Follows a run from its folder, as it goes on elsewhere; may stop and come back at any time."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..events import Outcome
+from ..results.points import read_point, save_point
+from ..results.rundir import RunDir
+from ..results.runfile import BenchmarkState
+from .onlooker import Onlooker
+from .scheduler import JobState
+
+ASK = 5.0  # seconds between questions to the scheduler
+LOOK = 0.5  # between looks into the folder
+_AFTER = {
+    "TIMEOUT": (Outcome.TIMEOUT, "ended by the time limit of its job"),
+    "CANCELLED": (Outcome.CANCELLED, "its job was cancelled"),
+}
+
+
+class Follower:
+    """Tells an onlooker what the files of a run, and the scheduler, say.
+
+    Args:
+        rundir: the run.
+        points: those that are not known to have ended.
+        jobs: as ``run.json`` has them; their ``state`` is kept up to date.
+        ask: the scheduler: ids -> states.
+    """
+
+    def __init__(
+        self,
+        rundir: RunDir,
+        points: Sequence[str],
+        jobs: Sequence[dict[str, Any]],
+        onlooker: Onlooker,
+        ask: Callable[[Sequence[str]], dict[str, JobState]],
+    ) -> None:
+        self._rundir, self._jobs, self._onlooker, self._ask = rundir, jobs, onlooker, ask
+        self._open = dict.fromkeys(points, "waiting")
+        self._said: dict[str, tuple[str, str]] = {}
+        self._unknown: dict[str, int] = {}  # how often nobody knew a job
+        self.outcomes: dict[str, str] = {}
+
+    def follow(
+        self,
+        until: Callable[[], bool],
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> bool:
+        """Look until all points have ended, or nobody is left to run them; whether it was that.
+
+        ``until`` is asked at each look, and ends it too.
+        """
+        next_ask = clock()
+        while True:
+            self.look()
+            if not self._open:
+                return True
+            if until():
+                return False
+            if clock() >= next_ask:
+                if self.ask() and not self._still_open():
+                    return True
+                next_ask = clock() + ASK
+            sleep(LOOK)
+
+    def look(self) -> None:
+        """See what has begun, and what has ended."""
+        for name, before in list(self._open.items()):
+            state = read_point(self._rundir.path / name)
+            if state is None:
+                continue
+            now = str(state["outcome"])
+            if now == "running" and before != "running":
+                self._onlooker.begin(name, state.get("nodes") or [], 0)
+            if now == "running":
+                self._open[name] = now
+            elif state.get("ended") is not None:
+                self._end(name, now, str(state.get("reason") or ""))
+
+    def ask(self) -> bool:
+        """Ask where the jobs stand; whether all have ended."""
+        ids = [job["id"] for job in self._jobs if not job["state"]]
+        found = self._ask(ids) if ids else {}
+        for job in self._jobs:
+            if job["id"] not in ids:
+                continue
+            state = found.get(job["id"])
+            if state is None:  # accounts are written late; a job nobody knows for long is gone
+                self._unknown[job["id"]] = self._unknown.get(job["id"], 0) + 1
+                if self._unknown[job["id"]] > 60 / ASK:
+                    state = JobState("UNKNOWN", True)
+                else:
+                    continue
+            said = (state.word, state.why)
+            if self._said.get(job["id"]) != said:
+                self._said[job["id"]] = said
+                why = f" ({state.why})" if state.why else ""
+                self._onlooker.say(f"job {job['id']}: {state.word}{why}")
+            if state.has_ended:
+                job["state"] = state.word
+        return all(job["state"] for job in self._jobs)
+
+    def _still_open(self) -> bool:
+        """After the end of all jobs: write down what became of what they did not finish."""
+        self.look()
+        for name, before in list(self._open.items()):
+            job = next((job for job in self._jobs if name in job["points"]), None)
+            word = job["state"] if job else "UNKNOWN"
+            outcome, reason = _AFTER.get(word, (Outcome.LOST, f"its job ended: {word}"))
+            if before == "waiting" and outcome is not Outcome.CANCELLED:
+                outcome, reason = Outcome.LOST, f"its job ended before it began: {word}"
+            state = BenchmarkState(name, outcome, reason, ended=time.time(), cut_short=True)
+            save_point(self._rundir.path / name, state)
+            self._end(name, outcome, reason)
+        return bool(self._open)
+
+    def _end(self, name: str, outcome: str, reason: str) -> None:
+        del self._open[name]
+        self.outcomes[name] = outcome
+        self._onlooker.end(name, outcome, reason)

@@ -1,0 +1,97 @@
+"""Slurm, through submitit: one agent on each node of a job, with the leader on its first node."""
+
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..config.runner import Runner
+from ..errors import DispatchError
+from . import jobs
+from .jobs import Job
+from .task import NodeTask
+
+
+def parameters(runner: Runner, nodes: int) -> dict[str, Any]:
+    """What submitit's ``AutoExecutor`` is told of the jobs on this many nodes."""
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in runner.environment.items()]
+    exports.append(f"export MILABENCH_SIGNAL_DELAY={runner.signal_delay}")
+    slurm: dict[str, Any] = {
+        "partition": runner.partition,
+        "account": runner.account,
+        "qos": runner.qos,
+        "exclude": runner.exclude,
+        "constraint": runner.constraint,
+        "signal_delay_s": runner.signal_delay,
+        "array_parallelism": runner.array_parallelism,
+        "setup": [*runner.setup, *exports],
+        # A node that dies takes its own point with it, and not the job: the leader goes on.
+        "srun_args": ["--no-kill", "--kill-on-bad-exit=0"],
+        "additional_parameters": {"no_kill": True, **runner.options},
+    }
+    slurm = {key: value for key, value in slurm.items() if value is not None}
+    common = {
+        "nodes": nodes,
+        "tasks_per_node": 1,
+        "timeout_min": runner.timeout,
+        "gpus_per_node": runner.gpus_per_node,
+        "cpus_per_task": runner.cpus_per_task,
+    }
+    kept = {key: value for key, value in common.items() if value is not None}
+    return kept | {f"slurm_{key}": value for key, value in slurm.items()}
+
+
+def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, Any]]:
+    """Hand jobs to the scheduler; those of one size that are many go as one array.
+
+    Returns:
+        for each its name, its id, and the points it is to do; as ``run.json`` keeps them.
+
+    Raises:
+        DispatchError: there is no scheduler here, or it refuses.
+    """
+    import submitit
+
+    if runner.cluster == "slurm" and not shutil.which("sbatch"):
+        raise DispatchError(
+            "there is no Slurm here (no `sbatch` on the PATH): run this on a node from which jobs "
+            "are submitted, or use several nodes of this machine with --runner local"
+        )
+    folder = Path(runner.job_dir) if runner.job_dir else run / "submitit"
+    submitted = []
+    for nodes in dict.fromkeys(job.nodes for job in wanted):
+        group = [job for job in wanted if job.nodes == nodes]
+        for job in group:
+            jobs.save(run, job)
+        try:
+            executor = submitit.AutoExecutor(folder / "%j", runner.cluster)
+            executor.update_parameters(name=run.name, **_of(runner, nodes))
+            with executor.batch():
+                handles = [executor.submit(NodeTask(str(run), job.name)) for job in group]
+        except submitit.core.utils.FailedJobError as error:
+            raise DispatchError(f"Slurm refuses the job: {_last_words(str(error))}") from error
+        except OSError as error:
+            raise DispatchError(
+                f"cannot write {error.filename or folder}: {error.strerror}; choose a folder that "
+                f"all nodes see with --job-dir"
+            ) from error
+        for job, handle in zip(group, handles, strict=True):
+            submitted.append({**asdict(job), "id": handle.job_id, "state": ""})
+    return submitted
+
+
+def _of(runner: Runner, nodes: int) -> dict[str, Any]:
+    told = parameters(runner, nodes)
+    if runner.cluster == "slurm":
+        return told
+    return {key: value for key, value in told.items() if not key.startswith("slurm_")}
+
+
+def _last_words(text: str) -> str:
+    """The sentence in what sbatch prints when it refuses."""
+    lines = [line.strip() for line in text.splitlines() if "error:" in line]
+    said = [line.split("error:", 1)[1].strip() for line in lines]
+    useful = [line for line in said if not line.startswith("Batch job submission failed")] or said
+    return "; ".join(dict.fromkeys(useful)) or text.strip()

@@ -1,5 +1,6 @@
 """Runs that happen in jobs of a cluster's scheduler: hand them over, and follow."""
 
+import shutil
 import sys
 import time
 from contextlib import suppress
@@ -31,8 +32,10 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
     try:
         state.jobs += slurm.submit(rundir.path, runner, wanted)
     except DispatchError:
-        state.outcome, state.ended = Outcome.FAILED, time.time()
-        state.save(rundir.run_json)
+        if (
+            not state.jobs and not begun.is_resumed
+        ):  # there is nothing in it, and its name is free again
+            shutil.rmtree(rundir.path)
         raise
     state.save(rundir.run_json)
     onlooker: Onlooker = QuietOnlooker() if quiet else PlainOnlooker(sys.stderr)
@@ -50,7 +53,8 @@ def follow(rundir: RunDir, state: RunState, onlooker: Onlooker, *, cancels: bool
     points = [entry.name for entry in state.benchmarks]
     done = {name: found for name in points if is_final(found := read_point(rundir.path / name))}
     rest = [name for name in points if name not in done]
-    follower = Follower(rundir, rest, state.jobs, onlooker, scheduler.states)
+    limits = {name: float(state.suite[name]["max_duration"]) for name in rest}
+    follower = Follower(rundir, rest, state.jobs, onlooker, scheduler.states, limits)
     with alive(rundir.path), stopped_by_signals(inbox):
         has_ended = follower.follow(lambda: bool(inbox.stops))
         if not has_ended and cancels:

@@ -26,6 +26,7 @@ class Begun:
     state: RunState
     plan: RunPlan
     points: tuple[Benchmark, ...]  # those of the plan that are to be run now
+    is_resumed: bool = False
 
 
 def new(
@@ -84,7 +85,7 @@ def again(options: argparse.Namespace) -> Begun:
     for entry in state.benchmarks:
         if any(point.name == entry.name for point in points):
             entry.__init__(entry.name)  # type: ignore[misc]
-    return Begun(rundir, state, plan, points)
+    return Begun(rundir, state, plan, points, is_resumed=True)
 
 
 def _known(rundir: RunDir, state: RunState, name: str) -> Mapping[str, Any] | None:

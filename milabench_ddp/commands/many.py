@@ -5,10 +5,12 @@ import os
 import socket
 import sys
 from dataclasses import asdict
+from typing import Any
 
 from ..config.load import load
 from ..config.runner import Runner, runner_of
 from ..config.system import System
+from ..errors import SelectionError
 from ..events import Outcome
 from ..machine.devices import Cluster, Node
 from ..machine.part import part
@@ -36,15 +38,10 @@ def run(options: argparse.Namespace, system: System | None, runner: Runner) -> O
         nodes=len(cluster.nodes),
         grace=options.grace,
         gpu_poll=options.gpu_poll,
-        runner={
-            **asdict(runner),
-            "nodes_of": [asdict(n) for n in (system.nodes if system else ())],
-        },
+        runner={**asdict(runner), **_hosts(system, runner)},
     )
     for benchmark in suite.benchmarks:
-        build(
-            benchmark, cluster, plan.site
-        )  # what cannot be laid out is said before there is a run
+        build(benchmark, cluster, plan.site)  # what cannot be laid out is said now
     begun = begin.new(options, base, suite, plan, machine)
     if not options.quiet:
         count = f"{len(suite.benchmarks)} benchmark{'s' * (len(suite.benchmarks) != 1)}"
@@ -52,6 +49,20 @@ def run(options: argparse.Namespace, system: System | None, runner: Runner) -> O
         head = f"{begun.rundir.path}: {count}, preset {suite.preset}, {there}"
         print(head, file=sys.stderr, flush=True)
     return measure(options, begun)
+
+
+def _hosts(system: System | None, runner: Runner) -> dict[str, Any]:
+    """The hosts that ssh reaches.
+
+    Raises:
+        SelectionError: there are none.
+    """
+    if runner.kind != "ssh":
+        return {}
+    if system is None or not system.nodes:
+        raise SelectionError("--runner ssh needs the hosts: give a system.yaml with --system")
+    hosts = sorted(system.nodes, key=lambda node: not node.main)
+    return {"hosts": [asdict(node) for node in hosts], "sshkey": system.sshkey}
 
 
 def cluster_of(options: argparse.Namespace, system: System | None, runner: Runner) -> Cluster:

@@ -2,10 +2,13 @@
 
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from ..config.runner import runner_of
-from ..dispatch import local
+from ..config.system import SystemNode
+from ..dispatch import local, ssh
 from ..dispatch.leader import Leader
 from ..dispatch.onlooker import Onlooker, PlainOnlooker, QuietOnlooker
 from ..events import Outcome
@@ -22,11 +25,25 @@ def measure(begun: Begun, *, quiet: bool) -> Outcome:
     with alive(rundir.path), stopped_by_signals(inbox), ExitStack() as stack:
         state.save(rundir.run_json)
         leader = Leader(rundir, plan, begun.points, plan.nodes, inbox, onlooker)
-        if runner_of(plan.runner).kind == "ssh":
-            raise NotImplementedError
-        for channel in stack.enter_context(local.agents(rundir.path, plan.nodes, plan.grace)):
-            leader.welcome(channel)
+        agents = local.started(rundir, _commands(begun), plan.grace)
+        for name, channel in stack.enter_context(agents).items():
+            leader.invite(name, channel)
         state.outcome = leader.run()
         state.ended = time.time()
         state.save(rundir.run_json)
     return state.outcome
+
+
+def _commands(begun: Begun) -> Mapping[str, Sequence[str]]:
+    plan, runner = begun.plan, runner_of(begun.plan.runner)
+    if runner.kind != "ssh":
+        return local.parts(begun.rundir, plan.nodes)
+    hosts = [SystemNode(**each) for each in plan.runner["hosts"]]
+    key = plan.runner["sshkey"]
+    return ssh.commands(
+        begun.rundir,
+        hosts[: plan.nodes],
+        None if key is None else Path(key),
+        runner.setup,
+        runner.environment,
+    )

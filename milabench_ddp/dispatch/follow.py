@@ -1,7 +1,7 @@
 """Follows a run from its folder, as it goes on elsewhere; may stop and come back at any time."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..events import Outcome
@@ -27,6 +27,7 @@ class Follower:
         points: those that are not known to have ended.
         jobs: as ``run.json`` has them; their ``state`` is kept up to date.
         ask: the scheduler: ids -> states.
+        limits: how long each point may take, in seconds.
     """
 
     def __init__(
@@ -36,9 +37,10 @@ class Follower:
         jobs: Sequence[dict[str, Any]],
         onlooker: Onlooker,
         ask: Callable[[Sequence[str]], dict[str, JobState]],
+        limits: Mapping[str, float],
     ) -> None:
         self._rundir, self._jobs, self._onlooker, self._ask = rundir, jobs, onlooker, ask
-        self._open = dict.fromkeys(points, "waiting")
+        self._open, self._limits = dict.fromkeys(points, "waiting"), limits
         self._said: dict[str, tuple[str, str]] = {}
         self._unknown: dict[str, int] = {}  # how often nobody knew a job
         self.outcomes: dict[str, str] = {}
@@ -74,7 +76,7 @@ class Follower:
                 continue
             now = str(state["outcome"])
             if now == "running" and before != "running":
-                self._onlooker.begin(name, state.get("nodes") or [], 0)
+                self._onlooker.begin(name, state.get("nodes") or [], self._limits[name])
             if now == "running":
                 self._open[name] = now
             elif state.get("ended") is not None:

@@ -69,6 +69,8 @@ def _lead(rundir: RunDir, name: str, host: str) -> int:
         )
         leader.listen(server)
         outcome = leader.run()
+    if leader.has_lost_nodes and (own := scheduler.own_id()):
+        scheduler.cancel([own])  # srun would wait for them until the time limit
     if leader.stopped_as == scheduler.PREEMPTED:
         return AGAIN
     return {Outcome.OK: 0, Outcome.CANCELLED: 130}.get(outcome, 1)

@@ -59,6 +59,7 @@ class Leader:
         self._waiting = {benchmark.name: benchmark for benchmark in points}
         self._running: dict[str, Point] = {}
         self._peers: dict[int, Peer] = {}
+        self._invited: dict[int, str] = {}  # by descriptor: nodes that have not said hello yet
         self._outcomes: list[Outcome] = []
         self._selector = selectors.DefaultSelector()
         self._selector.register(inbox.fd, selectors.EVENT_READ, None)
@@ -66,12 +67,21 @@ class Leader:
         self._cause = cause or (lambda: (Outcome.CANCELLED, inbox.reason))
         self.stopped_as: tuple[Outcome, str] | None = None  # what ends that a request to stop ends
 
+    @property
+    def has_lost_nodes(self) -> bool:
+        """Whether a node that was there is gone."""
+        return not all(peer.alive for peer in self._peers.values())
+
     def listen(self, server: socket.socket) -> None:
         """Let nodes in by this socket."""
         self._selector.register(server, selectors.EVENT_READ, server)
 
-    def welcome(self, channel: Channel) -> None:
-        """A node's channel; it counts once the node has said what it is."""
+    def invite(self, name: str, channel: Channel) -> None:
+        """The channel of a node that was started for this; it counts once it has said hello."""
+        self._invited[channel.fd] = name
+        self._welcome(channel)
+
+    def _welcome(self, channel: Channel) -> None:
         self._selector.register(channel.fd, selectors.EVENT_READ, channel)
 
     def run(self) -> Outcome:
@@ -107,7 +117,7 @@ class Leader:
                 list(self._inbox.take())
             case socket.socket() as server:
                 connection, _ = server.accept()
-                self.welcome(Channel.of_socket(connection, self._patience.silence))
+                self._welcome(Channel.of_socket(connection, self._patience.silence))
             case Channel() as channel:
                 messages = channel.receive()
                 for message in messages or ():
@@ -139,8 +149,7 @@ class Leader:
             case {"say": "hello"} if message.get("token", "") == self._token:
                 self._admit(channel, message)
             case {"say": "problem", "text": str(text)}:
-                self._onlooker.say(f"a node cannot come: {text}")
-                self._expect -= 1
+                self._onlooker.say(f"{self._invited.get(channel.fd, 'a node')}: {text}")
                 self._forget(channel)
             case _:
                 self._forget(channel)
@@ -149,11 +158,15 @@ class Leader:
         rank = int(message["rank"])
         if rank in self._peers:
             self._lose(self._peers[rank], "lost its connection")
+        self._invited.pop(channel.fd, None)
         node = wire.node(message["node"])
         self._peers[rank] = Peer(rank, channel, node, message["address"], self._clock())
 
     def _forget(self, channel: Channel) -> None:
         """The other side is gone, or was never one of ours."""
+        if name := self._invited.pop(channel.fd, ""):
+            self._expect -= 1
+            self._onlooker.say(f"{name} does not come: see {self._rundir.node_log(name)}")
         self._selector.unregister(channel.fd)
         channel.close()
         for peer in self._peers.values():

@@ -1,8 +1,10 @@
 """Slurm, through submitit: one agent on each node of a job, with the leader on its first node."""
 
+import io
 import shlex
 import shutil
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -68,7 +70,8 @@ def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, A
         try:
             executor = submitit.AutoExecutor(folder / "%j", runner.cluster)
             executor.update_parameters(name=run.name, **_of(runner, nodes))
-            with executor.batch():
+            # What sbatch prints when it refuses is in the error, too.
+            with redirect_stderr(io.StringIO()), executor.batch():
                 handles = [executor.submit(NodeTask(str(run), job.name)) for job in group]
         except submitit.core.utils.FailedJobError as error:
             raise DispatchError(f"Slurm refuses the job: {_last_words(str(error))}") from error

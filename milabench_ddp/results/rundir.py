@@ -29,6 +29,10 @@ class RunDir:
         """What the run is to do: for node agents, and to resume it."""
         return self.path / "plan.json"
 
+    def node_log(self, node: str) -> Path:
+        """What the agent of a node has to say beside its results."""
+        return self.path / "nodes" / f"{node}.log"
+
     def data(self, tag: str) -> Path:
         """The events of a process."""
         return self.path / f"{tag}.data"

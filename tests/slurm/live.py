@@ -1,0 +1,144 @@
+"""A running cluster, as tests use it: through the script and Slurm's own commands."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+SCRIPT = Path(__file__).parent / "cluster"
+REPOSITORY = Path(__file__).resolve().parents[2]
+ENDED = frozenset(
+    {
+        *("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "PREEMPTED"),
+        *("NODE_FAIL", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"),
+    }
+)
+"""The states that a job does not leave, but to be requeued."""
+
+
+class LiveCluster:
+    """The cluster of one slot, started by ``up`` and ended by ``down``."""
+
+    def __init__(self, slot: int, nodes: int, *, network: bool) -> None:
+        self.size = nodes
+        self.has_network = network
+        clean = {key: value for key, value in os.environ.items() if "SLURM" not in key}
+        self._environ = clean | {"MILABENCH_SLURM_SLOT": str(slot)}
+        self.env: dict[str, str] = dict(clean)
+        """The environment in which sbatch, srun, sacct and submitit speak to this cluster."""
+
+    def up(self) -> None:
+        """Start it; what a killed session has left in this slot is ended."""
+        self._script("down")
+        self._script("up", str(self.size), *["--netns"] * self.has_network)
+        setting = self._script("env").removeprefix("export ").strip()
+        self.env |= dict([setting.split("=", 1)])
+
+    def down(self) -> None:
+        """Stop it."""
+        self._script("down")
+
+    # What happens to nodes.
+
+    def exec(self, node: str, *command: str) -> str:
+        """What a command prints on a node; raises CalledProcessError where it fails."""
+        return self._script("exec", node, *command)
+
+    def crash(self, node: str) -> None:
+        """Power a node off."""
+        self._script("crash", node)
+
+    def boot(self, node: str) -> None:
+        """Power a node on, and wait until Slurm has it back."""
+        self._script("boot", node)
+
+    def cut(self, node: str) -> None:
+        """Pull a node's cable."""
+        self._script("cut", node)
+
+    def heal(self, node: str) -> None:
+        """Plug a node's cable in."""
+        self._script("heal", node)
+
+    def rate(self, node: str, rate: str) -> None:
+        """Let a node send no faster than ``rate``; ``off`` ends that."""
+        self._script("rate", node, rate)
+
+    def nodes(self) -> dict[str, str]:
+        """Each node's state in Slurm's words; ``*`` behind one: it does not respond."""
+        said = self.run("sinfo", "-hN", "-p", "train", "-o", "%N %T")
+        return dict(line.split() for line in said.splitlines())
+
+    def reset(self) -> None:
+        """Make it as new: no jobs, every cable in and at full speed, every node on and idle."""
+        if jobs := self.run("squeue", "-h", "-o", "%A").split():
+            self.run("scancel", *jobs)
+        self._script("mend")
+        self.wait("all nodes idle, no job", 60, self._is_idle)
+
+    def _is_idle(self) -> bool:
+        return set(self.nodes().values()) == {"idle"} and not self.run("squeue", "-h")
+
+    # What happens to jobs.
+
+    def run(self, *command: str | Path, timeout: float = 60) -> str:
+        """What a command prints on the login node, at the top of this repository."""
+        done = subprocess.run(
+            command, env=self.env, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout
+        )
+        if done.returncode:
+            words = " ".join(map(str, command))
+            raise AssertionError(
+                f"{words}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+            )
+        return done.stdout
+
+    def srun(self, *argv: str | Path, timeout: float = 60) -> str:
+        """What srun prints."""
+        return self.run("srun", *argv, timeout=timeout)
+
+    def sbatch(self, *argv: str | Path) -> str:
+        """Submit a batch job; its id."""
+        return self.run("sbatch", "--parsable", *argv).strip()
+
+    def squeue(self, job: str) -> str | None:
+        """The state of a job that Slurm's controller still knows, else None."""
+        command = ["squeue", "-h", "-t", "all", "-o", "%i %T"]
+        rows = (line.split() for line in self.run(*command).splitlines())
+        return dict(rows).get(job)
+
+    def sacct(self, job: str) -> dict[str, str]:
+        """The state of a job and of each of its steps (``JOB.batch``, ``JOB.0``), by name.
+
+        The accounting hears of a change up to some seconds late. ``CANCELLED by 0`` is shortened.
+        """
+        rows = self.run("sacct", "-nP", "-j", job, "-o", "JobID,State").splitlines()
+        return {name: state.split()[0] for name, state in (row.split("|") for row in rows)}
+
+    def await_running(self, job: str, timeout: float = 30) -> None:
+        """Wait until a job runs."""
+        self.wait(f"{job} running", timeout, lambda: self.squeue(job) == "RUNNING")
+
+    def await_end(self, job: str, timeout: float = 60) -> str:
+        """Wait until a job has ended and the accounting says so; its state."""
+        self.wait(f"the end of {job}", timeout, lambda: self.sacct(job).get(job) in ENDED)
+        return self.sacct(job)[job]
+
+    def wait(self, what: str, timeout: float, condition: Callable[[], bool]) -> None:
+        """Wait until a condition holds; fails the test, with all states, where it does not."""
+        end = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(
+                    f"not within {timeout} s: {what}\n{self.run('sinfo', '-N')}{self.run('squeue')}"
+                )
+            time.sleep(0.1)
+
+    def _script(self, *argv: str) -> str:
+        done = subprocess.run(
+            [SCRIPT, *argv], env=self._environ, capture_output=True, text=True, timeout=100
+        )
+        if done.returncode:
+            raise AssertionError(f"cluster {' '.join(argv)}: {done.stdout}{done.stderr}")
+        return done.stdout

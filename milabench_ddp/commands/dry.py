@@ -4,28 +4,39 @@ import argparse
 import sys
 
 from ..config.load import load
+from ..dispatch.jobs import jobs_of
+from ..dispatch.sbatch import render_jobs
+from ..errors import SelectionError
 from ..plan.bash import render
 from ..plan.build import build
-from . import setup
+from . import many, setup, where
 
 
 def main(options: argparse.Namespace) -> int:
     """Print the script of the whole suite; nothing is started, and no GPU is needed."""
     base = setup.base_folder(options)
     system = setup.system(options)
-    cluster, made_up = setup.described(options, system)
-    facts = setup.facts(cluster, system, base)
-    suite = load(setup.request(options, system), facts)
-    site = setup.site(base)
-    launches = [
-        launch
-        for benchmark in suite.benchmarks
-        for launch in build(benchmark, cluster, site, options.repeat)
-    ]
+    runner = where.runner(options, system) if options.runner else None
+    if runner is None:
+        cluster, made_up = setup.described(options, system)
+    else:
+        cluster, made_up = many.cluster_of(options, system, runner), runner.kind != "local"
+    suite = load(setup.request(options, system), setup.facts(cluster, system, base))
+    site = setup.site(base, runner)
+    launches = {b.name: build(b, cluster, site, options.repeat) for b in suite.benchmarks}
     comments = [
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "
         f"preset {suite.preset}, on {setup.describe(cluster)}{' (made up)' if made_up else ''}",
         *(f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped),
     ]
-    sys.stdout.write(render(launches, site.python, comments))
+    if runner is not None and runner.kind == "slurm":
+        if not suite.benchmarks:
+            raise SelectionError(f"{options.config}: nothing to run; `milabench list` says why")
+        wanted = jobs_of(suite.benchmarks, len(cluster.nodes), runner.allocation)
+        text = render_jobs(runner, wanted, launches, site.python, comments)
+    else:
+        text = render(
+            [each for of_one in launches.values() for each in of_one], site.python, comments
+        )
+    sys.stdout.write(text)
     return 0

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace, system: System | None, runner: Runner) -> O
     plan = RunPlan(
         benchmarks=suite.benchmarks,
         repeats=options.repeat,
-        site=setup.site(base),
+        site=setup.site(base, runner),
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),
         nodes=len(cluster.nodes),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..config.facts import Facts
 from ..config.load import Request
+from ..config.runner import Runner
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..errors import MachineError
@@ -98,11 +99,13 @@ def here(options: argparse.Namespace) -> tuple[Request, Facts]:
     return request(options, given), facts(cluster, given, base_folder(options))
 
 
-def site(base: Path) -> Site:
+def site(base: Path, runner: Runner | None = None) -> Site:
     """This interpreter, those of ``<base>/venv/<install group>``, and the shipped voir shim."""
+    launcher = runner.launcher if runner else "torchrun"
     pythons = sorted((base / "venv").glob("*/bin/python"))
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"
-    return Site(sys.executable, {p.parent.parent.name: str(p) for p in pythons}, shim)
+    venvs = {p.parent.parent.name: str(p) for p in pythons}
+    return Site(sys.executable, venvs, shim, launcher)
 
 
 def describe(cluster: Cluster) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import ConfigError, did_you_mean
 from .checks import Check, one_of, only, single, text, texts, whole, wrong
@@ -36,7 +36,9 @@ class Runner:
     array_parallelism: int = 16
     signal_delay: int = 60  # seconds before its time limit that a job hears of it
     allocation: str = "shared"  # shared: one job runs all points; separate: a job for each
-    launcher: str = "torchrun"  # torchrun, or tasks: one process for each GPU without it
+    launcher: Literal["torchrun", "tasks"] = (
+        "torchrun"  # torchrun, or tasks: one process for each GPU without it
+    )
     job_dir: str | None = None  # of submitit; in the run folder unless it is given
 
 

@@ -113,8 +113,11 @@ class Point:
         """The process, with where the ranks meet, and where its node is reached."""
         if process.job is None:
             return process
-        meet = f"{self.peers[0].address}:{ports[process.job]}"
-        where = {"PET_RDZV_ENDPOINT": meet, "PET_LOCAL_ADDR": peer.address}
+        host, port = self.peers[0].address, ports[process.job]
+        if process.is_rank:
+            where = {"MASTER_ADDR": host, "MASTER_PORT": str(port)}
+        else:
+            where = {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_LOCAL_ADDR": peer.address}
         return replace(process, env={**process.env, **where})
 
     def ended(self, peer: Peer, launch: str, end: dict[str, object]) -> None:

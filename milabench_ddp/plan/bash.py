@@ -46,6 +46,9 @@ _NODES = """\
 # NODE_RANK all of them are on this machine.
 on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
 if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
+"""
+
+_PORTS = """\
 free_port() {
   {python} -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
 }
@@ -61,8 +64,9 @@ def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()
     nodes = max((launch.nodes for launch in launches), default=1)
     parts = ["#!/usr/bin/env bash", *(f"# {_one_line(text)}" for text in comments), _PREAMBLE]
     if nodes > 1:
-        head = _NODES.replace("{nodes}", str(nodes)).replace("{python}", shlex.quote(python))
-        parts.append(head)
+        parts.append(_NODES.replace("{nodes}", str(nodes)))
+    if any(process.job is not None for launch in launches for process in launch.processes):
+        parts.append(_PORTS.replace("{python}", shlex.quote(python)))
     for launch in launches:
         parts += _block(launch, nodes > 1)
     return "\n".join(parts) + _END
@@ -80,21 +84,25 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
         ]
     )
     if any(process.job is not None for process in launch.processes):
-        # One endpoint for each job, for torchrun to read in place of an option.
+        # A port for each job, where its ranks meet.
         yield "host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}"
     yield "time ("
     yield "  pids=()"
     yield "  trap stop INT TERM"
     for process in launch.processes:
         guard = f"if on {process.node}; then " if several else ""
-        meet = "" if process.job is None else f"{_endpoint(process.job)} "
+        meet = "" if process.job is None else f"{_meet(process, process.job)} "
         yield f"  {guard}{meet}{command(process)} & pids+=($!){'; fi' if several else ''}"
     yield "  join"
     yield f") || failed+=({shlex.quote(title)})\n"
 
 
-def _endpoint(job: int) -> str:
-    return f'PET_RDZV_ENDPOINT="$host:$((port + {job}))"'
+def _meet(process: Process, job: int) -> str:
+    """Where the ranks of a job meet: torchrun reads this in place of an option."""
+    port = f"$((port + {job}))"
+    if process.is_rank:
+        return f'MASTER_ADDR="$host" MASTER_PORT="{port}"'
+    return f'PET_RDZV_ENDPOINT="$host:{port}"'
 
 
 def command(process: Process) -> str:

@@ -1,7 +1,7 @@
 """Benchmark x Cluster -> Launch. Pure: no process, no file, no clock, no driver, no environment."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..config.schema import Benchmark, NJobs, PerGpu
 from ..errors import PlanError
@@ -55,16 +55,58 @@ def _processes(
                     tag = (*head, f"D{device.index}", *tail)
                     found.append(_process(benchmark, arch, tag, words, rank, node, (device,)))
             case NJobs(n):
-                if rank:  # milabench's mark of a launcher whose ranks report nothing
-                    tail = (*tail, "nolog")
-                for i, share in enumerate(_shares(benchmark, node.devices, n)):
-                    job = ".".join((*head, str(i)))
-                    words = torchrun(benchmark, site, len(share), len(nodes), job)
-                    words = taskset(words, [cpu for device in share for cpu in device.cpus])
-                    tag = (*head, str(i), *tail)
-                    process = _process(benchmark, arch, tag, words, rank, node, share)
-                    found.append(replace(process, job=i) if len(nodes) > 1 else process)
+                shares = _shares(benchmark, node.devices, n)
+                for i, share in enumerate(shares):
+                    job = _Job((*head, str(i)), i, rank, len(nodes), share)
+                    start = _tasks if site.launcher == "tasks" else _torchrun
+                    found += start(benchmark, arch, site, node, job)
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A node's part of one job of a launch."""
+
+    tag: tuple[str, ...]
+    index: int  # among the jobs of the launch
+    node_rank: int
+    nodes: int
+    devices: tuple[Device, ...]  # as many on every node
+
+    def mark(self, node: Node, *, reports: bool) -> tuple[str, ...]:
+        """The tag of a process; milabench marks with `nolog` a launcher that reports nothing."""
+        where = (node.name,) if self.nodes > 1 else ()
+        return (*where, *(() if reports else ("nolog",)))
+
+
+def _torchrun(
+    benchmark: Benchmark, arch: str, site: Site, node: Node, job: _Job
+) -> Iterator[Process]:
+    """The node's torchrun."""
+    words = torchrun(benchmark, site, len(job.devices), job.nodes, ".".join(job.tag))
+    words = taskset(words, [cpu for device in job.devices for cpu in device.cpus])
+    tag = (*job.tag, *job.mark(node, reports=job.node_rank == 0))
+    process = _process(benchmark, arch, tag, words, job.node_rank, node, job.devices)
+    yield replace(process, job=job.index) if job.nodes > 1 else process
+
+
+def _tasks(benchmark: Benchmark, arch: str, site: Site, node: Node, job: _Job) -> Iterator[Process]:
+    """The node's ranks themselves, as Slurm starts tasks; where they meet is known at the start."""
+    ranks = len(job.devices)
+    for local_rank, device in enumerate(job.devices):
+        rank = job.node_rank * ranks + local_rank
+        tag = (*job.tag, f"D{device.index}", *job.mark(node, reports=rank == 0))
+        words = taskset(plain(benchmark, site), device.cpus)
+        process = _process(benchmark, arch, tag, words, job.node_rank, node, job.devices)
+        places = {
+            "RANK": rank,
+            "WORLD_SIZE": ranks * job.nodes,
+            "LOCAL_RANK": local_rank,
+            "LOCAL_WORLD_SIZE": ranks,
+            "GROUP_RANK": job.node_rank,
+        }
+        env = {**process.env, **{key: str(value) for key, value in places.items()}}
+        yield replace(process, env=env, devices=(device.index,), job=job.index)
 
 
 def _shares(

@@ -15,7 +15,12 @@ class Process:
     env: Mapping[str, str]  # added to the caller's
     node: int  # node rank
     devices: tuple[int, ...]  # physical indices on its node
-    job: int | None = None  # of several nodes: which of the launch's rendezvous it is part of
+    job: int | None = None  # which of the launch's meeting places its ranks need, if it needs one
+
+    @property
+    def is_rank(self) -> bool:
+        """Whether it is a rank itself, and not a torchrun that starts ranks."""
+        return "RANK" in self.env
 
     @property
     def name(self) -> str:

@@ -52,7 +52,7 @@ def read_plan(path: Path) -> RunPlan:
         _check(values.pop("schema"))
         values["benchmarks"] = tuple(_benchmark(each) for each in values["benchmarks"])
         site = values["site"]
-        values["site"] = Site(site["python"], site["venvs"], Path(site["voir_shim"]))
+        values["site"] = Site(**{**site, "voir_shim": Path(site["voir_shim"])})
         return RunPlan(**values)
     except OSError as error:
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error

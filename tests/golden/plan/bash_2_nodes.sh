@@ -23,6 +23,7 @@ join() {  # wait for each process by its pid; the status is that of the last tha
 # NODE_RANK all of them are on this machine.
 on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
 if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
+
 free_port() {
   /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
 }

@@ -139,7 +139,10 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument("--compat", action="store_true", help="milabench's own formulas, exactly")
     report.add_argument("--format", choices=("text", "csv", "json"), default="text")
     add = report.add_argument
-    add("--table", metavar="METRIC", help="a sweep as a table: throughput, latency, compile_s, ...")
+    add("--csv", action="store_true", help="short for --format csv")
+    text = "a sweep as a table of latency, throughput, efficiency, memory, mfu, compile_s, ...; "
+    text += "or steps, ranks, communication, curve, sweeps: one table alone"
+    add("--table", metavar="METRIC", help=text)
     add("--rows", type=_names, default=[], metavar="A,B", help="the settings of its rows")
     add("--cols", type=_names, default=[], metavar="A,B", help="the settings of its columns")
     report.add_argument("--config", metavar="CONFIG", help="take the weights from here")

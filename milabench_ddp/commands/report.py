@@ -13,7 +13,10 @@ from ..errors import SelectionError
 from ..report.build import report_of
 from ..report.export import csv_text, json_text
 from ..report.model import Report
-from ..report.pivot import pivot, pivot_csv, pivot_text
+from ..report.pivot import pivot
+from ..report.pivot_text import pivot_csv, pivot_text
+from ..report.section import csv_lines, lines
+from ..report.sections import BY_NAME
 from ..report.text import text
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {"text": text, "csv": csv_text, "json": json_text}
@@ -21,6 +24,10 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {"text": text, "csv": csv_text,
 
 def main(options: argparse.Namespace) -> int:
     """``milabench report RUN...``."""
+    if options.csv:
+        if options.format == "json":
+            raise SelectionError("--csv and --format json ask for two formats: leave one out")
+        options.format = "csv"
     weights = None if options.config is None else _weights(options.config)
     if options.table is not None:
         return _table(options, weights, sys.stdout)
@@ -28,12 +35,19 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _table(options: argparse.Namespace, weights: Mapping[str, float] | None, out: TextIO) -> int:
-    """One metric of a sweep, as text or as CSV."""
+    """One table alone, as text or as CSV: of this report by its name, or of a sweep's metric."""
     if options.compat or options.format == "json":
         raise SelectionError("--table goes with --format text or csv, and without --compat")
+    as_csv = options.format == "csv"
     report = report_of(options.runs, weights=weights)
-    made = pivot(report, options.table, options.rows, options.cols)
-    out.write(pivot_csv(made) if options.format == "csv" else pivot_text(made))
+    if options.table in BY_NAME:
+        if options.rows or options.cols:
+            raise SelectionError(f"--rows and --cols are for a metric; {options.table} is a table")
+        section = BY_NAME[options.table](report.rows)
+        out.write(csv_lines(section) if as_csv else "\n".join(lines(section)) + "\n")
+    else:
+        made = pivot(report, options.table, options.rows, options.cols)
+        out.write(pivot_csv(made) if as_csv else pivot_text(made))
     return 0
 
 

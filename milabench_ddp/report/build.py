@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..results.read import read_run
 from ..results.records import Record, Run
 from . import compat, failures, measure
-from .model import NAN, Report, Row
+from .members import members
+from .model import NAN, Peak, Report, Row
 from .notes import notes, warnings_of
 from .outcomes import of_process
+from .peaks import peaks, utilisation
 from .runinfo import describe
 
 T = TypeVar("T")
@@ -51,8 +54,14 @@ def _ours(runs: Sequence[Run], weights: Mapping[str, float]) -> Report:
     whole = failures.of_benchmarks(runs, failed, weights)
     planned = _planned(runs)
     missing = Counter(failure.benchmark for failure in whole)
+    ranks = {name: members(group) for name, group in named.items()}
+    tops = peaks(named)
     rows = {
-        name: measure.row(group, weights.get(name), missing[name]) for name, group in named.items()
+        name: _with_mfu(
+            measure.row(group, weights.get(name), missing[name], ranks[name]),
+            utilisation(group, tops),
+        )
+        for name, group in named.items()
     }
     for name in missing.keys() - rows.keys():
         rows[name] = _absent(name, missing[name], planned.get(name), weights.get(name))
@@ -61,10 +70,23 @@ def _ours(runs: Sequence[Run], weights: Mapping[str, float]) -> Report:
         runs=tuple(map(describe, runs)),
         rows=_sorted(rows),
         failures=(*failed, *whole),
-        notes=tuple(notes(named)),
+        notes=(*notes(named, ranks), *_mfu_notes(rows.values())),
         warnings=tuple(warnings_of(runs, named)),
         planned=planned,
     )
+
+
+def _with_mfu(row: Row, found: tuple[float, Peak] | None) -> Row:
+    return row if found is None else replace(row, mfu=found[0], peak=found[1])
+
+
+def _mfu_notes(rows: Iterable[Row]) -> list[str]:
+    """Which peak MFU was taken against."""
+    taken = sorted({row.peak for row in rows if row.peak}, key=lambda p: (p.precision, p.benchmark))
+    return [
+        f"MFU in {peak.precision} is of {peak.tflop_s:.4g} TFLOP/s, measured by {peak.benchmark}"
+        for peak in taken
+    ]
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Mapping[str, Any]]:

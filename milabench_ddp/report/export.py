@@ -47,6 +47,20 @@ def _row(row: Row) -> dict[str, Any]:
         "unit": row.unit or None,
         "enabled": row.enabled,
         **row.details,
+        **_measured(row),
+    }
+
+
+def _measured(row: Row) -> dict[str, Any]:
+    """What the other tables of the text are made of, in full."""
+    if not row.members and not row.tables:
+        return {}
+    return {
+        "step_ms": row.step_ms,
+        "mfu": row.mfu,
+        "peak": dataclasses.asdict(row.peak) if row.peak else None,
+        "ranks": [member.json() for member in row.members],
+        **row.tables,
     }
 
 

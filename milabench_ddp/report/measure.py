@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..results.records import Observation, Record, Run, is_rate
+from ..results.records import TABLES, Observation, Record, Run, is_rate
 from . import compat, steady
 from .interval import Interval, Series, interval, mean
+from .member import Member
 from .model import NAN, Row
 from .outcomes import Ending, of_process
 
@@ -57,19 +58,34 @@ class Process:
             return Series(rates, tuple((o.steps or 1) / o.rate for o in kept))
         return Series(rates, (1.0,) * len(rates))
 
+    @cached_property
+    def unsteady_steps(self) -> int:
+        """How many of the steps not marked as warm-up came before the steady state; 0 if unknown.
+
+        An observation can be of many steps; all ranks of a process make them together.
+        """
+        before = self.measured[: self.steady.start]
+        return sum(o.steps or 0 for o in before) if all(o.steps for o in before) else 0
+
     @property
     def launch(self) -> tuple[str, str]:
         """What it shares with the processes that were started with it."""
         return str(self.run.path), self.record.repeat
 
 
-def row(processes: Sequence[Process], weight: float | None, missing: int = 0) -> Row:
+def row(
+    processes: Sequence[Process],
+    weight: float | None,
+    missing: int = 0,
+    members: Sequence[Member] = (),
+) -> Row:
     """The row of a benchmark.
 
     Args:
         processes: all of it that left a file, at least one.
         weight: that of the configuration that was given; None for the recorded one.
         missing: how many failures there are beside those of the processes.
+        members: its ranks or devices.
     """
     records = [process.record for process in processes]
     config = records[-1].config
@@ -99,6 +115,8 @@ def row(processes: Sequence[Process], weight: float | None, missing: int = 0) ->
         unit=next((record.units for record in records if record.units), ""),
         details=_details(processes, sure, source),
         config=config,
+        members=tuple(members),
+        tables={key: found for key in TABLES if (found := _table(records, key))},
     )
 
 
@@ -131,8 +149,8 @@ def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
     ]
     if peaks:
         return max(peaks), "device"
-    reserved = [peak for record in records for peak in record.memory_peaks.values()]
-    return (max(reserved), "program") if reserved else (NAN, "")
+    reserved = [rank.reserved for record in records for rank in record.ranks.values()]
+    return max((peak for peak in reserved if not math.isnan(peak)), default=NAN), "program"
 
 
 def _details(processes: Sequence[Process], sure: Interval | None, source: str) -> dict[str, Any]:
@@ -143,6 +161,8 @@ def _details(processes: Sequence[Process], sure: Interval | None, source: str) -
         "warmup_marked": sum(o.warmup for p in processes for o in p.record.rates),
         "warmup_detected": sum(p.steady.start for p in processes),
         "peak_memory_source": source or None,
+        "reporting": len(kept),
+        "launches": len({p.launch for p in processes if p.series is not None}),
         "facts": _facts([process.record for process in processes]),
         "processes": [_process(process) for process in processes],
     }
@@ -153,10 +173,15 @@ def _facts(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
     return {key: value for record in records for key, value in record.facts.items()}
 
 
+def _table(records: Sequence[Record], key: str) -> tuple[Mapping[str, Any], ...]:
+    return tuple(told for record in records for told in record.tables.get(key, ()))
+
+
 def _process(process: Process) -> Mapping[str, Any]:
     series = process.series
     return {
         "run": process.run.name,
+        "repeat": process.record.repeat or None,
         "tag": process.record.tag,
         "device": process.record.config.get("device"),
         "outcome": process.ending.outcome,

@@ -1,13 +1,26 @@
 """What a report says, as values; the renderers beside this file only lay it out."""
 
 import math
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..results.records import is_finite
+from .member import Member
+
 NAN = math.nan
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The most that was measured of matrix products of a precision, in a run."""
+
+    benchmark: str
+    precision: str
+    tflop_s: float  # of one device
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,34 @@ class Row:
     unit: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)  # JSON-able
     config: Mapping[str, Any] = field(default_factory=dict)  # as recorded
+    members: tuple[Member, ...] = ()
+    tables: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    mfu: float = NAN  # fraction of ``peak``
+    peak: Peak | None = None
+
+    def told(self, group: str) -> Mapping[str, Any]:
+        """What the programs told of themselves under the key ``group``; empty for nothing."""
+        facts = self.details.get("facts")
+        found = facts.get(group) if isinstance(facts, Mapping) else None
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def throughput(self) -> float:
+        """Units per second of all processes of a launch together; ``perf`` is that of each."""
+        reporting, launches = (self.details.get(key) for key in ("reporting", "launches"))
+        return self.perf * reporting / launches if reporting and launches else self.perf
+
+    @property
+    def step_ms(self) -> float:
+        """The step of the median rank, in ms: the median over ranks of each one's median step.
+
+        Where no step times were recorded, the mean that the program told; NaN where it told none.
+        """
+        medians = [m.median for m in self.members if m.steps]
+        if medians:
+            return statistics.median(medians)
+        mean = self.told("model").get("step_ms")
+        return float(mean) if is_finite(mean) else NAN
 
 
 @dataclass(frozen=True)

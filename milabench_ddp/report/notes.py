@@ -1,20 +1,20 @@
 """What a reader of the table must know: what was left out, what is wrong, what stands out."""
 
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 
 from ..events import Outcome
-from ..results.records import Run, is_finite
-from .interval import interval
+from ..results.records import Record, Run, is_finite
 from .measure import Process
+from .member import Member
 from .outcomes import RUNNING
 from .runinfo import describe
-
-SLOW = 0.03  # a device that is slower than its peers by less is not worth a word
-SURE = 4.0  # standard errors
+from .stragglers import slow_device, slow_ranks
 
 
-def notes(named: Mapping[str, Sequence[Process]]) -> Iterator[str]:
+def notes(
+    named: Mapping[str, Sequence[Process]], members: Mapping[str, Sequence[Member]]
+) -> Iterator[str]:
     """What was left out of the numbers, and which device is slow, by benchmark."""
     for name in sorted(named):
         processes = named[name]
@@ -24,10 +24,16 @@ def notes(named: Mapping[str, Sequence[Process]]) -> Iterator[str]:
             of = f" of {len(processes)} processes" if len(processes) > 1 else ""
             yield f"{name}: {detected} of {measured} observations{of} left out: before steady state"
         records = [process.record for process in processes]
-        if any(r.memory_peaks for r in records) and not any(r.samples for r in records):
+        if _told_memory(records) and not any(r.samples for r in records):
             yield f"{name}: peak_memory is what the program reserved; the device was not sampled"
-        yield from _slow_device(name, processes)
+        yield from slow_device(name, processes)
+        if all(record.config.get("device") is None for record in records):
+            yield from slow_ranks(name, members[name])
         yield from _checked(name, processes)
+
+
+def _told_memory(records: Sequence[Record]) -> bool:
+    return any(not isnan(rank.reserved) for record in records for rank in record.ranks.values())
 
 
 def _checked(name: str, processes: Sequence[Process]) -> Iterator[str]:
@@ -43,33 +49,6 @@ def _checked(name: str, processes: Sequence[Process]) -> Iterator[str]:
             f"{name}: {'' if right else 'WRONG: '}its gradients differ{how} (relative, at most "
             f"{allowed}) from those of {verdict.get('reference', 'the reference')}"
             + ("" if right else ": it does not train as it should, and its speed means nothing")
-        )
-
-
-def _slow_device(name: str, processes: Sequence[Process]) -> Iterator[str]:
-    """The slowest of three devices and more, where it is really slower than the others."""
-    devices: dict[str, list[Process]] = {}
-    for process in processes:
-        device = process.record.config.get("device")
-        if device is not None and process.series is not None:
-            devices.setdefault(str(device), []).append(process)
-    if len(devices) < 3:
-        return
-    rates = {
-        device: statistics.fmean(p.series.mean for p in group if p.series)
-        for device, group in devices.items()
-    }
-    slowest = min(rates, key=lambda device: (rates[device], device))
-    peers = statistics.median(rate for device, rate in rates.items() if device != slowest)
-    gap = peers - rates[slowest]
-    if gap <= SLOW * peers:
-        return
-    sure = interval([[p.series] for p in devices[slowest] if p.series])
-    if sure is None or gap > SURE * sure.sem:
-        unit = next((p.record.units for p in processes if p.record.units), "")
-        yield (
-            f"{name}: device {slowest} is {gap / peers:.1%} slower than the median of the others "
-            f"({rates[slowest]:.5g} against {peers:.5g} {unit})".replace(" )", ")")
         )
 
 
@@ -90,7 +69,13 @@ def _of_benchmark(name: str, processes: Sequence[Process]) -> Iterator[str]:
     units = {process.record.units for process in processes if process.record.units}
     if len(units) > 1:
         yield f"{name}: its rates have several units, and are pooled: {', '.join(sorted(units))}"
+    nodes = {str(process.record.config.get("num_machines", 1)) for process in processes}
+    if len(nodes) > 1:
+        counts = ", ".join(sorted(nodes))
+        yield f"{name}: runs on different numbers of nodes are pooled: {counts}"
     for process in processes:
+        if not process.record.reports:
+            continue
         if process.series is None and process.ending.outcome in (Outcome.OK, RUNNING):
             marked = any(o.warmup for o in process.record.rates)
             what = "only warm-up was measured" if marked else "no training rate was measured"

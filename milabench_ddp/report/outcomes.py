@@ -59,6 +59,11 @@ def _why(record: Record, end: Mapping[str, Any]) -> str:
 
 def states(run: Run) -> dict[str, Mapping[str, Any]]:
     """What run.json says of each benchmark, by its name."""
-    listed = run.state.get("benchmarks")
+    return states_of(run.state)
+
+
+def states_of(state: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The same, of what was read from the file."""
+    listed = state.get("benchmarks")
     entries = listed if isinstance(listed, list) else []
     return {str(e["name"]): e for e in entries if isinstance(e, dict) and "name" in e}

@@ -1,45 +1,62 @@
 """A sweep as a table: one metric of each benchmark, at the crossing of its settings.
 
-A setting is what the matrix of a sweep gave a benchmark, or else an option of its ``argv`` (with or
-without the dashes), or a key of its configuration. A cell without a value tells the state: the
-outcome, ``running`` or ``waiting..``.
+Settings are those of ``settings``. A cell without a number tells the state, see ``states``; so does
+one of a benchmark that failed, whatever it measured until then, unless other launches of it ended
+ok: then a note says how many.
+
+A sweep over nodes and backends (or DDP's graph breaks) has the layout of torchbench's
+ddp_experiments: for each model a block, for each backend a row without and one with breaks, for
+each number of nodes a column.
 """
 
-import csv
-import io
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ..errors import SelectionError, did_you_mean
-from ..results.records import is_finite
+from ..errors import SelectionError
+from . import ddp_experiments
+from .layout import At, Label, Layout, by_settings
+from .metrics import Metric, metric_of
 from .model import NAN, Report, Row
+from .settings import NOTHING, node_count
+from .states import State, state, succeeded
 
-NOTHING = "-"
 
-METRICS: Mapping[str, Callable[[Row], Any]] = {
-    "throughput": lambda row: row.perf,
-    "latency": lambda row: _facts(row, "model").get("step_ms"),
-    "memory": lambda row: row.peak_memory,
-    "perf": lambda row: row.perf,
-    "score": lambda row: row.score,
-    "sem": lambda row: row.sem,
-    "std": lambda row: row.std,
-}
-"""Beside these, whatever number the programs tell of themselves: compile_s, tflops_per_gpu, ..."""
+@dataclass(frozen=True)
+class Cell:
+    """What stands at a crossing, its number (NaN for none), and what belongs below the table."""
+
+    text: str
+    value: float
+    note: str = ""
+    spread: float = NAN
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of the table; its title is empty where there is only one."""
+
+    title: str
+    cells: Mapping[tuple[Label, str], Cell]
+
+    @property
+    def rows(self) -> tuple[Label, ...]:
+        """The labels of the rows, in their order."""
+        return tuple(dict.fromkeys(label for label, _ in self.cells))
 
 
 @dataclass(frozen=True)
 class Pivot:
-    """A table whose cells are text already; ``values`` has the numbers, NaN where there is none."""
+    """The table of a sweep."""
 
     metric: str
-    corner: str
+    meaning: str
+    titles: str  # what a block's title is: ``model``
+    corner: Label  # what the parts of a row's label are
+    between: str  # the parts of a row's label, for a person
     columns: tuple[str, ...]
-    rows: tuple[str, ...]
-    cells: Mapping[tuple[str, str], str]
-    values: Mapping[tuple[str, str], float]
+    blocks: tuple[Block, ...]
+    skipped: tuple[tuple[str, str], ...] = ()  # benchmarks whose settings are not known; why
 
 
 def pivot(
@@ -49,142 +66,75 @@ def pivot(
 
     Args:
         report: ours, not milabench's formulas.
-        metric: one of ``METRICS``, or a number that a program told of itself.
+        metric: one of ``METRICS``, efficiency, or a number that a program told of itself.
         rows: the settings that name a row; the first of the sweep's, or the benchmark's name.
         columns: those that name a column; the others of the sweep's that differ.
 
     Raises:
         SelectionError: no benchmark has such a metric or setting, or two share a cell.
     """
-    table = [*report.rows, *_not_yet(report)]
-    rows, columns = _axes(table, rows, columns)
-    cells: dict[tuple[str, str], str] = {}
-    values: dict[tuple[str, str], float] = {}
-    taken: dict[tuple[str, str], str] = {}
+    table = _table(report)
+    of = metric_of(report, metric, table)
+    if not rows and not columns and ddp_experiments.fits(table):
+        layout = ddp_experiments.layout(table, metric)
+    else:
+        layout = by_settings(table, metric, rows, columns)
+    table = list(filter(layout.keeps, table))
+    if layout.order is not None:
+        table.sort(key=layout.order)
+    blocks: dict[str, dict[tuple[Label, str], Cell]] = {}
+    taken: dict[At, str] = {}
     for row in table:
-        at = (_label(row, rows, ", "), _label(row, columns, " ") or metric)
+        title, label, column = at = layout.at(row)
         if at in taken:
+            where = " x ".join(filter(None, (title, layout.between.join(label), column)))
             raise SelectionError(
-                f"{row.name} and {taken[at]} share the cell {at[0]} x {at[1]}: "
+                f"{row.name} and {taken[at]} share the cell {where}: "
                 f"add a setting in which they differ to --rows or --cols"
             )
         taken[at] = row.name
-        value = _value(row, metric)
-        values[at] = value
-        cells[at] = _shown(value) if math.isfinite(value) else _state(report, row)
-    if not any(map(math.isfinite, values.values())) and metric not in METRICS:
-        known = {*METRICS, *(name for row in report.rows for name in _told(row))}
-        raise SelectionError(
-            f"--table {metric}: no benchmark tells it{did_you_mean(metric, known)}; "
-            f"known are {', '.join(sorted(known))}"
-        )
-    order = dict.fromkeys(at[0] for at in cells), dict.fromkeys(at[1] for at in cells)
-    return Pivot(metric, ", ".join(rows), tuple(order[1]), tuple(order[0]), cells, values)
+        blocks.setdefault(title, {})[label, column] = _cell(of, row, state(report, row))
+    names = taken.values()
+    return Pivot(
+        metric,
+        of.meaning,
+        layout.titles,
+        layout.corner,
+        layout.between,
+        _columns(table, layout),
+        tuple(Block(title, cells) for title, cells in blocks.items()),
+        tuple((n, why) for run in report.runs for n, why in run.skipped if n not in names),
+    )
 
 
-def _shown(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _not_yet(report: Report) -> Iterator[Row]:
-    """Rows of the benchmarks that were planned and have left nothing so far."""
+def _table(report: Report) -> list[Row]:
+    """All benchmarks, in the order of the configuration; also those that left nothing so far."""
     there = {row.name for row in report.rows}
-    for name, config in report.planned.items():
-        if name not in there:
-            yield Row(name, 0, 0, 0, NAN, NAN, NAN, NAN, NAN, 0.0, config=config)
+    waiting = [
+        Row(name, 0, 0, 0, NAN, NAN, NAN, NAN, NAN, 0.0, config=config)
+        for name, config in report.planned.items()
+        if name not in there
+    ]
+    place = {name: k for k, name in enumerate(report.planned)}
+    return sorted([*report.rows, *waiting], key=lambda row: place.get(row.name, -1))
 
 
-def _axes(
-    table: Sequence[Row], rows: Sequence[str], columns: Sequence[str]
-) -> tuple[Sequence[str], Sequence[str]]:
-    for name in (*rows, *columns):
-        if not any(_setting(row, name) != NOTHING for row in table):
-            known = {key for row in table for key in _mapping(row.config.get("matrix"))} | {"name"}
-            raise SelectionError(
-                f"no benchmark has the setting {name}{did_you_mean(name, known)}; "
-                f"the sweep has {', '.join(sorted(known))}, and any option or key will do"
-            )
-    swept = list(dict.fromkeys(k for row in table for k in _mapping(row.config.get("matrix"))))
-    differ = [key for key in swept if len({_setting(row, key) for row in table}) > 1]
-    if not rows:
-        rows = [key for key in differ if key not in columns][:1] or ["name"]
-    if not columns:
-        columns = [key for key in differ if key not in rows]
-    return rows, columns
+def _columns(table: Sequence[Row], layout: Layout) -> tuple[str, ...]:
+    """The same columns in each block, those of fewer nodes first."""
+    found: dict[str, int] = {}
+    for row in table:
+        found.setdefault(layout.at(row)[2], node_count(row) if layout.order is not None else 0)
+    return tuple(sorted(found, key=found.__getitem__))
 
 
-def _label(row: Row, names: Sequence[str], between: str) -> str:
-    return between.join(_setting(row, name) for name in names)
-
-
-def _setting(row: Row, name: str) -> str:
-    config, argv = row.config, _mapping(row.config.get("argv"))
-    places = (_mapping(config.get("matrix")), argv, config)
-    for place in places:
-        for key in (name, f"--{name}", f"--{name.replace('_', '-')}"):
-            if place.get(key) is not None:
-                return str(place[key])
-    return row.name if name == "name" else NOTHING
-
-
-def _value(row: Row, metric: str) -> float:
-    value = METRICS[metric](row) if metric in METRICS else _told(row).get(metric)
-    return float(value) if is_finite(value) else math.nan
-
-
-def _told(row: Row) -> dict[str, float]:
-    """The numbers that a program told of itself, by their names."""
-    return {
-        key: value
-        for group in ("model", "shares", "correctness")
-        for key, value in _facts(row, group).items()
-        if is_finite(value)
-    }
-
-
-def _facts(row: Row, group: str) -> Mapping[str, Any]:
-    return _mapping(_mapping(row.details.get("facts")).get(group))
-
-
-def _state(report: Report, row: Row) -> str:
-    for failure in report.failures:
-        if failure.benchmark == row.name:
-            return failure.outcome
-    for run in report.runs:
-        if row.name in run.running:
-            return "running"
-        if row.name in run.waiting:
-            return "waiting.."
-    return NOTHING
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def pivot_text(made: Pivot) -> str:
-    """The table for a person: labels to the left, cells to the right."""
-    grid = [(made.corner, *made.columns)]
-    grid += [(r, *(made.cells.get((r, c), NOTHING) for c in made.columns)) for r in made.rows]
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    lines = [f"{made.metric}", ""]
-    for label, *cells in grid:
-        shown = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-        lines.append("  ".join([label.ljust(widths[0]), *shown]).rstrip())
-    return "\n".join(lines) + "\n"
-
-
-def pivot_csv(made: Pivot) -> str:
-    """The table for a spreadsheet, at full precision; a state where there is no value."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([made.corner, *made.columns])
-    for r in made.rows:
-        at = [(r, c) for c in made.columns]
-        number = [made.values.get(key, math.nan) for key in at]
-        shown = [
-            value if math.isfinite(value) else made.cells.get(key, NOTHING)
-            for key, value in zip(at, number, strict=True)
-        ]
-        writer.writerow([r, *shown])
-    return out.getvalue()
+def _cell(metric: Metric, row: Row, found: State | None) -> Cell:
+    value, ok, launches = metric.value(row), *succeeded(row)
+    if found is not None and not (ok and math.isfinite(value)):
+        return Cell(found.word, NAN, found.why)
+    if not math.isfinite(value):
+        return Cell(NOTHING, NAN)
+    notes = [metric.note(row)]
+    if found is not None:
+        why = f": {found.why}" if found.why else ""
+        notes.append(f"{launches - ok} of {launches} launches did not end ok: {found.word}{why}")
+    return Cell(metric.shown(row), value, "; ".join(filter(None, notes)), metric.spread(row))

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..events import Outcome
 from ..results.records import Run, is_finite
 from .model import RunInfo
-from .outcomes import states
+from .outcomes import states, states_of
 
 
 def describe(run: Run) -> RunInfo:
@@ -39,6 +40,9 @@ def _skipped(state: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for entry in listed if isinstance(listed, list) else []:
         if isinstance(entry, dict) and "name" in entry:
             yield str(entry["name"]), str(entry.get("reason") or "")
+    for name, of in states_of(state).items():
+        if of.get("outcome") == Outcome.SKIPPED:
+            yield name, str(of.get("reason") or "")
 
 
 def _devices(run: Run, meta: Mapping[str, Any]) -> tuple[str, str]:

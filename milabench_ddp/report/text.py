@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from .columns import COLUMNS, UNIT, Column
 from .model import Failure, Report, Row, RunInfo
+from .section import Heading, aligned, lines
+from .sections import IN_THE_TEXT
 
-SEPARATOR = " | "
 MOST_WARNINGS = 40
 
 
@@ -30,6 +31,10 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield f"Failure rate:  {_failure_rate(report)}"
     yield f"Score:         {_score(report)}"
+    for make in IN_THE_TEXT:
+        if section := make(report.rows):
+            yield ""
+            yield from lines(section)
     skipped = [f"{name}: {why}" for run in report.runs for name, why in run.skipped]
     yield from _section("Skipped", skipped)
     yield from _section("Notes", report.notes)
@@ -91,16 +96,8 @@ def table(rows: Iterable[Row]) -> Iterator[str]:
     """The rows under their header; numbers to the right, as milabench formats them."""
     rows = list(rows)
     columns = (*COLUMNS, UNIT) if any(row.unit for row in rows) else COLUMNS
-    cells = [[_cell(column, row) for row in rows] for column in columns]
-    widths = [
-        max(map(len, [column.name, *shown])) for column, shown in zip(columns, cells, strict=True)
-    ]
-    header = [column.name for column in columns]
-    for line in (header, *([shown[k] for shown in cells] for k in range(len(rows)))):
-        yield SEPARATOR.join(
-            value.rjust(width) if column.format else value.ljust(width)
-            for column, value, width in zip(columns, line, widths, strict=True)
-        ).rstrip()
+    cells = [[_cell(column, row) for column in columns] for row in rows]
+    yield from aligned([Heading(column.name, column.format) for column in columns], cells)
 
 
 def _cell(column: Column, row: Row) -> str:
@@ -118,13 +115,13 @@ def _failure_rate(report: Report) -> str:
     return f"{report.failure_rate:10.2%} ({'PASS' if report.passed else 'FAIL'})"
 
 
-def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    lines = list(lines)
-    if lines:
+def _section(title: str, said: Iterable[str]) -> Iterator[str]:
+    said = list(said)
+    if said:
         yield ""
         yield title
         yield "-" * len(title)
-        yield from lines
+        yield from said
 
 
 def _few(warnings: tuple[str, ...]) -> Iterator[str]:

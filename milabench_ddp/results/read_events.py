@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .records import FACTS, Defect, Kind, Observation, Record, Sample, is_finite, is_rate
+from .payload import take
+from .records import Defect, Kind, Record
 
 KNOWN_WITHOUT_USE = frozenset({"phase", "line", "message", "ready", "begin"})
-NOT_PARSED = (
-    b'{"event": "line", ',
-    b'{"event": "data", "data": {"task": "main", "step_times": ',
-)
+NOT_PARSED = b'{"event": "line", '
 FAULTS = {"format_error": Kind.FORMAT_ERROR, "binary": Kind.FORMAT_ERROR}
 
 
@@ -36,7 +34,7 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
     wanted = f'"pipe": "{stream}"}}'.encode()
     with path.open("rb") as lines:
         for line in lines:
-            if line.startswith(NOT_PARSED[0]) and line.rstrip().endswith(wanted):
+            if line.startswith(NOT_PARSED) and line.rstrip().endswith(wanted):
                 try:
                     text = json.loads(line)["data"]
                 except ValueError:
@@ -94,7 +92,7 @@ class _Reader:
         record = self.record
         if event == "data":
             if isinstance(data, dict):
-                self._payload(number, data)
+                take(record, data, lambda kind: self.fault(kind, number))
             else:
                 self.fault(Kind.BAD_EVENT, number)
         elif event == "stop":
@@ -129,53 +127,6 @@ class _Reader:
             if record.end is not None:
                 self.fault(Kind.TWO_ENDS, number)
             record.end = data
-
-    def _payload(self, number: int, data: dict[str, Any]) -> None:
-        record = self.record
-        if "rate" in data and data.get("task") == "train":
-            self._rate(number, data["rate"], data)
-        if "train_rate" in data:
-            self._rate(number, data["train_rate"], data)
-        if "loss" in data:
-            record.losses.append(data["loss"])
-        if "gpudata" in data:
-            self._samples(number, data["gpudata"])
-        if "memory_peak" in data:
-            self._memory_peak(data)
-        for key in FACTS:
-            if isinstance(data.get(key), dict) and data.get("rank", 0) == 0:
-                record.facts.setdefault(key, {}).update(data[key])
-
-    def _rate(self, number: int, rate: Any, data: dict[str, Any]) -> None:
-        record, steps, units = self.record, data.get("steps"), data.get("units")
-        known = steps if isinstance(steps, int) and steps > 0 else None
-        record.rates.append(Observation(rate, known, data.get("warmup") is True))
-        if isinstance(units, str):
-            record.units = record.units or units
-        if not is_rate(rate):
-            self.fault(Kind.BAD_RATE, number)
-
-    def _samples(self, number: int, gpudata: Any) -> None:
-        if not isinstance(gpudata, dict):
-            self.fault(Kind.BAD_SAMPLE, number)
-            return
-        for device, data in gpudata.items():
-            if device == "time":  # newer files of milabench keep the time among the devices
-                continue
-            try:
-                used, load = float(data["memory"][0]), float(data["load"])
-                sample = Sample(used, load, float(data.get("power") or 0))
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-                self.fault(Kind.BAD_SAMPLE, number)
-            else:
-                self.record.samples.setdefault(device, []).append(sample)
-
-    def _memory_peak(self, data: dict[str, Any]) -> None:
-        peak, rank = data["memory_peak"], data.get("rank", 0)
-        reserved = peak[-1] if isinstance(peak, list) and peak else peak
-        if is_finite(reserved) and isinstance(rank, int):
-            peaks = self.record.memory_peaks
-            peaks[rank] = max(float(reserved), peaks.get(rank, 0.0))
 
     def finish(self) -> Record:
         record = self.record

@@ -6,6 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+from .rank import Rank
+
 LARGEST = 1e100  # of which squares still can be added up
 
 
@@ -37,6 +39,7 @@ class Kind(StrEnum):
     BAD_EVENT = "its event is not of the known form: ignored"
     BAD_RATE = "its rate is none: left out"
     BAD_SAMPLE = "its device sample is not of the known form: left out"
+    BAD_STEPS = "its step times are none: left out"
     UNKNOWN_EVENT = "is an event that is not known: ignored"
     FORMAT_ERROR = "the program sent a line of metrics that is no event"
     INSTRUMENT = "an instrument failed"
@@ -65,6 +68,8 @@ class Defect:
 
 FACTS = ("model", "shares", "correctness")
 """What a program says of itself once: payloads of these keys."""
+TABLES = ("comm", "comm_fit", "sweep")
+"""What it says of one size or shape after another: each payload of these keys is a row."""
 
 
 class Observation(NamedTuple):
@@ -97,8 +102,9 @@ class Record:
     units: str = ""
     losses: list[Any] = field(default_factory=list)
     samples: dict[str, list[Sample]] = field(default_factory=dict)  # by the device's index
-    memory_peaks: dict[int, float] = field(default_factory=dict)  # MiB reserved, by rank
+    ranks: dict[int, Rank] = field(default_factory=dict)  # those that were told of
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
+    tables: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)  # by TABLES
     errors: list[Mapping[str, Any]] = field(default_factory=list)
     defects: list[Defect] = field(default_factory=list)
 
@@ -118,6 +124,12 @@ class Record:
         tags = self.config.get("tag")
         words = [str(word) for word in tags] if isinstance(tags, list) else []
         return next((w for w in words[1:] if w[:1] == "R" and w[1:].isdigit()), "")
+
+    @property
+    def reports(self) -> bool:
+        """Whether its ranks tell what they measure: of a torchrun on several nodes, one does."""
+        tags = self.config.get("tag")
+        return not (isinstance(tags, list) and "nolog" in tags)
 
     @property
     def seconds(self) -> float | None:

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from milabench_ddp.commands.report import FORMATS, run
 from milabench_ddp.report.build import report_of
-from tests.results.make import config, end, line, rates, start, write, write_state
+from milabench_ddp.report.metrics import METRICS
+from milabench_ddp.report.pivot import pivot
+from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
+from milabench_ddp.report.section import csv_lines
+from milabench_ddp.report.sections import BY_NAME
+from tests.results.make import config, end, job, line, rates, start, write, write_state
 
 
 def test_runs_are_pooled_and_each_counts_once(tmp_path: Path) -> None:
@@ -40,6 +45,32 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         "b: b.D0: no training rate was measured",
         "b: b.D1: no steady state: it still rises, from 74.5 to 84.5 (in 1 of 3 processes)",
     ]
+
+
+def test_the_other_nodes_of_a_torchrun_report_nothing_and_that_is_right(tmp_path: Path) -> None:
+    for nodes, folder in ((1, "one"), (2, "two")):
+        tag = ["b", "0", "node0"] if nodes > 1 else ["b", "0"]
+        settings_ = job("b", 2, nodes, tag=tag)
+        write(tmp_path / folder, ".".join(tag), settings_, start(), rates([1.0] * 3), end())
+    second = job("b", 2, 2, tag=["b", "0", "node1", "nolog"])
+    write(tmp_path / "two", "b.0.node1.nolog", second, start(), end())
+    assert report_of([tmp_path / "two"]).warnings == ()
+    assert report_of([tmp_path / "one", tmp_path / "two"]).warnings == (
+        "b: runs on different numbers of nodes are pooled: 1, 2",
+    )
+
+
+def test_devices_of_two_nodes_are_told_apart(tmp_path: Path) -> None:
+    for node in ("node0", "node1"):
+        for device in (0, 1):
+            level = 90.0 if (node, device) == ("node1", 0) else 100.0
+            values = [level + 0.1 * (k % 3) for k in range(30)]
+            settings_ = config("b", device=device, tag=["b", f"D{device}", node])
+            write(tmp_path, f"b.D{device}.{node}", settings_, start(), rates(values), end())
+    assert report_of([tmp_path]).notes == (
+        "b: device 0 (node1) is 10.0% slower than the median of the others "
+        "(90.1 against 100.1 items/s)",
+    )
 
 
 def test_a_device_that_is_slow_is_named(tmp_path: Path) -> None:
@@ -77,13 +108,27 @@ NESTED: dict[str, st.SearchStrategy[object]] = {
     "suite": st.dictionaries(st.sampled_from(["b", "c"]), mapping("weight")),
     "accelerators": st.fixed_dictionaries({"gpus": st.dictionaries(DEVICES, mapping("product"))}),
     "gpudata": st.dictionaries(DEVICES, mapping("memory", "load", "power")),
-    "plan": mapping("method"),
+    "plan": mapping("method", "n"),
+    "matrix": mapping("nodes", "backend", "breaks", "model", "scaling"),
+    "step_times": mapping("rank", "ms", "wait_ms"),
+    "shares": mapping("forward", "data"),
+    "part_ms": mapping("forward", "data"),
+    "model": mapping("mode", "step_ms", "tflops_per_gpu"),
+    "comm": mapping("op", "bytes", "bus_gb_s", "ranks"),
+    "comm_fit": mapping("op", "alpha_us"),
+    "sweep": mapping("m", "dtype", "tflop_s"),
 }
-CONFIG_KEYS = ("tag", "plan", "device", "devices", "num_machines", "weight", "enabled", "arch")
+CONFIG_KEYS = (
+    *("tag", "plan", "device", "devices", "num_machines", "weight", "enabled", "arch"),
+    *("matrix", "argv", "scaling", "group"),
+)
 META_KEYS = ("cpu", "os", "accelerators", "milabench", "pytorch")
 END_KEYS = ("time", "return_code", "outcome", "reason")
 STATE_KEYS = ("name", "created", "preset", "suite", "skipped", "benchmarks", "outcome", "ended")
-DATA_KEYS = ("rate", "loss", "gpudata", "memory_peak", "rank", "units", "steps", "warmup")
+DATA_KEYS = (
+    *("rate", "loss", "gpudata", "memory_peak", "rank", "units", "steps", "warmup"),
+    *("step_times", "shares", "part_ms", "model", "comm", "comm_fit", "sweep"),
+)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -113,3 +158,9 @@ def test_whatever_the_files_say_there_is_a_report(
     for compat in (False, True):
         for format in FORMATS:
             assert run([folder], compat, format, {"b": 1.0}, io.StringIO()) == 0
+    made = report_of([folder])
+    for make in BY_NAME.values():
+        csv_lines(make(made.rows))
+    for metric in (*METRICS, "efficiency"):
+        assert pivot_csv(pivot(made, metric))
+        assert pivot_text(pivot(made, metric))

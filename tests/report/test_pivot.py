@@ -4,7 +4,8 @@ import pytest
 
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.build import report_of
-from milabench_ddp.report.pivot import pivot, pivot_csv, pivot_text
+from milabench_ddp.report.pivot import pivot
+from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
 from milabench_ddp.results.alive import alive
 from tests.golden import check_golden
 from tests.results.make import config, end, line, rates, start, write, write_state
@@ -43,9 +44,10 @@ def test_golden(sweep: Path):
 
 def test_axes_can_be_chosen(sweep: Path):
     made = pivot(report_of([sweep]), "throughput", ["backend"], ["model", "batch-size"])
-    assert made.rows == ("eager", "inductor")
+    (block,) = made.blocks
+    assert block.rows == (("eager",), ("inductor",))
     assert made.columns == ("bert 4", "gpt2 4", "gpt2 -")
-    assert made.values["inductor", "bert 4"] == 2500.0
+    assert block.cells[("inductor",), "bert 4"].value == 2500.0
 
 
 def test_csv_has_full_precision_and_the_states(sweep: Path):

@@ -48,6 +48,32 @@ def sample(**devices: Sequence[float]) -> str:
     return line("data", {"task": "main", "gpudata": data}, "data")
 
 
+def told(rank: int = 0, **fields: Any) -> str:
+    """A payload of the whole program, in the name of a rank."""
+    return line("data", {"task": "main", "rank": rank, **fields}, "data")
+
+
+def steps(rank: int, ms: Sequence[float], wait_ms: Sequence[float] = (), first: int = 0) -> str:
+    waits = list(wait_ms) or [0.0] * len(ms)
+    return told(step_times={"rank": rank, "from": first, "ms": list(ms), "wait_ms": waits})
+
+
+def parts(rank: int, **part_ms: float) -> str:
+    """Mean times of the parts of a step, each with a deviation of a hundredth, and their shares."""
+    whole = sum(part_ms.values())
+    return told(
+        rank,
+        shares={name: ms / whole for name, ms in part_ms.items()},
+        part_ms={name: [ms, ms / 100] for name, ms in part_ms.items()},
+    )
+
+
+def job(name: str, ranks: int = 2, nodes: int = 1, **changes: Any) -> str:
+    """The config of a torchrun."""
+    settings = {"plan": {"method": "njobs", "n": 1}, "tag": [name, "0"], "num_machines": nodes}
+    return config(name, **{**settings, "devices": list(range(ranks)), **changes})
+
+
 def write(folder: Path, tag: str, *parts: str, stderr: str = "") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{tag}.data"
@@ -57,7 +83,7 @@ def write(folder: Path, tag: str, *parts: str, stderr: str = "") -> Path:
     return path
 
 
-def write_state(folder: Path, outcome: str | None, benchmarks: dict[str, str], **more: Any) -> None:
+def write_state(folder: Path, outcome: str | None, states: dict[str, str], **more: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     state = {
         "schema": 1,
@@ -65,10 +91,10 @@ def write_state(folder: Path, outcome: str | None, benchmarks: dict[str, str], *
         "created": 1000.0,
         "ended": None if outcome is None else 1200.0,
         "preset": "full",
-        "suite": {name: {"weight": 1.0} for name in benchmarks},
+        "suite": {name: {"weight": 1.0} for name in states},
         "skipped": [],
         "benchmarks": [
-            {"name": name, "outcome": ended, "reason": ""} for name, ended in benchmarks.items()
+            {"name": name, "outcome": ended, "reason": ""} for name, ended in states.items()
         ],
         "outcome": outcome,
     }

@@ -40,7 +40,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert record.rates == [Observation(1.5, 3, True), Observation(2.5, 4, False)]
     assert record.losses == [7.5]
     assert record.samples == {"0": [Sample(500.0, 0.5, 0.0)]}
-    assert record.memory_peaks == {1: 20.0}
+    assert (record.ranks[1].allocated, record.ranks[1].reserved) == (10.0, 20.0)
     assert record.meta == {"cpu": {"count": 4}}
     assert record.stopped
     assert record.errors == [{"type": "E", "message": "m", "rank": 1}]

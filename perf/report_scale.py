@@ -1,0 +1,118 @@
+"""What ``milabench report`` of a large run costs, and how that grows.
+
+    python perf/report_scale.py [RANKS] [STEPS]
+
+Makes up a run of RANKS ranks (8,192), 8 to a node, and STEPS steps (1,000): a result file for each
+node, and in that of rank 0 what a program tells: the rates, and at the end each rank's step times,
+shares and memory. Prints the seconds and the peak memory of the report, of all and of a tenth.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from paired import MILABENCH, environment
+
+LOCAL = 8  # ranks of a node
+CHUNK = 128  # steps in a line of step times
+SAMPLES = 30  # of the devices of a node
+
+
+def line(event: str, data: object, pipe: str | None = None) -> str:
+    """A line of a result file."""
+    return json.dumps({"event": event, "data": data, "pipe": pipe}) + "\n"
+
+
+def make(folder: Path, ranks: int, steps: int) -> int:
+    """Write the run; the bytes of it."""
+    folder.mkdir()
+    nodes = -(-ranks // LOCAL)
+    state = {
+        "schema": 1, "name": folder.name, "created": 0.0, "ended": 900.0, "preset": "full",
+        "suite": {"bert-ddp": {"weight": 1.0}}, "skipped": [], "outcome": "ok",
+        "benchmarks": [{"name": "bert-ddp", "outcome": "ok", "reason": ""}],
+    }  # fmt: skip
+    (folder / "run.json").write_text(json.dumps(state))
+    draw = random.Random(1)
+    for node in range(nodes):
+        tag = ["bert-ddp", "0", f"node{node:04d}", *(["nolog"] if node else [])]
+        with (folder / f"{'.'.join(tag)}.data").open("w") as out:
+            out.writelines(_head(tag, nodes))
+            if not node:
+                out.writelines(_rates(draw, steps))
+                for rank in range(ranks):
+                    out.writelines(_rank(draw, rank, steps))
+            ended = {"time": 900.0, "return_code": 0, "outcome": "ok", "reason": ""}
+            out.write(line("end", ended))
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _head(tag: list[str], nodes: int) -> list[str]:
+    config = {
+        "name": "bert-ddp", "tag": tag, "plan": {"method": "njobs", "n": 1}, "weight": 1.0,
+        "num_machines": nodes, "devices": list(range(LOCAL)), "arch": "cuda",
+    }  # fmt: skip
+    used = {str(k): {"memory": [61000.0, 81559.0], "load": 0.98} for k in range(LOCAL)}
+    samples = [line("data", {"task": "main", "gpudata": used}, "data")] * SAMPLES
+    return [line("config", config), line("start", {"time": 600.0}), *samples]
+
+
+def _rates(draw: random.Random, steps: int) -> list[str]:
+    rates = (draw.gauss(1e6, 1e4) for _ in range(steps))
+    told = ({"task": "train", "rank": 0, "rate": r, "units": "items/s", "steps": 1} for r in rates)
+    model = {"task": "main", "rank": 0, "model": {"mode": "ddp", "tflops_per_gpu": 300.0}}
+    return [line("data", one, "data") for one in (*told, model)]
+
+
+def _rank(draw: random.Random, rank: int, steps: int) -> list[str]:
+    forward = draw.gauss(80.0, 0.5)
+    shares = {"forward": 0.32, "backward": 0.65, "optimizer": 0.02, "data": 0.01}
+    parts = {"forward": [forward, 1.0], "backward": [162.0, 2.0], "optimizer": [5.0, 0.1]}
+    payloads = [{"shares": shares, "part_ms": {**parts, "data": [2.5, 0.2]}}]
+    for at in range(0, steps, CHUNK):
+        count = min(CHUNK, steps - at)
+        ms = [round(draw.gauss(250.0, 3.0), 4) for _ in range(count)]
+        wait = [round(draw.gauss(2.5, 0.2), 4) for _ in range(count)]
+        payloads.append({"step_times": {"rank": rank, "from": at, "ms": ms, "wait_ms": wait}})
+    payloads.append({"memory_peak": [60000.0, 61000.0]})
+    return [line("data", {"task": "main", "rank": rank, **told}, "data") for told in payloads]
+
+
+def measure(folder: Path, format: str) -> tuple[float, float]:
+    """Seconds and peak MiB of the report of a run."""
+    start = time.perf_counter()
+    command = [*MILABENCH, "report", str(folder), "--format", format]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment())
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = status
+    assert status == 0
+    return time.perf_counter() - start, usage.ru_maxrss / 1024
+
+
+def main() -> None:
+    """Print a line for each size and format."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ranks", type=int, nargs="?", default=8192)
+    parser.add_argument("steps", type=int, nargs="?", default=1000)
+    args = parser.parse_args()
+    ranks, steps = args.ranks, args.steps
+    with tempfile.TemporaryDirectory() as base:
+        for part in (10, 1):
+            count = max(LOCAL, ranks // part // LOCAL * LOCAL)
+            folder = Path(base) / f"ranks-{count}"
+            size = make(folder, count, steps)
+            for format in ("text", "json"):
+                seconds, peak = measure(folder, format)
+                print(
+                    f"{count} ranks x {steps} steps, {size / 2**20:.0f} MiB, {format}: "
+                    f"{seconds:.1f} s, {peak:.0f} MiB"
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.report.efficiency import efficiencies, scaling
+from milabench_ddp.report.model import NAN, Row
+
+
+def point(nodes: int, perf: float, half: float = 0.0, **matrix: Any) -> Row:
+    """A point with an interval of ``half`` of ``perf`` to both sides."""
+    interval = [perf * (1 - half), perf * (1 + half)]
+    config = {"matrix": {"nodes": nodes, **matrix}}
+    name = "-".join(map(str, (nodes, *matrix.values())))
+    return Row(name, 0, 1, nodes, perf, NAN, NAN, NAN, perf, 1.0, details={"interval": interval},
+               config=config)  # fmt: skip
+
+
+def test_worked_example() -> None:
+    found = efficiencies([point(2, 200.0, 0.03), point(8, 640.0, 0.04)], lambda _: True)
+    assert (found["2"].value, found["2"].spread) == (1.0, 0.0)
+    assert found["8"].value == pytest.approx(0.8)
+    assert found["8"].spread == pytest.approx(0.8 * 0.05)
+    assert found["8"].base == 2
+
+
+POSITIVE = st.floats(0.01, 1e6)
+
+
+@given(st.dictionaries(st.integers(1, 64), POSITIVE, min_size=1), POSITIVE)
+def test_units_do_not_matter(rates: dict[int, float], scale: float) -> None:
+    one = efficiencies([point(n, r) for n, r in rates.items()], lambda _: True)
+    other = efficiencies([point(n, r * scale) for n, r in rates.items()], lambda _: True)
+    for name, found in one.items():
+        assert other[name].value == pytest.approx(found.value)
+
+
+@given(st.integers(1, 64), st.integers(1, 64), POSITIVE)
+def test_what_scales_perfectly_has_1(first: int, second: int, rate: float) -> None:
+    table = [point(n, rate * n) for n in {first, second}]
+    for found in efficiencies(table, lambda _: True).values():
+        assert found.value == pytest.approx(1.0)
+
+
+def test_only_equal_settings_are_compared() -> None:
+    table = [point(1, 10.0, model="a"), point(2, 10.0, model="a"), point(2, 7.0, model="b")]
+    found = efficiencies(table, lambda _: True)
+    assert found["2-a"].value == 0.5
+    assert (found["2-b"].value, found["2-b"].base) == (1.0, 2)
+
+
+def test_a_base_without_results_is_not_taken() -> None:
+    table = [point(1, 1.0), point(2, 10.0), point(4, 10.0), point(8, NAN)]
+    found = efficiencies(table, lambda row: row.name != "1")
+    assert found.keys() == {"2", "4"}
+    assert (found["4"].value, found["4"].base, found["4"].fewest) == (0.5, 2, 1)
+
+
+def test_without_a_matrix_the_recorded_nodes_and_options_tell() -> None:
+    def row(name: str, nodes: int, perf: float, batch: int) -> Row:
+        config = {"num_machines": nodes, "argv": {"--batch-size": batch}, "group": "g"}
+        return Row(name, 0, 1, 1, perf, NAN, NAN, NAN, perf, 1.0, config=config)
+
+    table = [row("a", 1, 10.0, 4), row("b", 2, 16.0, 4), row("c", 2, 30.0, 8)]
+    found = efficiencies(table, lambda _: True)
+    assert {name: of.value for name, of in found.items()} == {"a": 1.0, "b": 0.8, "c": 1.0}
+    assert math.isnan(found["b"].spread)  # nothing was measured twice
+
+
+def test_scaling() -> None:
+    assert scaling(point(1, 1.0)) == "weak"
+    assert scaling(point(1, 1.0, scaling="strong")) == "strong"
+    assert scaling(Row("a", 0, 1, 1, 1, 1, 1, 1, 1, 1, config={"scaling": "strong"})) == "strong"

@@ -1,0 +1,76 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.report.member import Member
+from milabench_ddp.report.model import NAN
+from milabench_ddp.report.place import Place
+from milabench_ddp.report.stragglers import slow_ranks, stragglers
+
+
+def member(rank: int, forward: float, data: float = 1.0, node: str = "") -> Member:
+    own = {"forward": forward, "data": data}
+    place = Place(node, 0, rank, f"rank {rank}")
+    return Member(place, 100, 200.0, 210.0, data, {}, {}, own, 0.01, NAN, NAN)
+
+
+def job(*forwards: float) -> list[Member]:
+    return [
+        member(k, forward, node="node 1" if k > 3 else "node 0")
+        for k, forward in enumerate(forwards)
+    ]
+
+
+def test_a_rank_that_holds_the_others_up_is_named() -> None:
+    ranks = job(49.0, 49.1, 48.9, 54.0, 49.0, 49.05, 48.95, 49.0)
+    assert list(slow_ranks("b", ranks)) == [
+        "b: rank 3 (node 0) is 10.0% slower than the median of the others in its own work "
+        "(55 against 50 ms a step, mostly forward): they wait for it"
+    ]
+
+
+def test_the_part_says_what_to_look_at() -> None:
+    ranks = [member(k, 49.0, data=21.0 if k == 2 else 1.0) for k in range(8)]
+    (said,) = slow_ranks("b", ranks)
+    assert "mostly data" in said
+
+
+def test_ranks_of_one_node() -> None:
+    ranks = job(*[49.0 + 0.01 * (k % 3) for k in range(16)], 55.0, 54.0)
+    ranks[-2:] = [replace(m, place=Place("node 9", 0, k, f"rank {k}"))
+                  for k, m in enumerate(ranks[-2:], 16)]  # fmt: skip
+    (said,) = slow_ranks("b", ranks)
+    assert said.startswith("b: rank 16 (node 9) is 12.0% slower")
+    assert said.endswith("they wait for it; and for 1 more, all of node 9")
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        job(49.0, 60.0),  # of two, nobody can say which is odd
+        job(49.0, 49.1, 48.9, 50.0),  # less than 3 %
+        job(49.0, 44.0, 54.0, 47.0, 51.0, 56.0),  # spread like the others
+        [replace(m, own_error=2.0) for m in job(49.0, 49.1, 48.9, 54.0)],  # not sure
+        [replace(m, median=9000.0) for m in job(49.0, 49.1, 48.9, 54.0)],  # does not matter
+        [replace(m, own={}) for m in job(49.0, 49.1, 48.9, 54.0)],  # not known
+    ],
+)
+def test_what_is_no_straggler(ranks: list[Member]) -> None:
+    assert list(slow_ranks("b", ranks)) == []
+
+
+@given(st.lists(st.floats(1, 100), max_size=12), st.sampled_from([0.25, 8.0]))
+def test_units_do_not_matter(forwards: list[float], scale: float) -> None:
+    """Times that are all longer by a factor tell of the same ranks, the slowest first."""
+    ranks = job(*forwards)
+    scaled = [
+        replace(m, median=m.median * scale, own_error=m.own_error * scale,
+                own={part: ms * scale for part, ms in m.own.items()})
+        for m in ranks
+    ]  # fmt: skip
+    found = stragglers(ranks)
+    assert [m.own_ms for m in found] == sorted((m.own_ms for m in found), reverse=True)
+    assert len(found) < max(len(ranks), 1)
+    assert [m.place for m in found] == [m.place for m in stragglers(scaled)]

@@ -1,0 +1,80 @@
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.results.payload import take
+from milabench_ddp.results.records import Kind, Record
+
+
+def taken(*payloads: dict[str, Any]) -> tuple[Record, list[Kind]]:
+    record, faults = Record(Path("b.data")), []
+    for payload in payloads:
+        take(record, payload, faults.append)
+    return record, faults
+
+
+def times(rank: Any, ms: Any, wait_ms: Any) -> dict[str, Any]:
+    return {"step_times": {"rank": rank, "from": 0, "ms": ms, "wait_ms": wait_ms}}
+
+
+def test_the_steps_of_each_rank_are_joined() -> None:
+    record, faults = taken(
+        times(0, [1.0, 2.0], [0.5, 0.0]), times(1, [9.0], [0.0]), times(0, [3.0], [0.25])
+    )
+    assert (list(record.ranks[0].ms), record.ranks[0].waited) == ([1.0, 2.0, 3.0], 0.75)
+    assert list(record.ranks[1].ms) == [9.0]
+    assert faults == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [None, 3, {}, times("0", [1.0], [0.0])["step_times"], times(True, [1.0], [0.0])["step_times"],
+     times(0, 1.0, [])["step_times"], times(0, [math.nan], [0.0])["step_times"]],
+)  # fmt: skip
+def test_damaged_step_times_are_left_out(bad: Any) -> None:
+    record, faults = taken({"step_times": bad})
+    assert faults == [Kind.BAD_STEPS]
+    assert not any(len(rank.ms) for rank in record.ranks.values())
+
+
+@pytest.mark.parametrize(
+    ("peak", "allocated", "reserved"),
+    [([10.0, 20.0], 10.0, 20.0), (20.0, math.nan, 20.0), ([20.0], math.nan, 20.0)],
+)
+def test_memory(peak: Any, allocated: float, reserved: float) -> None:
+    record, _ = taken({"rank": 3, "memory_peak": peak}, {"rank": 3, "memory_peak": [1.0, 2.0]})
+    known = record.ranks[3]
+    assert known.allocated == pytest.approx(1.0 if math.isnan(allocated) else allocated)
+    assert known.reserved == reserved
+
+
+def test_the_parts_of_a_rank() -> None:
+    shares = {"forward": 0.75, "data": None, "optimizer": 0.25}
+    part_ms = {"forward": [3.0, 0.5], "optimizer": [1.0], "data": "none"}
+    record, faults = taken({"rank": 1, "shares": shares, "part_ms": part_ms})
+    assert record.ranks[1].shares == {"forward": 0.75, "optimizer": 0.25}
+    assert record.ranks[1].part_ms == {"forward": (3.0, 0.5)}
+    assert record.facts == {}  # those of rank 0 only
+    assert faults == []
+
+
+def test_rows_of_a_table_are_kept_in_their_order() -> None:
+    record, _ = taken({"comm": {"bytes": 8}}, {"sweep": {"m": 2}}, {"comm": {"bytes": 4}})
+    assert record.tables == {"comm": [{"bytes": 8}, {"bytes": 4}], "sweep": [{"m": 2}]}
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+ANY = st.recursive(SCALARS, lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=4)
+INNER = st.fixed_dictionaries({}, optional=dict.fromkeys(("rank", "ms", "wait_ms", "forward"), ANY))
+KEYS = ("rank", "step_times", "memory_peak", "shares", "part_ms", "comm", "comm_fit", "sweep")
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), ANY | INNER))
+def test_no_payload_makes_it_fail(payload: dict[str, Any]) -> None:
+    record, _ = taken(payload)
+    for rank in record.ranks.values():
+        assert math.isfinite(sum(rank.ms))

@@ -97,7 +97,7 @@ class LaunchWriter:
             "plan": {"method": "per_gpu"},
             "weight": benchmark.weight,
             "enabled": True,
-            "num_machines": 1 + max(p.node for p in self._launch.processes),
+            "num_machines": self._launch.nodes,
             "devices": list(process.devices),
             "arch": self._heading.arch,
             "run_name": self._heading.run_name,

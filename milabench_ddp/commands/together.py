@@ -1,6 +1,5 @@
 """Nodes that this process leads itself: parts of this machine, or hosts over ssh."""
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -10,21 +9,21 @@ from ..config.runner import runner_of
 from ..config.system import SystemNode
 from ..dispatch import local, ssh
 from ..dispatch.leader import Leader
-from ..dispatch.onlooker import Onlooker, PlainOnlooker, QuietOnlooker
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
 from ..results.alive import alive
 from .begin import Begun
+from .watching import onlooker
 
 
 def measure(begun: Begun, *, quiet: bool) -> Outcome:
     """Start the agents, lead them through what is to be run, and see them off."""
     rundir, state, plan = begun.rundir, begun.state, begun.plan
     inbox = Inbox()
-    onlooker: Onlooker = QuietOnlooker() if quiet else PlainOnlooker(sys.stderr)
     with alive(rundir.path), stopped_by_signals(inbox), ExitStack() as stack:
         state.save(rundir.run_json)
-        leader = Leader(rundir, plan, begun.points, plan.nodes, inbox, onlooker)
+        seen = stack.enter_context(onlooker(len(begun.points), quiet=quiet))
+        leader = Leader(rundir, plan, begun.points, plan.nodes, inbox, seen)
         agents = local.started(rundir, _commands(begun), plan.grace)
         for name, channel in stack.enter_context(agents).items():
             leader.invite(name, channel)

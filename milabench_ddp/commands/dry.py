@@ -16,8 +16,9 @@ def main(options: argparse.Namespace) -> int:
     """Print the script of the whole suite; nothing is started, and no GPU is needed."""
     base = setup.base_folder(options)
     system = setup.system(options)
-    runner = where.runner(options, system) if options.runner else None
-    if runner is None:
+    runner = where.runner(options, system)
+    if runner is None or not options.runner:
+        runner = None  # bash for as many nodes as there may be, without a scheduler
         cluster, made_up = setup.described(options, system)
     else:
         cluster, made_up = many.cluster_of(options, system, runner), runner.kind != "local"

@@ -106,7 +106,9 @@ def _tasks(benchmark: Benchmark, arch: str, site: Site, node: Node, job: _Job) -
             "GROUP_RANK": job.node_rank,
         }
         env = {**process.env, **{key: str(value) for key, value in places.items()}}
-        yield replace(process, env=env, devices=(device.index,), job=job.index)
+        # As a torchrun has them all: what they show while it runs is in the file of one process.
+        devices = process.devices if local_rank == 0 else ()
+        yield replace(process, env=env, devices=devices, job=job.index)
 
 
 def _shares(

@@ -40,4 +40,5 @@ class Launch:
     @property
     def barrier(self) -> bool:
         """Whether its processes are independent and so must be told when to measure together."""
-        return len(self.processes) > 1
+        ranks = any(process.is_rank for process in self.processes)  # they wait for one another
+        return len(self.processes) > 1 and not ranks

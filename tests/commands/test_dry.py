@@ -71,3 +71,17 @@ def test_the_shipped_suite_really_trains_under_bash():
     assert done.returncode == 0, done.stderr
     assert "items/s" in done.stdout
     assert "TFLOP/s" in done.stdout
+
+
+def test_a_cluster_is_sent_scripts(at: Workplace, suite: Suite, monkeypatch, capsys):
+    monkeypatch.chdir(at.folder)
+    words = ["--runner", "slurm", "--nodes", "4", "--gpus", "2", "--device", "cpu"]
+    assert main(["dry", suite(one=GOOD, two=GOOD), *words, "--partition", "fast"]) == 0
+    script = capsys.readouterr().out
+    assert script.count("sbatch <<") == 1
+    assert "#SBATCH --partition=fast" in script
+    assert "#SBATCH --nodes=4" in script
+    main(["dry", "suite.yaml", *words, "--allocation", "separate"])
+    assert capsys.readouterr().out.count("sbatch <<") == 2
+    assert main(["dry", "suite.yaml", "--partition", "fast"]) == 2
+    assert "--partition is for a cluster's scheduler" in capsys.readouterr().err

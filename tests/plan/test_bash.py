@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -154,3 +155,15 @@ def test_each_node_of_a_cluster_starts_its_own_part():
     result = bash(render([nodes_launch(2)], sys.executable), env=missing)
     assert result.returncode != 0
     assert "MASTER_ADDR" in result.stderr
+
+
+def test_ranks_without_torchrun_are_told_where_they_meet():
+    text = "import os; print(os.environ['MASTER_ADDR'] + ':' + os.environ['MASTER_PORT'])"
+    processes = tuple(
+        Process(("b", "0", f"D{k}"), (sys.executable, "-c", text), {"RANK": str(k)}, 0, (k,), 0)
+        for k in range(2)
+    )
+    result = bash(render([Launch(benchmark(), None, processes)], sys.executable))
+    first, second = result.stdout.splitlines()[3:]
+    assert first == second
+    assert re.fullmatch(r"127\.0\.0\.1:\d+", first)

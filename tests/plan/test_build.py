@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from milabench_ddp.config.schema import NJobs
@@ -148,3 +150,33 @@ def test_a_program_that_is_no_python_is_executed_as_it_is(tmp_path):
 def test_the_benchmark_has_the_last_word_on_its_environment():
     b = benchmark(env={"OMP_NUM_THREADS": "7"})
     assert only(build(b, cluster(), SITE)).processes[0].env["OMP_NUM_THREADS"] == "7"
+
+
+def test_tasks_are_the_ranks_themselves():
+    site = replace(SITE, launcher="tasks")
+    launch = only(build(benchmark(plan=NJobs(1)), cluster(gpus=2, nodes=2), site))
+    assert [p.name for p in launch.processes] == [
+        "b.0.D0.node0", "b.0.D1.node0.nolog", "b.0.D0.node1.nolog", "b.0.D1.node1.nolog",
+    ]  # fmt: skip
+    assert all(p.argv == ("/usr/bin/python3", "-u", "/programs/main.py") for p in launch.processes)
+    places = ("RANK", "LOCAL_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
+    assert [tuple(p.env[key] for key in places) for p in launch.processes] == [
+        ("0", "0", "0", "4", "2"),
+        ("1", "1", "0", "4", "2"),
+        ("2", "0", "1", "4", "2"),
+        ("3", "1", "1", "4", "2"),
+    ]
+    # As under torchrun, each sees all devices of its job and takes that of its local rank.
+    assert {p.env["CUDA_VISIBLE_DEVICES"] for p in launch.processes} == {"0,1"}
+    assert [p.devices for p in launch.processes] == [(0, 1), (), (0, 1), ()]
+    assert {p.job for p in launch.processes} == {0}
+    assert all(p.is_rank for p in launch.processes)
+    assert not launch.barrier
+
+
+def test_jobs_over_nodes_meet_in_different_places():
+    launch = only(build(benchmark(plan=NJobs(2)), cluster(gpus=2, nodes=2), SITE))
+    assert [(p.node, p.job) for p in launch.processes] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert launch.nodes == 2
+    alone = only(build(benchmark(plan=NJobs(2)), cluster(gpus=2), SITE))
+    assert [p.job for p in alone.processes] == [None, None]  # torchrun finds a port by itself

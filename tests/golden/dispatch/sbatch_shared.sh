@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# made by a test
+
+sbatch <<'MILABENCH_JOB'
+#!/usr/bin/env bash
+#SBATCH --job-name=all
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --time=30
+#SBATCH --gpus-per-node=8
+#SBATCH --signal=USR2@60
+#SBATCH --partition=train
+#SBATCH --account=mine
+#SBATCH --exclusive=user
+module load cuda
+export NCCL_SOCKET_IFNAME='en s'
+export MILABENCH_SIGNAL_DELAY=60
+export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
+srun bash -c 'export NODE_RANK=$SLURM_NODEID; exec bash -s' <<'MILABENCH_NODE'
+#!/usr/bin/env bash
+set -euo pipefail
+trap 'exit 130' INT
+trap 'exit 143' TERM
+failed=()
+
+stop() {  # background processes do not hear a Ctrl-C by themselves
+  trap '' INT TERM
+  kill "${pids[@]}" 2>/dev/null || true
+  wait
+  exit 130
+}
+join() {  # wait for each process by its pid; the status is that of the last that failed
+  local status=0 pid
+  for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+  exit "$status"
+}
+
+# For 2 nodes: start this script on each one with NODE_RANK=0, 1, ... and with MASTER_ADDR and
+# MASTER_PORT naming a free port of the first (several jobs take those after it, too). Without
+# NODE_RANK all of them are on this machine.
+on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
+if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
+
+echo "---"
+echo big
+echo "===="
+# `run` ends it after 60 s
+time (
+  pids=()
+  trap stop INT TERM
+  if on 0; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  if on 1; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  join
+) || failed+=(big)
+
+echo "---"
+echo small
+echo "===="
+# `run` ends it after 60 s
+time (
+  pids=()
+  trap stop INT TERM
+  if on 0; then CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  join
+) || failed+=(small)
+
+if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi
+MILABENCH_NODE
+MILABENCH_JOB

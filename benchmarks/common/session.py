@@ -1,5 +1,6 @@
 """What surrounds the loop of every program: its device, its ranks, its metrics and its end."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ class RankSummary:
     memory_peak: list[float] | None  # allocated, reserved; MiB
     shares: Mapping[str, float]  # of the steps: the wait for data, and the parts of their bodies
     part_ms: Mapping[str, tuple[float, float]]  # mean and deviation
+    node: str  # as the supervisor calls it; empty on one node
 
 
 class Session:
@@ -133,10 +135,13 @@ class Session:
             peak_memory(self.device),
             shares(timer),
             spread(timer),
+            os.environ.get("MILABENCH_NODE", ""),
         )
 
     def _tell(self, summary: RankSummary) -> None:
         rank = summary.rank
+        if summary.node:
+            self._emitter.data("main", rank=rank, node=summary.node)
         if summary.shares:
             told = {"shares": summary.shares, "part_ms": summary.part_ms}
             self._emitter.data("main", rank=rank, **told)

@@ -29,6 +29,8 @@ from .channel import Channel
 from .node import LeaderLostError, NodeAgent
 from .patience import Patience
 
+NODE = "MILABENCH_NODE"  # tells a program the name of its node
+
 
 def main(argv: list[str] | None = None) -> int:
     """Serve until the leader has nothing more to do; 1 where it is lost, 2 where it cannot."""
@@ -64,7 +66,8 @@ def _serve(options: argparse.Namespace, plan: RunPlan, stdio: Channel, patience:
     machine = collect(plan.arch, node, sys.argv, os.environ)
     heading = Heading(options.run.name, plan.arch, {**meta(machine), "node": node.name})
     samples = Samples()
-    runner = Runner(RunDir(options.run), heading, samples, os.environ, plan.grace)
+    environ = {**os.environ, NODE: node.name}
+    runner = Runner(RunDir(options.run), heading, samples, environ, plan.grace)
     agent = NodeAgent({b.name: b for b in plan.benchmarks}, runner, patience)
     hello = {"rank": options.rank, "node": wire.of_node(node), "address": options.address}
     signal.signal(signal.SIGUSR2, lambda *_: None)  # Slurm's warning; the leader heeds it

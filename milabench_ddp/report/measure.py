@@ -21,6 +21,7 @@ from .interval import Interval, Series, interval, mean
 from .member import Member
 from .model import NAN, Row
 from .outcomes import Ending, of_process
+from .place import Place, place
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def row(
         name=records[-1].name,
         fail=failures,
         n=n,
-        ngpu=max(compat.ngpu(record.config) for record in records),
+        ngpu=max(map(_ngpu, records)),
         perf=perf,
         sem=compat.ratio(sure.sem, perf) if sure else NAN,
         std=compat.ratio(_spread(groups), perf),
@@ -120,6 +121,11 @@ def row(
     )
 
 
+def _ngpu(record: Record) -> int:
+    """Devices of a process that is alone on its device, or of a job on all its nodes."""
+    return 1 if record.config.get("device") is not None else compat.ngpu(record.config)
+
+
 def _spread(groups: Sequence[Sequence[Series]]) -> float:
     rates = [rate for group in groups for series in group for rate in series.rates]
     return statistics.pstdev(rates) if rates else NAN
@@ -127,11 +133,10 @@ def _spread(groups: Sequence[Sequence[Series]]) -> float:
 
 def _sum_over_devices(processes: Sequence[tuple[Process, Series]]) -> float:
     """What the devices of the machine do together, where each has processes of its own."""
-    devices: dict[str, list[float]] = {}
+    devices: dict[Place, list[float]] = {}
     for process, series in processes:
-        device = process.record.config.get("device")
-        if device is not None:
-            devices.setdefault(str(device), []).append(series.mean)
+        if process.record.config.get("device") is not None:
+            devices.setdefault(place(process.record, 0), []).append(series.mean)
     return math.fsum(statistics.fmean(means) for means in devices.values())
 
 

@@ -34,7 +34,8 @@ def of_process(record: Record, run: Run) -> Ending:
         state = states(run).get(record.name, {})
         if run.state.get("outcome") is None and state.get("outcome") in NOT_ENDED:
             return Ending(RUNNING)
-        return Ending(Outcome.LOST, "its file has no end: it was cut off")
+        known = str(state.get("reason") or "") if state.get("outcome") == Outcome.LOST else ""
+        return Ending(Outcome.LOST, known or "its file has no end: it was cut off")
     recorded = end.get("outcome")
     if recorded in tuple(Outcome):
         return Ending(recorded, str(end.get("reason") or ""))

@@ -34,7 +34,9 @@ def place(record: Record, rank: int) -> Place:
 
 
 def _node(record: Record, rank: int) -> str:
-    """torchrun numbers nodes as they arrive, and each one's ranks in a row."""
+    """As the rank itself says; else by torchrun, which numbers each node's ranks in a row."""
+    if (known := record.ranks.get(rank)) and known.node:
+        return known.node
     machines, devices = record.config.get("num_machines"), record.config.get("devices")
     local = len(devices) if isinstance(devices, list) else 0
     if not is_finite(machines) or machines < 2 or not local:

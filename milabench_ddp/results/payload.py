@@ -24,6 +24,8 @@ def take(record: Record, data: Mapping[str, Any], fault: Fault) -> None:
         _step_times(record, data["step_times"], fault)
     if "memory_peak" in data:
         _memory_peak(record, data)
+    if isinstance(data.get("node"), str) and type(data.get("rank")) is int:
+        _rank(record, data["rank"]).node = data["node"]
     if isinstance(data.get("shares"), dict):
         _parts(record, data)
     for key in FACTS:

@@ -20,6 +20,7 @@ class Rank:
     part_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation
     allocated: float = math.nan  # the most memory, in MiB; NaN where it is not known
     reserved: float = math.nan
+    node: str = ""  # where it runs, of several nodes
 
     def take(self, ms: list[float], wait_ms: list[float]) -> bool:
         """Append steps in the order of time; False, and nothing is taken, where one is no time."""

@@ -135,3 +135,17 @@ def test_the_order_of_files_does_not_matter(
     for column in ("fail", "n", "perf", "sem", "std", "score"):
         ours, theirs = getattr(one, column), getattr(other, column)
         assert ours == pytest.approx(theirs, rel=1e-12, nan_ok=True)
+
+
+def test_devices_of_two_nodes_are_two_devices(tmp_path: Path) -> None:
+    for node in ("node1", "node2"):
+        tagged = config("b", device=0, tag=["b", "D0", node])
+        write(tmp_path, f"b.D0.{node}", tagged, start(), rates([10.0] * 5), end())
+    made = measured(tmp_path)
+    assert (made.perf, made.score) == (10.0, 20.0)
+
+
+def test_a_process_alone_on_its_device_has_one_on_any_number_of_nodes(tmp_path: Path) -> None:
+    tagged = config("b", device=3, devices=[3], num_machines=2, tag=["b", "D3", "node1"])
+    write(tmp_path, "b.D3.node1", tagged, start(), rates([10.0] * 5), end())
+    assert measured(tmp_path).ngpu == 1

@@ -1,8 +1,6 @@
 """Cutting a row of things into runs that are as even as can be."""
 
 from collections.abc import Sequence
-from itertools import accumulate
-from math import inf
 
 
 def balanced(sizes: Sequence[int], count: int) -> list[int]:
@@ -10,18 +8,28 @@ def balanced(sizes: Sequence[int], count: int) -> list[int]:
 
     The bounds of the runs, 0 and the number of sizes among them. ``count`` is at most that number.
     """
-    sums = [0, *accumulate(sizes)]
-    # For each end: the largest run up to it at its least, and the cuts that make it so.
-    best: list[tuple[float, list[int]]] = [(total, [0, end]) for end, total in enumerate(sums)]
-    for runs in range(2, count + 1):
-        best = [
-            min(
-                (
-                    (max(best[cut][0], sums[end] - sums[cut]), [*best[cut][1], end])
-                    for cut in range(runs - 1, end)
-                ),
-                default=(inf, []),
-            )
-            for end in range(len(sums))
-        ]
-    return best[-1][1]
+    low, high = max(sizes), sum(sizes)
+    while low < high:  # halving: whether runs of at most ``middle`` suffice
+        middle = (low + high) // 2
+        if len(_filled(sizes, middle)) - 1 <= count:
+            high = middle
+        else:
+            low = middle + 1
+    cuts = _filled(sizes, low)
+    for end in range(len(sizes) - 1, 0, -1):  # fewer runs than wanted: cut off single ones
+        if len(cuts) - 1 == count:
+            break
+        if end not in cuts:
+            cuts = sorted([*cuts, end])
+    return cuts
+
+
+def _filled(sizes: Sequence[int], most: int) -> list[int]:
+    """Cuts of the runs that are filled one after the other to at most ``most``."""
+    cuts, held = [0], 0
+    for k, size in enumerate(sizes):
+        if held + size > most:
+            cuts.append(k)
+            held = 0
+        held += size
+    return [*cuts, len(sizes)]

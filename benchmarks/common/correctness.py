@@ -22,6 +22,7 @@ from torch.distributed.tensor import DTensor
 from common import cli, strategies
 from common.failure import Refusal
 from common.group import Group
+from common.names import plain
 from common.strategies.strategy import Strategy
 from common.workload import Batch, Workload
 
@@ -35,7 +36,6 @@ TOLERANCES = {
     "amp": 5e-2,
     "amp-fp16": 2e-2,
 }
-_WRAPPERS = ("module", "_orig_mod", "_checkpoint_wrapped_module")
 
 Factory = Callable[[argparse.Namespace, Workload, Group], Strategy]
 Batches = Callable[[int, int], Batch]  # (step, replica): its batch, on this rank's device
@@ -53,7 +53,8 @@ class Verdict:
     @property
     def ok(self) -> bool:
         """Whether its speed may be believed."""
-        within = max(self.gradient_error, self.loss_error) <= self.tolerance  # False for nan
+        errors = (self.gradient_error, self.loss_error)
+        within = all(error <= self.tolerance for error in errors)  # nan is not: max() would lose it
         return within and self.replicas_equal
 
     def payload(self) -> dict[str, Any]:
@@ -196,12 +197,6 @@ def hashes(model: nn.Module) -> dict[tuple[object, ...], str]:
     return found
 
 
-def plain(name: str) -> str:
-    """The name of a parameter without the wrappers around its modules, and without a stage's."""
-    parts = [part for part in name.split(".") if part not in _WRAPPERS and part[:6] != "_stage"]
-    return ".".join(parts)
-
-
 def _reference(
     args: argparse.Namespace, workload: Workload, group: Group, replicas: int, batches: Batches
 ) -> Trained:
@@ -209,6 +204,7 @@ def _reference(
     plain_args = argparse.Namespace(**vars(args) | strategies.defaults() | {"mode": "single"})
     plain_args.optimizer = args.optimizer
     single = strategies.build(plain_args, workload, Group(group.device))
+    assert isinstance(single, strategies.Phased)
     single.model.eval()
     losses, gradients = [], {}
     for k in range(args.check_steps):

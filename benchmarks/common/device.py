@@ -25,6 +25,12 @@ def pick(kind: str | None, local_rank: int = 0) -> torch.device:
     return torch.device(kind, local_rank)
 
 
+def check_build() -> None:
+    """``Refusal`` for a debug build of torch: what it measures is its assertions."""
+    if torch.version.debug:
+        raise Refusal(f"torch {torch.__version__} is a debug build, many times slower: use another")
+
+
 def bind(device: torch.device) -> None:
     """Make ``device`` the current one of this process."""
     if device.type != "cpu":

@@ -1,5 +1,6 @@
 """The processes that train together: torchrun's, or this one alone."""
 
+import gc
 import os
 from dataclasses import dataclass
 from typing import TypeVar
@@ -73,4 +74,5 @@ class Group:
     def leave(self) -> None:
         """End the process group, once all ranks are done."""
         if dist.is_initialized():
+            gc.collect()  # wrapped models are cycles: their groups' threads would outlive Python
             dist.destroy_process_group()

@@ -12,7 +12,7 @@ STEPS = 3  # seen; one before them warms the profiler up
 _ACTIVITIES = {"cuda": ProfilerActivity.CUDA, "xpu": ProfilerActivity.XPU}
 
 
-def trace(name: str, rank: int, device: torch.device, step: Callable[[], None]) -> Path:
+def trace(name: str, rank: int, device: torch.device, step: Callable[[], object]) -> Path:
     """Run ``step`` a few times under the profiler, and write what it saw of this rank.
 
     The file is ``<name>.rank<rank>.trace.json`` in the folder ``MILABENCH_TRACES``, else the
@@ -25,7 +25,7 @@ def trace(name: str, rank: int, device: torch.device, step: Callable[[], None]) 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.rank{rank}.trace.json"
     step()
-    with profile(activities=activities) as seen:
+    with profile(activities=activities, acc_events=True) as seen:  # of the one cycle there is
         for k in range(STEPS):
             with torch.profiler.record_function(f"step {k}"):
                 step()

@@ -12,7 +12,7 @@ import torch
 
 from common import start
 from common.clocks import clock_of
-from common.device import peak_memory
+from common.device import check_build, peak_memory
 from common.failure import reported
 from common.group import Group
 from common.metrics import Emitter
@@ -160,6 +160,7 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
     """
     emitter = Emitter.from_environment()
     with reported(emitter):
+        check_build()
         group = Group.join(kind) if distributed else Group.alone(kind)
         running = Session(group, emitter)
         try:

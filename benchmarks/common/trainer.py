@@ -8,17 +8,17 @@ each batch as real training does, and copies it to the device: what it waits for
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from torch import Tensor
 
-from common import cli, correctness, data, profile, strategies
+from common import cli, correctness, profile, strategies
 from common.data import Source
 from common.device import reset_peak_memory
-from common.failure import Refusal
 from common.precision import PRECISIONS
 from common.session import Session
-from common.strategies.strategy import Strategy
+from common.strategies.strategy import Phased, Strategy
 from common.timing import Losses
 from common.workload import Batch, Workload
 
@@ -73,21 +73,6 @@ def add_options(
     correctness.add_options(parser)
 
 
-def loader(args: argparse.Namespace) -> str:
-    """The loader that ``--trainer`` and ``--loader`` mean; ``Refusal`` where they disagree."""
-    if args.loader is None:
-        return "pytorch" if args.trainer == "e2e" else "fixed"
-    trainer = "e2e" if args.loader in data.E2E else "core"
-    if args.trainer not in (None, trainer):
-        raise Refusal(f"--loader {args.loader} is for --trainer {trainer}, not {args.trainer}")
-    return str(args.loader)
-
-
-def samples(args: argparse.Namespace, ranks: int) -> int:
-    """How many samples a dataset needs so that no step sees one twice."""
-    return int(args.batch_size * ranks * (args.warmup + args.steps))
-
-
 def train(
     run: Session, args: argparse.Namespace, workload: Workload, source: Source, task: Task
 ) -> None:
@@ -99,6 +84,7 @@ def train(
         _check(run, args, workload, source)
     strategy = strategies.build(args, workload, run.group)
     stream = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
+    step = stepper(strategy, run.lap)
     for batch in run.steps(
         stream,
         work=task.items,
@@ -109,32 +95,40 @@ def train(
         parts=parts(strategy),
         losses=_losses(args, strategy),
     ):
-        run.watch(step(strategy, batch, run.lap))
+        run.watch(step(batch))
     if run.group.rank == 0:
         run.tell(model=_model(run, args, strategy, task))
     if args.profile:
-
-        def again() -> None:
-            step(strategy, next(stream), lambda: None)
-
-        path = profile.trace(f"{task.name}-{args.mode}", run.group.rank, run.device, again)
+        again = stepper(strategy, lap=lambda: None)
+        name = f"{task.name}-{args.mode}"
+        path = profile.trace(name, run.group.rank, run.device, lambda: again(next(stream)))
         run.tell(trace=str(path))
 
 
 def parts(strategy: Strategy) -> Sequence[str]:
     """What the step of a strategy consists of, beside the wait for data."""
-    first = ("forward_backward",) if strategy.interleaved else ("forward", "backward")
+    first = ("forward", "backward") if isinstance(strategy, Phased) else ("forward_backward",)
     return (*first, "optimizer")
 
 
-def step(strategy: Strategy, batch: Batch, lap: Callable[[], None]) -> Tensor:
-    """One training step, with ``lap`` called between its parts; the loss."""
-    if strategy.interleaved:
-        loss = strategy.forward_backward(batch)
-    else:
-        loss = strategy.forward(batch)
-        lap()
-        strategy.backward(loss)
+def stepper(strategy: Strategy, lap: Callable[[], None]) -> Callable[[Batch], Tensor]:
+    """One training step, as a function of its batch; it calls ``lap`` between its parts."""
+    if isinstance(strategy, Phased):
+        return partial(_phased_step, strategy, lap)
+    return partial(_interleaved_step, strategy, lap)
+
+
+def _phased_step(strategy: Phased, lap: Callable[[], None], batch: Batch) -> Tensor:
+    loss = strategy.forward(batch)
+    lap()
+    strategy.backward(loss)
+    lap()
+    strategy.step()
+    return loss
+
+
+def _interleaved_step(strategy: Strategy, lap: Callable[[], None], batch: Batch) -> Tensor:
+    loss = strategy.forward_backward(batch)
     lap()
     strategy.step()
     return loss

@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.distributed.tensor.parallel import ParallelStyle
 
+# The values of a parameter: (its name, where they go, where chance comes from).
+Fill = Callable[[str, Tensor, torch.Generator], None]
 Batch = Any  # whatever the workload's own loss understands; for pipelines (inputs, targets)
 
 
@@ -14,7 +17,7 @@ Batch = Any  # whatever the workload's own loss understands; for pipelines (inpu
 class Workload:
     """A model and its loss, without a word about how it is spread over devices."""
 
-    make_model: Callable[[], nn.Module]  # seeded by the caller: random weights
+    make_model: Callable[[], nn.Module]  # random weights, seeded by the caller
     loss: Callable[[nn.Module, Batch], Tensor]  # forward and mean loss of one (micro)batch
     blocks: Callable[[nn.Module], Sequence[nn.Module]]  # the repeated blocks
     split: Callable[[Batch, int], list[Batch]]  # a batch into n microbatches
@@ -22,5 +25,8 @@ class Workload:
     # the last; None: the model cannot be cut.
     stages: Callable[[nn.Module, int], list[nn.Module]] | None = None
     stage_loss: Callable[[Tensor, Batch], Tensor] | None = None
+    # How a parameter is filled that was built without memory, on the device "meta"; None: the model
+    # must be built as it is, with its values. No two modules may share a parameter.
+    fill: Fill | None = None
     # How tensor parallelism shards it; None: not supported.
     tp_plan: Callable[[nn.Module], Mapping[str, ParallelStyle]] | None = None

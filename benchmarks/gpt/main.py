@@ -16,7 +16,9 @@ under pdp, each group of --tp-size ranks under tp-fsdp; one for all under single
 with s = block size, l = layers, h = width, V = vocabulary. ptd_benchmark always counts
 96 B s l h^2 (1 + s/(6h) + V/(16 l h)), which is what the hardware computes with every block
 checkpointed: with --activation checkpoint the ratio of the two is told as hardware_flops_ratio.
-A size that cannot fit is refused before it is built, with the memory that it would need.
+A size that cannot fit is refused before it is built, with the memory that it would need. No rank
+ever holds more of the model than it keeps, and one block: parameters get memory when they are
+sharded, and their values by the seed and their name, the same in every mode.
 """
 
 import argparse
@@ -26,12 +28,11 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import cli, strategies, trainer
-from common.data import Placement, Source
+from common import cli, loading, strategies, trainer
+from common.data import Source
 from common.failure import Refusal
 from common.group import Group
 from common.models import gpt, gpt_memory, gpt_stages
-from common.precision import PRECISIONS
 from common.samples import Tokens
 from common.session import session
 from common.strategies.tensor import tensor_size
@@ -73,17 +74,16 @@ def workload(args: argparse.Namespace, size: gpt.Shape) -> Workload:
         split=gpt.split,
         stages=gpt_stages.stages,
         stage_loss=gpt.stage_loss,
+        fill=gpt.fill,
         tp_plan=partial(gpt.tp_plan, sequence=args.sequence_parallel),
     )
 
 
 def source(args: argparse.Namespace, group: Group) -> Source:
     """Sequences of random tokens, other ones for each replica."""
-    length = trainer.samples(args, group.world_size)
-    tokens = Tokens(length, args.block_size, args.vocab_size, args.seed)
-    place = Placement(group.device, PRECISIONS[args.precision].dtype)
-    loader, workers = trainer.loader(args), args.num_workers
-    return Source(tokens, args.batch_size, place, group.world_size, loader, workers, args.seed)
+    count = loading.samples(args, group.world_size)
+    tokens = Tokens(count, args.block_size, args.vocab_size, args.seed)
+    return loading.source(args, tokens, group)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

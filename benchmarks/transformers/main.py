@@ -23,13 +23,12 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import cli, strategies, trainer
-from common.data import Placement, Source, split
+from common import cli, loading, strategies, trainer
+from common.data import Source, split
 from common.failure import Refusal
 from common.group import Group
 from common.models import transformers_models as models
 from common.models import transformers_parts
-from common.precision import PRECISIONS
 from common.session import session
 from common.strategies.tensor import tensor_size
 from common.trainer import Task
@@ -89,10 +88,8 @@ def workload(args: argparse.Namespace, size: models.Shape, ranks: int) -> Worklo
 
 def source(args: argparse.Namespace, size: models.Shape, group: Group) -> Source:
     """What the model reads, other samples for each replica."""
-    samples = models.samples(size, trainer.samples(args, group.world_size), args.seed)
-    place = Placement(group.device, PRECISIONS[args.precision].dtype)
-    loader, workers = trainer.loader(args), args.num_workers
-    return Source(samples, args.batch_size, place, group.world_size, loader, workers, args.seed)
+    samples = models.samples(size, loading.samples(args, group.world_size), args.seed)
+    return loading.source(args, samples, group)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

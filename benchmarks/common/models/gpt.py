@@ -46,6 +46,17 @@ class Shape:
         """All of the model."""
         return self.layers * self.block_parameters + sum(self.end_parameters)
 
+    def shard_parameters(self, ranks: int) -> int:
+        """What one of ``ranks`` holds under ``tp_plan``.
+
+        Of a block 12 h^2 + 7 h are sharded, and the scores' V h; norms (4 h), biases that are added
+        to a sum over the ranks (2 h), the head's norm (2 h) and the embedding are on every rank.
+        """
+        h = self.width
+        block = (12 * h * h + 7 * h) // ranks + 6 * h
+        head = self.vocabulary * h // ranks + 2 * h
+        return self.layers * block + self.end_parameters[0] + head
+
     def flop(self, batch: int, *, recomputed: bool = False) -> float:
         """Operations of one step on ``batch`` sequences, forward and backward.
 
@@ -170,15 +181,19 @@ def shape_of(name: str, vocabulary: int, block: int) -> Shape:
 
 
 def make(shape: Shape) -> GPT:
-    """A GPT with random weights: normal of deviation 0.02, as GPT-2 was; biases 0."""
+    """A GPT, whose values are for ``fill`` to give: what its layers give themselves is no GPT-2."""
     blocks = {str(k): Block(shape) for k in range(shape.layers)}
-    model = GPT(Embedding(shape), blocks, Head(shape))
-    for module in model.modules():
-        if isinstance(module, nn.Linear | nn.Embedding):
-            nn.init.normal_(module.weight, std=0.02)
-        if isinstance(module, nn.Linear) and module.bias is not None:
-            nn.init.zeros_(module.bias)
-    return model
+    return GPT(Embedding(shape), blocks, Head(shape))
+
+
+def fill(name: str, parameter: Tensor, chance: torch.Generator) -> None:
+    """Draw a parameter: matrices normal of deviation 0.02, as GPT-2's; norms 1, biases 0."""
+    if name.endswith(".bias"):
+        parameter.zero_()
+    elif parameter.dim() == 1:
+        parameter.fill_(1)
+    else:
+        parameter.normal_(std=0.02, generator=chance)
 
 
 def blocks_of(model: nn.Module) -> Sequence[nn.Module]:

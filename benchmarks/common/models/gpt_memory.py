@@ -26,6 +26,7 @@ class Memory:
     gradients: float
     optimizer: float
     activations: float
+    host: float = 0.0  # what is offloaded to it; not in the total
 
     @property
     def total(self) -> float:
@@ -43,38 +44,44 @@ class Memory:
 
 
 def estimate(shape: Shape, args: argparse.Namespace, ranks: int) -> Memory:
-    """Memory of the fullest rank.
+    """Memory of the fullest rank, of ``ranks``.
 
     Weights, gradients and optimizer state: as many numbers as the rank holds parameters, one or two
-    of state each; FSDP also gathers two blocks at a time. Activations: see ``_activations``.
+    of state each; FSDP also gathers two blocks at a time, and the ends for the whole step. To build
+    it takes no more: a block is filled whole, and sharded before the next. Activations: see
+    ``_activations``.
     """
     precision = PRECISIONS[args.precision]
     size = precision.dtype.itemsize
     held, gathered = _parameters(shape, args, ranks)
     states = 2 if args.optimizer == "adamw" else 1
     on_device = 0 if args.cpu_offload else 1
+    activations, offloaded = _activations(shape, args, ranks)
     return Memory(
         weights=(held * on_device + gathered) * size,
         gradients=(held * on_device + gathered) * size,
         optimizer=held * on_device * states * size,
-        activations=_activations(shape, args, ranks),
+        activations=activations,
+        host=held * (1 - on_device) * (2 + states) * size + offloaded,
     )
 
 
 def check(shape: Shape, args: argparse.Namespace, group: Group) -> Memory:
     """The estimate; ``Refusal`` where the device, or the host, has less."""
     memory = estimate(shape, args, group.world_size)
-    host, whole = capacity(torch.device("cpu")), 4.0 * shape.parameters
-    if group.device.type != "cpu" and whole > host:
+    what = f"{args.model} in mode {args.mode} on {group.world_size} ranks needs about"
+    there, host = capacity(group.device), capacity(torch.device("cpu"))
+    if group.device.type == "cpu":
+        there -= memory.host
+    elif memory.host > host:
         raise Refusal(
-            f"every rank builds {args.model} on the host before it is spread: that needs "
-            f"{whole / GIB:.1f} GiB for each, and there are {host / GIB:.1f}"
+            f"{what} {memory.host / GIB:.1f} GiB of the host for what each offloads, and there are "
+            f"{host / GIB:.1f}: offload less, or use more nodes"
         )
-    there = capacity(group.device)
     if memory.total > there:
         raise Refusal(
-            f"{args.model} in mode {args.mode} on {group.world_size} ranks needs about "
-            f"{memory.total / GIB:.1f} GiB on each ({memory}), and there are {there / GIB:.1f}"
+            f"{what} {memory.total / GIB:.1f} GiB on each ({memory}), and there are "
+            f"{there / GIB:.1f}: use a mode that shards more, more ranks, or smaller batches"
         )
     return memory
 
@@ -89,16 +96,17 @@ def capacity(device: torch.device) -> float:
 
 def _parameters(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[float, float]:
     """How many a rank holds for good, and how many it gathers for a while."""
-    two_blocks = 2 * shape.block_parameters
+    tensor = tensor_size(args, ranks)  # 1 but under tp and tp-fsdp
+    gathered = 2 * shape.block_parameters / tensor + sum(shape.end_parameters)
     match args.mode:
         case "fsdp":
-            return shape.parameters / ranks, two_blocks
+            return shape.parameters / ranks, gathered
         case "hsdp":
-            return shape.parameters / shard_size(args, ranks), two_blocks
+            return shape.parameters / shard_size(args, ranks), gathered
         case "tp":
-            return shape.parameters / ranks, 0
+            return shape.shard_parameters(ranks), 0
         case "tp-fsdp":
-            return shape.parameters / ranks, two_blocks / tensor_size(args, ranks)
+            return shape.shard_parameters(tensor) * tensor / ranks, gathered
         case "pipeline" | "pdp":
             of_rank = stages_per_rank(args)
             size = pipeline_size(args, ranks)
@@ -109,14 +117,14 @@ def _parameters(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[flo
     return shape.parameters, 0
 
 
-def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> float:
-    """What the backward pass needs: of a block 16 numbers for each token and unit of width.
+def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[float, float]:
+    """What the backward pass needs, on the device and on the host.
 
-    Inputs of both norms (2), of qkv (1), query, key and value (3), input of the output projection
-    (1), of ``up`` (1), of GELU and ``down`` (4 each); attention's own matrix is never kept
-    (Korthikanti et al. 2022, less what FlashAttention and the missing dropout save). Under autocast
-    the two of the norms are in fp32. And three times the scores in fp32: they, their softmax, its
-    gradient.
+    Of a block 16 numbers for each token and unit of width: inputs of both norms (2), of qkv (1),
+    query, key and value (3), input of the output projection (1), of ``up`` (1), of GELU and
+    ``down`` (4 each); attention's own matrix is never kept (Korthikanti et al. 2022, less what
+    FlashAttention and the missing dropout save). Under autocast the two of the norms are in fp32.
+    And three times the scores in fp32: they, their softmax, its gradient.
     """
     precision = PRECISIONS[args.precision]
     full, low = precision.dtype.itemsize, (precision.autocast or precision.dtype).itemsize
@@ -127,9 +135,10 @@ def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> float:
         if args.mode in ("pipeline", "pdp")
         else shape.layers
     )
-    if args.activation == "noop":
-        kept = layers * block
-    else:
-        inputs = layers * full * tokens * shape.width if args.activation == "checkpoint" else 0
-        kept = inputs + block
-    return kept / tensor_size(args, ranks) + 3 * 4 * tokens * shape.vocabulary
+    tensor, scores = tensor_size(args, ranks), 3 * 4 * tokens * shape.vocabulary
+    match args.activation:
+        case "noop":
+            return layers * block / tensor + scores, 0
+        case "checkpoint":
+            return (layers * full * tokens * shape.width + block) / tensor + scores, 0
+    return block / tensor + scores, layers * block / tensor

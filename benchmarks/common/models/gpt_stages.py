@@ -1,10 +1,10 @@
 """A GPT cut into stages that follow each other, balanced by their parameters."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 from torch import nn
 
+from common.balance import balanced
 from common.failure import Refusal
 from common.models.gpt import GPT, Shape
 
@@ -24,7 +24,7 @@ def stages(model: nn.Module, count: int) -> list[nn.Module]:
             f"a model of {len(model.blocks)} blocks, an embedding and a head has no {count} stages"
         )
     sizes = [sum(p.numel() for p in part.parameters()) for part in parts]
-    cuts = _balanced(sizes, count)
+    cuts = balanced(sizes, count)
     made: list[nn.Module] = []
     for first, end in pairwise(cuts):
         blocks = {
@@ -46,34 +46,5 @@ def largest_stage(shape: Shape, count: int) -> int:
     """Parameters of the largest of ``count`` stages."""
     first, last = shape.end_parameters
     sizes = [first, *[shape.block_parameters] * shape.layers, last]
-    cuts = _balanced(sizes, min(count, len(sizes)))
+    cuts = balanced(sizes, min(count, len(sizes)))
     return max(sum(sizes[a:b]) for a, b in pairwise(cuts))
-
-
-def _balanced(sizes: Sequence[int], count: int) -> list[int]:
-    """Where to cut ``sizes`` into ``count`` runs of at least one, so that the largest is least."""
-    low, high = max(sizes), sum(sizes)
-    while low < high:
-        middle = (low + high) // 2
-        if len(_filled(sizes, middle)) - 1 <= count:
-            high = middle
-        else:
-            low = middle + 1
-    cuts = _filled(sizes, low)
-    for end in range(len(sizes) - 1, 0, -1):  # fewer runs than wanted: cut off single ones
-        if len(cuts) - 1 == count:
-            break
-        if end not in cuts:
-            cuts = sorted([*cuts, end])
-    return cuts
-
-
-def _filled(sizes: Sequence[int], most: int) -> list[int]:
-    """Cuts of the runs that are filled one after the other to at most ``most``."""
-    cuts, held = [0], 0
-    for k, size in enumerate(sizes):
-        if held + size > most:
-            cuts.append(k)
-            held = 0
-        held += size
-    return [*cuts, len(sizes)]

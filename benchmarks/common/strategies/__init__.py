@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from common.group import Group
 from common.precision import PRECISIONS
 from common.strategies import data_parallel, pipeline, sharded, tensor
+from common.strategies.accumulate import Accumulated
 from common.strategies.options import MODES, add_options, defaults
 from common.strategies.refuse import check
 from common.strategies.setup import Setup
-from common.strategies.strategy import Strategy
+from common.strategies.strategy import Phased, Strategy, Whole
 from common.workload import Workload
 
-__all__ = ["MODES", "Strategy", "add_options", "build", "check", "defaults"]
+__all__ = ["MODES", "Phased", "Strategy", "add_options", "build", "check", "defaults"]
 
 _BUILD: Mapping[str, Callable[[Setup], Strategy]] = {
     "single": data_parallel.single,
@@ -34,4 +35,8 @@ def build(args: argparse.Namespace, workload: Workload, group: Group) -> Strateg
     """
     check(args, workload, group)
     PRECISIONS[args.precision].activate(group.device)
-    return _BUILD[args.mode](Setup.of(args, workload, group))
+    strategy = _BUILD[args.mode](Setup.of(args, workload, group))
+    if args.accumulate > 1:
+        assert isinstance(strategy, Whole)  # as ``check`` has seen to
+        return Accumulated(strategy, workload, args.accumulate)
+    return strategy

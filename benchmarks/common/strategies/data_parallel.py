@@ -21,7 +21,7 @@ HOOKS = ("none", "allreduce", "fp16", "bf16", "powersgd")
 
 def single(setup: Setup) -> Whole:
     """One process, no wrapper: the reference."""
-    model = setup.model().to(setup.device)
+    model = setup.placed(setup.model())
     setup.save_memory(model)
     setup.compiler.apply([model])
     return Whole(model, setup, Replicas())
@@ -30,7 +30,7 @@ def single(setup: Setup) -> Whole:
 def ddp(setup: Setup) -> Whole:
     """DistributedDataParallel, with every knob that it has."""
     args = setup.args
-    model = setup.model().to(setup.device)
+    model = setup.placed(setup.model())
     setup.save_memory(model)
     wrapped = DistributedDataParallel(
         model,
@@ -75,7 +75,8 @@ class _DDP(Whole):
             found["exposed_communication_ms"] = round((total - overlapped) / 1e6, 4)
         return super().metrics() | found
 
-    def _local(self) -> AbstractContextManager[Any]:
+    def unsynced(self) -> AbstractContextManager[Any]:
+        """DDP's own."""
         return self.model.no_sync()
 
 

@@ -10,6 +10,7 @@ import argparse
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed._composable.replicate_with_fsdp import replicate
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
@@ -78,7 +79,8 @@ def _indices(args: argparse.Namespace, rank: int, size: int) -> list[int]:
 
 def _prepared(setup: Setup, stage: nn.Module, mesh: DeviceMesh) -> nn.Module:
     precision, args = setup.precision, setup.args
-    stage = stage.to(setup.device)
+    if args.mode == "pipeline" or args.replicated_by == "replicate":
+        stage = setup.placed(stage)  # else by ``shard``, block by block
     setup.save_memory(stage)
     blocks = setup.blocks(stage)
     setup.compiler.apply(blocks)
@@ -101,10 +103,21 @@ def average(stage: nn.Module, blocks: list[nn.Module], mesh: DeviceMesh, setup: 
     return stage
 
 
-class Pipeline:
-    """The stages of this rank, and the schedule that drives them."""
+class _Stage(PipelineStage):
+    def _get_init_p2p_neighbors_ops(self) -> list[dist.P2POp]:
+        """Torch 2.11 begins with a message to each neighbour; gloo has none from a rank to itself.
 
-    interleaved = True
+        The neighbour is on the same rank where a folded schedule turns round.
+        """
+        ops: list[dist.P2POp] = super()._get_init_p2p_neighbors_ops()
+        return [op for op in ops if op.group_peer != self.group_rank]
+
+
+class Pipeline:
+    """The stages of this rank, and the schedule that drives them.
+
+    It is not ``Phased``: backward passes of early microbatches come before later forward passes.
+    """
 
     def __init__(
         self, setup: Setup, mesh: DeviceMesh, stages: dict[int, nn.Module], count: int
@@ -119,7 +132,7 @@ class Pipeline:
         self._optimizer = setup.optimizer(self.model)
         self._scaler = setup.precision.scaler(setup.device)
         group = mesh["stage"].get_group()
-        made = [PipelineStage(m, k, count, setup.device, group=group) for k, m in stages.items()]
+        made = [_Stage(m, k, count, setup.device, group=group) for k, m in stages.items()]
         schedule = get_schedule_class(args.schedule)
         single = issubclass(schedule, PipelineScheduleSingle)
         self._chunks = chunks(args, setup.group.world_size)
@@ -129,14 +142,6 @@ class Pipeline:
             raise Refusal(f"{args.schedule} with {self._chunks} microbatches: {error}") from error
         self._build_s = setup.elapsed()
         self._bubble = (mesh["stage"].size() - 1) / (self._chunks + mesh["stage"].size() - 1)
-
-    def forward(self, batch: Batch) -> Tensor:
-        """Never: the backward passes of early microbatches come before later forward passes."""
-        raise NotImplementedError("a pipeline has no forward pass by itself")
-
-    def backward(self, loss: Tensor) -> None:
-        """Never: see ``forward``."""
-        raise NotImplementedError("a pipeline has no backward pass by itself")
 
     def forward_backward(self, batch: Batch) -> Tensor:
         """All microbatches there and back; the loss on the rank of the last stage, else nan."""

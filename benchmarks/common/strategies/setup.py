@@ -11,6 +11,7 @@ from common import activation
 from common.compiling import Compiler
 from common.group import Group
 from common.precision import PRECISIONS, Precision
+from common.strategies import weights
 from common.strategies.optimizer import Optimizer
 from common.workload import Workload
 
@@ -47,9 +48,25 @@ class Setup:
         return round(time.perf_counter() - self.began, 3)
 
     def model(self) -> nn.Module:
-        """The model on the host, the same on every rank, with its activations seen to."""
+        """The model before it is spread: without memory, where the workload can fill it later.
+
+        Else on the host with its values, the same on every rank.
+        """
+        if self.workload.fill is not None:
+            with torch.device("meta"):
+                return self.workload.make_model().to(self.precision.dtype)
         torch.manual_seed(self.args.seed)
         return self.workload.make_model().to(self.precision.dtype)
+
+    def fill(self, model: nn.Module, part: nn.Module) -> None:
+        """Give ``part`` of ``model`` memory on the device and values, if it has none yet."""
+        if self.workload.fill is not None:
+            weights.fill(model, part, self.workload.fill, self.device, self.args.seed)
+
+    def placed(self, model: nn.Module) -> nn.Module:
+        """All of ``model`` on the device."""
+        self.fill(model, model)
+        return model.to(self.device)
 
     def blocks(self, model: nn.Module) -> list[nn.Module]:
         """The blocks of ``model`` as they are now."""

@@ -2,9 +2,8 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import nn
@@ -47,7 +46,7 @@ def shard_size(args: argparse.Namespace, ranks: int) -> int:
 def on_mesh(
     setup: Setup, model: nn.Module, mesh: DeviceMesh, replicas: Replicas | None = None
 ) -> Whole:
-    """``model`` sharded block by block; each moves to the device for as long as that takes."""
+    """``model`` sharded block by block; each is on the device for as long as that takes."""
     setup.save_memory(model)
     blocks = setup.blocks(model)
     setup.compiler.apply(blocks)
@@ -59,12 +58,16 @@ def on_mesh(
 def shard(
     model: nn.Module, blocks: Sequence[nn.Module], mesh: DeviceMesh, setup: Setup, *, reshard: bool
 ) -> None:
-    """``fully_shard`` each block and then what is left of the model."""
+    """``fully_shard`` each block and then what is left of the model.
+
+    Each is filled, or moved to the device, just before: more than one is never there whole.
+    """
     args = setup.args
     offload = OffloadPolicy()
     if args.cpu_offload:
         offload = CPUOffloadPolicy(pin_memory=setup.device.type != "cpu")
     for module in (*blocks, model):
+        setup.fill(model, module)
         fully_shard(
             module,
             mesh=mesh,
@@ -108,11 +111,9 @@ class _Unshard:
 
 
 class _FSDP(Whole):
-    def _local(self) -> AbstractContextManager[Any]:
-        return self._unsynced()
-
     @contextmanager
-    def _unsynced(self) -> Iterator[None]:
+    def unsynced(self) -> Iterator[None]:
+        """Gradients stay whole on each rank, as many as there are parameters."""
         assert isinstance(self.model, FSDPModule)
         self.model.set_requires_gradient_sync(False)
         try:

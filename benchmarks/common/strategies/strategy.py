@@ -2,9 +2,8 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-import torch
 from torch import Tensor, nn
 
 from common.strategies.setup import Setup
@@ -15,24 +14,32 @@ class Strategy(Protocol):
     """A model spread over devices, and its training step."""
 
     model: nn.Module  # as wrapped
-    interleaved: bool  # forward and backward cannot be told apart: ask for ``forward_backward``
     data_parallel_size: int  # replicas that see different data
     data_parallel_rank: int
 
-    def forward(self, batch: Batch) -> Tensor:
-        """The mean loss of this replica's batch."""
-
-    def backward(self, loss: Tensor) -> None:
-        """The gradients; averaged over the replicas when it returns, or queued to be."""
-
     def forward_backward(self, batch: Batch) -> Tensor:
-        """Both; the loss, or nan on a rank that has no loss (a pipeline's earlier stages)."""
+        """The mean loss of this replica's batch, and the gradients, averaged over the replicas.
+
+        The loss is nan on a rank that has none (a pipeline's earlier stages). What it says may be
+        queued only.
+        """
 
     def step(self) -> None:
         """Update the parameters, and drop the gradients."""
 
     def metrics(self) -> dict[str, Any]:
         """Facts about this rank's part: ``parameters_held``, ``build_s``, graphs, buckets."""
+
+
+@runtime_checkable
+class Phased(Strategy, Protocol):
+    """A strategy whose step has one forward and one backward pass, which can be told apart."""
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The mean loss of this replica's batch."""
+
+    def backward(self, loss: Tensor) -> None:
+        """The gradients; averaged over the replicas when it returns, or queued to be."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,6 @@ class Whole:
         self.data_parallel_size, self.data_parallel_rank = replicas.size, replicas.rank
         self._workload, self._precision = setup.workload, setup.precision
         self._device, self._compiler = setup.device, setup.compiler
-        self._accumulate = setup.args.accumulate
-        self.interleaved = self._accumulate > 1
         self._scaler = setup.precision.scaler(setup.device)
         self._optimizer = setup.optimizer(model)
         self._build_s = setup.elapsed()
@@ -68,18 +73,10 @@ class Whole:
         self._scaler.scale(loss).backward()
 
     def forward_backward(self, batch: Batch) -> Tensor:
-        """Both, part by part; the replicas' gradients are averaged with the last part only."""
-        if self._accumulate == 1:
-            loss = self.forward(batch)
-            self.backward(loss)
-            return loss.detach()
-        losses = []
-        for k, part in enumerate(self._workload.split(batch, self._accumulate), 1):
-            with self._local() if k < self._accumulate else nullcontext():
-                loss = self.forward(part)
-                self.backward(loss / self._accumulate)
-            losses.append(loss.detach())
-        return torch.stack(losses).mean()
+        """Both."""
+        loss = self.forward(batch)
+        self.backward(loss)
+        return loss.detach()
 
     def step(self) -> None:
         """Update the parameters, and drop the gradients."""
@@ -90,8 +87,8 @@ class Whole:
         found = {"parameters_held": held(self.model), "build_s": self._build_s}
         return found | self._compiler.metrics()
 
-    def _local(self) -> AbstractContextManager[Any]:
-        """Where gradients are added up on this rank alone."""
+    def unsynced(self) -> AbstractContextManager[Any]:
+        """Where gradients are added up on this rank, and the replicas do not average them."""
         return nullcontext()
 
 

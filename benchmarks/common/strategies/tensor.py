@@ -23,7 +23,7 @@ def tp(setup: Setup) -> Whole:
     mesh = init_device_mesh(
         setup.device.type, (setup.group.world_size,), mesh_dim_names=("tensor",)
     )
-    model = _parallel(setup, mesh).to(setup.device)
+    model = setup.placed(_parallel(setup, mesh))
     setup.save_memory(model)
     setup.compiler.apply(setup.blocks(model))
     return Whole(model, setup, Replicas())
@@ -40,6 +40,8 @@ def tp_fsdp(setup: Setup) -> Whole:
 
 
 def _parallel(setup: Setup, mesh: DeviceMesh) -> nn.Module:
-    model = setup.model().to(setup.device)  # sharding it scatters, over the devices' network
+    model = setup.model()
+    if setup.workload.fill is None:
+        model = model.to(setup.device)  # sharding it scatters, over the devices' network
     assert setup.workload.tp_plan is not None
     return parallelize_module(model, mesh, dict(setup.workload.tp_plan(model)))

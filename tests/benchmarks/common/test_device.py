@@ -33,3 +33,10 @@ def test_peak_memory_is_in_mib(monkeypatch):
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 3 * 2**20)
     monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda device: 2**22)
     assert device.peak_memory(torch.device("cuda", 0)) == [3.0, 4.0]
+
+
+def test_a_debug_build_is_refused(monkeypatch):
+    device.check_build()
+    monkeypatch.setattr(torch.version, "debug", True)
+    with pytest.raises(Refusal, match=r"^torch \S+ is a debug build, many times slower"):
+        device.check_build()

@@ -1,6 +1,5 @@
 """The loop of the training programs: what it tells, and that its timing is true."""
 
-import argparse
 import json
 import math
 import time
@@ -9,17 +8,16 @@ from statistics import median
 
 import pytest
 import torch
-from common import cli, session, strategies, trainer
+from common import cli, loading, session, strategies, trainer
 from common.correctness import Verdict
 from common.data import Placement, Source, split
-from common.failure import Refusal
 from common.samples import Tokens
 from common.trainer import Task, WrongGradientsError
 from common.workload import Workload
 from torch import nn
 
 from ..conftest import measured
-from .test_timing import Time
+from .fake_time import Time
 
 TASK = Task("toy", items=8, units="tokens", flops=1e9, parameters=170)
 
@@ -51,7 +49,7 @@ def train(args, compute=loss, samples=Tokens(100, 4, 10, 0)):  # noqa: B008
     work = Workload(make_model=Toy, loss=compute, blocks=lambda model: [], split=split)
     with session.session("cpu") as run:
         place = Placement(run.device)
-        source = Source(samples, args.batch_size, place, 1, trainer.loader(args))
+        source = Source(samples, args.batch_size, place, 1, loading.loader(args))
         trainer.train(run, args, work, source, TASK)
 
 
@@ -77,32 +75,37 @@ def test_what_is_told(wire):
     assert model["tflops_per_gpu"] == pytest.approx(1e9 / (sum(ms) / 20e3) / 1e12, rel=1e-3)
 
 
-class Scripted:
+class Interleaved:
     """A strategy whose parts take a known time of a clock moved by hand."""
 
     data_parallel_size, data_parallel_rank = 4, 0
+    model = nn.Identity()
 
-    def __init__(self, clock, *, interleaved=False):
-        self.clock, self.interleaved, self.steps = clock, interleaved, 0
-
-    def forward(self, batch):
-        self.clock.sleep(30 if self.steps else 9000)  # the first step compiles
-        self.steps += 1
-        return torch.tensor(0.5)
-
-    def backward(self, loss):
-        self.clock.sleep(50)
+    def __init__(self, clock):
+        self.clock, self.steps = clock, 0
 
     def forward_backward(self, batch):
-        self.clock.sleep(85 if self.steps else 9000)
+        self.clock.sleep(80 if self.steps else 9050)  # the first step compiles
         self.steps += 1
-        return torch.tensor(float("nan"))
+        return torch.tensor(1.0)
 
     def step(self):
         self.clock.sleep(15)
 
     def metrics(self):
         return {"buckets": 3}
+
+
+class Scripted(Interleaved):
+    """One whose forward and backward passes can be told apart."""
+
+    def forward(self, batch):
+        self.clock.sleep(30 if self.steps else 9000)
+        self.steps += 1
+        return torch.tensor(0.5)
+
+    def backward(self, loss):
+        self.clock.sleep(50)
 
 
 def test_a_sleep_in_forward_is_reported_within_one_percent(wire, monkeypatch):
@@ -130,17 +133,15 @@ def test_a_sleep_in_forward_is_reported_within_one_percent(wire, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("interleaved", "shares"),
+    ("kind", "shares"),
     [
-        (False, {"forward": 0.3, "backward": 0.5, "optimizer": 0.15, "data": 0.05}),
-        (True, {"forward_backward": 0.8, "optimizer": 0.15, "data": 0.05}),
+        (Scripted, {"forward": 0.3, "backward": 0.5, "optimizer": 0.15, "data": 0.05}),
+        (Interleaved, {"forward_backward": 0.8, "optimizer": 0.15, "data": 0.05}),
     ],
 )
-def test_known_times_are_reported_exactly(wire, monkeypatch, interleaved, shares):
+def test_known_times_are_reported_exactly(wire, monkeypatch, kind, shares):
     clock = Time()
-    strategy = Scripted(clock, interleaved=interleaved)
-    if interleaved:
-        strategy.forward_backward = lambda batch: (clock.sleep(80), torch.tensor(1.0))[1]
+    strategy = kind(clock)
     monkeypatch.setattr(session, "clock_of", lambda device: clock)
     monkeypatch.setattr(strategies, "build", lambda *args: strategy)
 
@@ -161,7 +162,7 @@ def test_known_times_are_reported_exactly(wire, monkeypatch, interleaved, shares
     assert model["step_ms"] == 100.0
     assert model["buckets"] == 3
     assert model["tflops_per_gpu"] == pytest.approx(4e9 / 0.1 / 1e12)
-    assert model["first_step_s"] == (0.1 if interleaved else 9.07)
+    assert model["first_step_s"] == 9.07
 
 
 def test_a_wrong_strategy_is_told_and_measured_and_fails(wire, monkeypatch):
@@ -191,24 +192,6 @@ def test_a_trace_is_written_after_the_measured_steps(wire, monkeypatch, tmp_path
     assert len(seen) == 22 + 1 + 3  # measured and warm-up, the profiler's warm-up, the trace
 
 
-@pytest.mark.parametrize(
-    ("argv", "loader"),
-    [
-        ((), "fixed"),
-        (("--trainer", "core"), "fixed"),
-        (("--trainer", "e2e"), "pytorch"),
-        (("--loader", "pytorch"), "pytorch"),
-    ],
-)
-def test_which_loader_a_trainer_means(argv, loader):
-    assert trainer.loader(parsed(*argv)) == loader
-
-
-def test_a_loader_that_the_trainer_does_not_have():
-    with pytest.raises(Refusal, match=r"^--loader pytorch is for --trainer e2e, not core$"):
-        trainer.loader(parsed("--trainer", "core", "--loader", "pytorch"))
-
-
 class Slow(Tokens):
     """A dataset that takes 10 ms for each sample."""
 
@@ -227,8 +210,3 @@ def test_only_e2e_waits_for_its_data(wire, kind, waits):
 def test_a_first_step_always_warms_up():
     with pytest.raises(SystemExit):
         parsed("--warmup", "0")
-
-
-def test_enough_samples_for_every_step():
-    args = argparse.Namespace(batch_size=4, warmup=2, steps=3)
-    assert trainer.samples(args, 2) == 40

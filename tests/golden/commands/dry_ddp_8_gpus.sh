@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# milabench dry config/ddp.yaml: benchmarks: 23, preset full, on 8 x cuda GPU (made up)
-# not run: lightning: disabled (config/ddp.yaml:160)
-# not run: resnet50-folder: disabled (config/ddp.yaml:182)
+# milabench dry config/ddp.yaml: benchmarks: 33, preset full, on 8 x cuda GPU (made up)
+# not run: lightning: disabled (config/ddp.yaml:223)
+# not run: resnet50-folder: disabled (config/ddp.yaml:245)
 set -euo pipefail
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -318,14 +318,124 @@ time (
 ) || failed+=(gpt-pdp)
 
 echo "---"
+echo gpt-hsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode hsdp & pids+=($!)
+  join
+) || failed+=(gpt-hsdp)
+
+echo "---"
+echo gpt-tp-fsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
+  join
+) || failed+=(gpt-tp-fsdp)
+
+echo "---"
 echo bert-ddp
 echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --model hf_Bert --mode ddp --precision amp --steps 60 --warmup 10 & pids+=($!)
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert --mode ddp & pids+=($!)
   join
 ) || failed+=(bert-ddp)
+
+echo "---"
+echo bert-pipeline
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 32 & pids+=($!)
+  join
+) || failed+=(bert-pipeline)
+
+echo "---"
+echo bert-large-ddp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert_large --mode ddp & pids+=($!)
+  join
+) || failed+=(bert-large-ddp)
+
+echo "---"
+echo gpt2-large-fsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 8 & pids+=($!)
+  join
+) || failed+=(gpt2-large-fsdp)
+
+echo "---"
+echo t5-large-fsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 6 & pids+=($!)
+  join
+) || failed+=(t5-large-fsdp)
+
+echo "---"
+echo vit-large-fsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 16 & pids+=($!)
+  join
+) || failed+=(vit-large-fsdp)
+
+echo "---"
+echo resnet152-ddp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  join
+) || failed+=(resnet152-ddp)
+
+echo "---"
+echo vit-l-16-fsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 200 --warmup 20 --mode fsdp & pids+=($!)
+  join
+) || failed+=(vit-l-16-fsdp)
+
+echo "---"
+echo resnet50-e2e
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
+  join
+) || failed+=(resnet50-e2e)
 
 if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi

@@ -58,10 +58,31 @@ def test_ranks_share_the_host(monkeypatch):
     assert gpt_memory.capacity(torch.device("cpu")) == alone / 4
 
 
-def test_a_model_that_the_host_cannot_build(monkeypatch):
+def test_what_is_offloaded_must_fit_the_host(monkeypatch):
     monkeypatch.setattr(
-        gpt_memory, "capacity", lambda device: (20 if device.type == "cpu" else 80) * gpt_memory.GIB
+        gpt_memory, "capacity", lambda device: (15 if device.type == "cpu" else 80) * gpt_memory.GIB
     )
-    group = Group(torch.device("cuda", 0), 0, 64)
-    with pytest.raises(Refusal, match=r"builds GPTXXXL on the host .* needs 24.1 GiB for each"):
-        gpt_memory.check(SHAPE, options(mode="fsdp"), group)
+    asked = options(mode="fsdp", cpu_offload=True)
+    with pytest.raises(
+        Refusal, match=r"on 4 ranks needs about 18\.\d GiB of the host .* are 15\.0"
+    ):
+        gpt_memory.check(SHAPE, asked, Group(torch.device("cuda", 0), 0, 4))
+    gpt_memory.check(SHAPE, asked, Group(torch.device("cuda", 0), 0, 8))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "argv"),
+    [
+        (1024, {"mode": "fsdp"}),
+        (1024, {"mode": "tp-fsdp", "tp_size": 8}),
+        (512, {"mode": "pdp", "ndevice_per_proc": 64}),
+    ],
+)
+def test_the_largest_fits_where_it_is_spread_enough(monkeypatch, ranks, argv):
+    monkeypatch.setattr(gpt_memory, "capacity", lambda device: 80 * gpt_memory.GIB)
+    shape = gpt.shape_of("GPT1T", 3072, 1024)
+    asked = {"model": "GPT1T", "precision": "bf16", "batch_size": 1, "optimizer": "adamw"}
+    args = options(**asked, activation="checkpoint", **argv)
+    gpt_memory.check(shape, args, Group(torch.device("cuda", 0), 0, ranks))
+    with pytest.raises(Refusal, match=r"GPT1T in mode .* on 8 ranks needs about \d+"):
+        gpt_memory.check(shape, args, Group(torch.device("cuda", 0), 0, 8))

@@ -43,6 +43,7 @@ def workload(args):
         split=gpt.split,
         stages=gpt_stages.stages,
         stage_loss=gpt.stage_loss,
+        fill=gpt.fill,
         tp_plan=partial(gpt.tp_plan, sequence=args.sequence_parallel),
     )
 
@@ -77,7 +78,7 @@ def factory(name, args, work, group):
     if name == "planted-trap":
         right = pipeline.average
         pipeline.average = lambda stage, blocks, mesh, setup: DistributedDataParallel(
-            stage, process_group=mesh.get_group(), static_graph=True
+            setup.placed(stage), process_group=mesh.get_group(), static_graph=True
         )
         try:
             return strategies.build(args, work, group)

@@ -45,7 +45,8 @@ FOUR = {
     for name in SCHEDULES
     for how in ("fully_shard", "replicate")
 }  # fmt: skip
-FOUR_PLANTED = {"planted-trap": "--mode pdp --schedule GPipe"}
+TRAP = "planted-trap"  # the last one: where it fails by itself, nothing can follow
+FOUR_PLANTED = {TRAP: "--mode pdp --schedule GPipe"}
 
 pytestmark = pytest.mark.slow
 
@@ -69,9 +70,13 @@ def verdicts(ranks, cases, folder):
         os.killpg(process.pid, signal.SIGTERM)  # torchrun ends its workers on SIGTERM
         process.communicate(timeout=20)
         raise
-    assert process.returncode == 0, out
     found = [json.loads(line) for line in told.read_text().splitlines()]
-    return {verdict.pop("name"): verdict for verdict in found}
+    named = {verdict.pop("name"): verdict for verdict in found}
+    if process.returncode != 0 and set(cases) - set(named) == {TRAP}:  # torch 2.11 asserts
+        assert "Failed to run stage backward" in out, out
+        return named | {TRAP: {"ok": False, "asserted": True}}
+    assert process.returncode == 0, out
+    return named
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +115,8 @@ def test_sixteen_bits_have_a_tolerance_of_their_own(two, name):
 def test_wrong_gradients_are_caught(two):
     wrong = two["planted-before"]
     assert not wrong["ok"]
-    assert 3e-4 < wrong["gradient_error"] < 1e-3  # half of the replicas, a thousandth
+    # A thousandth of one gradient of two, which point to different sides: about that of their sum.
+    assert 3e-4 < wrong["gradient_error"] < 2e-3
 
 
 def test_replicas_that_drift_are_caught(two):
@@ -120,5 +126,5 @@ def test_replicas_that_drift_are_caught(two):
 
 
 def test_the_wrong_wrapper_is_caught(four):
-    assert not four["planted-trap"]["ok"]
-    assert four["planted-trap"]["gradient_error"] > 0.1
+    assert not four[TRAP]["ok"]
+    assert four[TRAP].get("asserted") or four[TRAP]["gradient_error"] > 0.1

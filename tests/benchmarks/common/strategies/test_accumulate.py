@@ -1,0 +1,31 @@
+import pytest
+import torch
+from common import strategies
+from common.group import Group
+from common.strategies.accumulate import Accumulated
+
+from .equality import batch, workload
+from .test_refuse import options
+
+ALONE = Group(torch.device("cpu"))
+
+
+def build(argv):
+    args = options(argv)
+    return strategies.build(args, workload(args), ALONE)
+
+
+def test_parts_add_up_to_the_batch():
+    whole, parts = build("--mode single"), build("--mode single --accumulate 4")
+    assert isinstance(parts, Accumulated)
+    losses = [float(s.forward_backward(batch(0, 0))) for s in (whole, parts)]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    for one, other in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
+        assert torch.allclose(one.grad, other.grad, atol=1e-6)
+    parts.step()
+    assert all(p.grad is None for p in parts.model.parameters())
+
+
+def test_only_what_is_whole_can_be_told_apart():
+    assert isinstance(build("--mode single"), strategies.Phased)
+    assert not isinstance(build("--mode single --accumulate 2"), strategies.Phased)

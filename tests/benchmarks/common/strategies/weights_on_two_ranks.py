@@ -1,0 +1,41 @@
+"""Started by torchrun: a model that no rank holds is built and trained; says what was seen."""
+
+import json
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "benchmarks"))
+from common import strategies
+from common.group import Group
+from common.models import gpt
+
+from tests.benchmarks.common.strategies.equality import batch, options, workload
+from tests.benchmarks.common.strategies.live import Live
+
+SHAPE = gpt.Shape(layers=16, heads=4, width=32, vocabulary=64, block=16)
+MODES = ("--mode fsdp", "--mode tp", "--mode pipeline")
+
+
+def trained(argv, group):
+    """The peak while it was built, and the losses of 20 steps on one batch."""
+    args = options().parse_args(argv.split())
+    deep = replace(workload(args), make_model=partial(gpt.make, SHAPE))
+    with Live() as seen:
+        strategy = strategies.build(args, deep, group)
+    fixed = batch(0, strategy.data_parallel_rank)
+    losses = []
+    for _ in range(20):
+        losses.append(float(strategy.forward_backward(fixed)))
+        strategy.step()
+    return {"mode": args.mode, "peak": seen.peak / (4 * SHAPE.parameters), "losses": losses}
+
+
+if __name__ == "__main__":
+    group = Group.join("cpu")
+    told = [group.gather(trained(argv, group)) for argv in MODES]
+    if group.rank == 0:
+        Path(sys.argv[1]).write_text(json.dumps(told))
+    group.leave()

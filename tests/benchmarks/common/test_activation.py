@@ -1,0 +1,55 @@
+"""What becomes of activations changes what is kept, and never what is computed."""
+
+import pytest
+import torch
+from common import activation
+from common.models import gpt
+from common.names import plain
+from common.strategies import weights
+from torch.autograd.graph import saved_tensors_hooks
+
+SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
+CPU = torch.device("cpu")
+
+
+def model(how):
+    made = gpt.make(SHAPE).to("meta")
+    weights.fill(made, made, gpt.fill, CPU, seed=0)
+    activation.apply(made, gpt.blocks_of(made), how)
+    return made
+
+
+def trained(made):
+    """The loss and the gradients of a batch, how often a block ran, how many bytes were kept."""
+    calls, kept = [], []
+    for block in gpt.blocks_of(made):
+        inner = getattr(block, "_checkpoint_wrapped_module", block)
+        inner.register_forward_pre_hook(lambda *_: calls.append(1))
+    words = torch.randint(64, (2, 17), generator=torch.Generator().manual_seed(0))
+    with saved_tensors_hooks(lambda x: kept.append(x.nbytes) or x, lambda x: x):
+        loss = gpt.loss(made, (words[:, :-1], words[:, 1:]))
+    loss.backward()
+    gradients = {plain(name): p.grad for name, p in made.named_parameters()}
+    return loss.detach(), gradients, len(calls), sum(kept)
+
+
+@pytest.mark.parametrize(("how", "runs"), [("noop", 1), ("checkpoint", 2), ("offload", 1)])
+def test_the_gradients_are_the_same(how, runs):
+    loss, gradients, _, kept = trained(model("noop"))
+    loss_too, gradients_too, calls, kept_too = trained(model(how))
+    assert torch.equal(loss, loss_too)
+    assert gradients.keys() == gradients_too.keys()
+    assert all(torch.equal(gradients[name], gradients_too[name]) for name in gradients)
+    assert calls == runs * SHAPE.layers
+    # Both keep the ends: the embedding's words, and the scores.
+    assert kept_too == kept if how == "noop" else kept_too < 0.3 * kept
+
+
+def test_only_the_blocks_are_wrapped():
+    made = gpt.make(SHAPE)
+    blocks = gpt.blocks_of(made)
+    activation.apply(made, blocks[:1], "checkpoint")
+    wrapped, second, third = gpt.blocks_of(made)
+    assert wrapped is not blocks[0]
+    assert wrapped._checkpoint_wrapped_module is blocks[0]
+    assert (second, third) == tuple(blocks[1:])

@@ -1,0 +1,83 @@
+"""What torch.compile is said to have done: graphs, breaks, seconds."""
+
+import pytest
+import torch
+from common.compiling import Compiler
+from torch import nn
+
+# Dynamo looks at every tensor's gradient, and hides the warning that this is no leaf's; where
+# warnings are errors it cannot.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
+
+
+@pytest.fixture(autouse=True)
+def _afresh():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+    torch._dynamo.config.optimize_ddp = True
+
+
+class Straight(nn.Module):
+    """One graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+
+class Broken(Straight):
+    """Two graphs, with what cannot be captured between them."""
+
+    def forward(self, x):
+        x = torch.relu(self.linear(x))
+        torch._dynamo.graph_break()
+        return torch.relu(self.linear(x))
+
+
+def compiled(backend, *modules):
+    compiler = Compiler(backend, "ddp_optimizer")
+    compiler.apply(modules)
+    x = torch.randn(2, 4)
+    for module in modules:
+        for _ in range(2):  # the second call compiles nothing
+            seen = module(x)
+            seen.sum().backward()
+            assert torch.equal(seen, module.forward(x))
+    return compiler.metrics()
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(("kind", "graphs", "breaks"), [(Straight, 1, 0), (Broken, 2, 1)])
+def test_graphs_and_breaks_are_counted(backend, kind, graphs, breaks):
+    seen = compiled(backend, kind())
+    assert (seen["compile"], seen["graphs"], seen["graph_breaks"]) == (backend, graphs, breaks)
+    assert 0 < seen["compile_s"] < 60
+
+
+def test_each_compiler_counts_its_own():
+    assert compiled("eager", Broken())["graph_breaks"] == 1
+    later = compiled("eager", Straight(), Straight())
+    assert later["graph_breaks"] == 0
+    assert later["graphs"] in (1, 2)  # the second may be served by the first one's code
+
+
+def test_none_compiles_nothing():
+    module = Straight()
+    assert compiled("none", module) == {}
+    assert module._compiled_call_impl is None
+
+
+def test_names_of_parameters_stay():
+    module = Straight()
+    compiled("eager", module)
+    assert [name for name, _ in module.named_parameters()] == ["linear.weight", "linear.bias"]
+
+
+@pytest.mark.parametrize("how", ["ddp_optimizer", "no_optimization"])
+def test_dynamo_is_told_what_to_do_at_the_buckets(how):
+    Compiler("eager", how).apply([Straight()])
+    assert torch._dynamo.config.optimize_ddp == how

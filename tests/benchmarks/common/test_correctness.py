@@ -1,0 +1,121 @@
+"""The verdict on a strategy: right ones pass, and each planted error is seen."""
+
+import math
+from argparse import Namespace
+from dataclasses import replace
+
+import pytest
+import torch
+from common import correctness, strategies
+from common.correctness import TOLERANCES, Part, Trained
+from common.failure import Refusal
+from common.group import Group
+
+from .strategies.equality import batch, options, workload
+
+ALONE = Group(torch.device("cpu"))
+
+
+def verdict(argv="", plant=lambda strategy: None):
+    args = options().parse_args(["--mode", "single", *argv.split()])
+
+    def planted(*given):
+        strategy = strategies.build(*given)
+        plant(strategy)
+        return strategy
+
+    return correctness.check(args, workload(args), ALONE, planted, batch)
+
+
+@pytest.mark.parametrize("argv", ["", "--accumulate 2", "--activation checkpoint"])
+def test_what_is_right_passes(argv):
+    found = verdict(argv)
+    assert found.ok
+    assert found.gradient_error < 1e-5
+    assert found.replicas_equal
+    assert found.payload()["reference"] == "single"
+
+
+def scale_a_gradient(strategy):
+    first = next(strategy.model.parameters())
+    first.register_hook(lambda gradient: 1.01 * gradient)
+
+
+def forget_a_gradient(strategy):
+    strategy.model.head.score.weight.requires_grad_(False)
+
+
+def start_elsewhere(strategy):
+    with torch.no_grad():
+        next(strategy.model.parameters()).mul_(1.5)
+
+
+def never_step(strategy):
+    strategy.step = strategy.model.zero_grad
+
+
+@pytest.mark.parametrize(
+    "plant", [scale_a_gradient, forget_a_gradient, start_elsewhere, never_step]
+)
+def test_what_is_planted_is_seen(plant):
+    found = verdict(plant=plant)
+    assert not found.ok
+    assert max(found.gradient_error, found.loss_error) > found.tolerance
+    assert found.payload()["ok"] is False
+
+
+ONES = torch.ones(4)
+REFERENCE = Trained([2.0, 1.0], {"a": ONES, "b": ONES}, {})
+RIGHT = Part([2.0, 1.0], {"a": 0.0, "b": 0.0}, {("a",): "x", ("b", 0): "y"})
+
+
+def compared(*ranks):
+    return correctness.compare(REFERENCE, ranks, 1e-4)
+
+
+def test_ranks_that_agree():
+    other = replace(RIGHT, losses=[math.nan, math.nan], hashes={("a",): "x", ("b", 1): "z"})
+    assert compared(RIGHT, other).ok
+
+
+def test_one_wrong_copy_is_enough():
+    wrong = compared(RIGHT, replace(RIGHT, differences={"a": 0.08, "b": 0.0}))
+    assert wrong.gradient_error == pytest.approx(0.1)  # sqrt(0.08 / 8)
+    assert not wrong.ok
+
+
+def test_a_gradient_that_nobody_has_is_wrong_by_all_of_it():
+    assert compared(replace(RIGHT, differences={"a": 0.0})).gradient_error == pytest.approx(
+        0.5**0.5
+    )
+
+
+def test_copies_that_differ_by_a_bit():
+    wrong = compared(RIGHT, replace(RIGHT, hashes={("a",): "other"}))
+    assert not wrong.replicas_equal
+    assert not wrong.ok
+
+
+def test_the_worst_step_counts():
+    assert compared(replace(RIGHT, losses=[2.2, 1.0])).loss_error == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("losses", [[math.nan, 1.0], [math.inf, 1.0]])
+def test_a_loss_that_is_no_number(losses):
+    wrong = compared(replace(RIGHT, losses=losses))
+    assert not wrong.ok
+    assert wrong.payload()["loss_error"] is None
+
+
+def coarse(**given):
+    plain = {"precision": "fp32", "comm_hook": "none", "mixed_precision": "none"}
+    return correctness.tolerance(Namespace(**plain | {"reduce_dtype": "none"} | given))
+
+
+def test_the_coarsest_type_on_the_way_is_the_tolerance():
+    assert coarse() == TOLERANCES["fp32"]
+    assert coarse(precision="amp", comm_hook="fp16") == TOLERANCES["amp"]
+    assert coarse(comm_hook="fp16") == TOLERANCES["fp16"]
+    assert coarse(mixed_precision="bf16", reduce_dtype="fp32") == TOLERANCES["bf16"]
+    with pytest.raises(Refusal, match="PowerSGD approximates gradients"):
+        coarse(comm_hook="powersgd")

@@ -9,7 +9,7 @@ from ..config.schema import Benchmark
 from ..events import Outcome
 from ..plan.command import Launch
 from ..results.rundir import RunDir
-from ..results.runfile import BenchmarkState, LaunchState, ProcessState, RunState
+from ..results.runfile import BenchmarkState, LaunchState, RunState
 from .inbox import Inbox
 from .runner import Onlooker, Runner
 from .supervise import LaunchEnd
@@ -81,10 +81,5 @@ class Agent:
 
 
 def _state(launch: Launch, end: LaunchEnd) -> LaunchState:
-    processes = [
-        ProcessState(p.tag, p.pid, p.returncode, p.outcome, p.reason, p.started, p.ended, p.rates)
-        for p in end.processes
-    ]
-    return LaunchState(
-        launch.repeat, end.outcome, end.reason, end.start_skew_ms, end.begin_skew_ms, processes
-    )
+    skews = end.start_skew_ms, end.begin_skew_ms
+    return LaunchState(launch.repeat, end.outcome, end.reason, *skews, list(end.processes))

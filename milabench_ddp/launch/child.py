@@ -5,10 +5,10 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ..events import Ended, Event, Line, Note, Outcome, Started
 from ..plan.command import Process
+from ..results.runfile import ProcessState
 from . import reap
 from .fifo import Fifo
 from .lines import LineBuffer
@@ -17,20 +17,6 @@ from .verdict import Witness, judge
 from .wire import parse
 
 _CHUNK = 1 << 16
-
-
-@dataclass(frozen=True)
-class ProcessEnd:
-    """How a process ended; times in seconds since the epoch."""
-
-    tag: str
-    pid: int
-    returncode: int
-    outcome: Outcome
-    reason: str
-    started: float
-    ended: float
-    rates: int = 0  # how many it reported
 
 
 class Child:
@@ -102,7 +88,7 @@ class Child:
             outcome, reason = judge(self.seen, code, cause, why, reports)
         if stuck:
             yield Note(self.tag, time.time(), "message", f"did not die of SIGKILL: {sorted(stuck)}")
-        self.end = ProcessEnd(
+        self.end = ProcessState(
             self.tag, self.pid, code, outcome, reason, self.started, time.time(), self.seen.rates
         )
         yield Ended(self.tag, self.end.ended, code, outcome, reason)

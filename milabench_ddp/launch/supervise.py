@@ -16,8 +16,9 @@ from pathlib import Path
 
 from ..events import Event, Outcome
 from ..plan.command import Launch
+from ..results.runfile import ProcessState
 from . import reap
-from .child import Child, ProcessEnd
+from .child import Child
 from .fifo import METRICS, START, Fifo
 from .inbox import Inbox
 from .ladder import Ladder, Rung
@@ -36,7 +37,7 @@ class LaunchEnd:
     reason: str
     start_skew_ms: float | None
     begin_skew_ms: float | None
-    processes: tuple[ProcessEnd, ...]
+    processes: tuple[ProcessState, ...]
 
 
 class Supervisor:

@@ -18,7 +18,10 @@ def suite(preset, name="ddp", ranks=2):
     return load(Request(str(CONFIG / f"{name}.yaml"), preset=preset), facts)
 
 
-@pytest.mark.parametrize("name", ["ddp", "dynamo", "everything", "strategies"])
+SUITES = ["ddp", "dynamo", "everything", "strategies", "sweeps/small", "sweeps/ddp_experiments"]
+
+
+@pytest.mark.parametrize("name", SUITES)
 @pytest.mark.parametrize("preset", ["small", "full"])
 def test_every_command_line_is_understood(preset, name):
     for benchmark in suite(preset, name).benchmarks:

@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,38 @@ from typing import Any
 from .. import __version__
 from ..config.schema import Benchmark, Suite
 from ..errors import RunDirError, SelectionError
+from ..events import Outcome
 from ..results.alive import is_alive
 from ..results.planfile import RunPlan, read_plan
 from ..results.points import is_final, read_point
 from ..results.rundir import RunDir, create
 from ..results.runfile import BenchmarkState, RunState, read_state
+
+_GOES_ON = "{0} still goes on: `milabench watch {0}`"
+_DECIDED: Mapping[str, Any] = {  # by the run itself: option -> its default
+    "config": None,
+    "select": [],
+    "exclude": [],
+    "override": [],
+    "preset": "auto",
+    "system": None,
+    "device": None,
+    "gpus": None,
+    "nodes": None,
+    "name": None,
+    "repeat": 1,
+    "grace": 5.0,
+    "gpu_poll": None,
+    "runner": None,
+    "partition": None,
+    "account": None,
+    "qos": None,
+    "timeout": None,
+    "job_dir": None,
+    "gpus_per_node": None,
+    "exclude_nodes": None,
+    "allocation": None,
+}
 
 
 @dataclass(frozen=True)
@@ -63,29 +90,45 @@ def again(options: argparse.Namespace) -> Begun:
     """Take up a run that was cut off: what has a result is left alone.
 
     Raises:
-        RunDirError: it is none, still goes on, or has all its results.
+        RunDirError: it is none, or still goes on.
         SelectionError: something was asked for that the run itself has decided.
     """
-    decided = ("config", "select", "exclude", "override", "name")
-    given = [name for name in decided if getattr(options, name)]
+    given = [name for name, default in _DECIDED.items() if getattr(options, name) != default]
     if given:
-        word = "CONFIG" if given[0] == "config" else f"--{given[0]}"
+        word = "CONFIG" if given[0] == "config" else f"--{given[0].replace('_', '-')}"
         raise SelectionError(f"--resume does what is missing in a run as it is: leave out {word}")
     rundir = RunDir(Path(options.resume).absolute())
     if not rundir.path.is_dir():
         raise RunDirError(f"--resume: no run folder {options.resume}")
     if is_alive(rundir.path):
-        raise RunDirError(f"{options.resume} still goes on: `milabench watch {options.resume}`")
+        raise RunDirError(_GOES_ON.format(options.resume))
     plan, state = read_plan(rundir.plan_json), read_state(rundir.run_json)
-    points = tuple(b for b in plan.benchmarks if not is_final(_known(rundir, state, b.name)))
+    known = {b.name: _known(rundir, state, b.name) for b in plan.benchmarks}
+    points = tuple(b for b in plan.benchmarks if not is_final(known[b.name]))
+    if any(is_alive(rundir.path / point.name) for point in points):  # led by a cluster's job
+        raise RunDirError(_GOES_ON.format(options.resume))
     if not points:
         count = len(plan.benchmarks)
         print(f"{options.resume}: nothing is missing, all {count} have a result", file=sys.stderr)
+        if state.outcome not in (Outcome.OK, Outcome.FAILED):  # the end itself was cut off
+            state.outcome, state.ended = overall(known.values()), time.time()
+            state.save(rundir.run_json)
+        return Begun(rundir, state, plan, (), is_resumed=True)
     state.outcome = state.ended = None
-    for entry in state.benchmarks:
-        if any(point.name == entry.name for point in points):
-            entry.__init__(entry.name)  # type: ignore[misc]
+    waiting = {point.name: BenchmarkState(point.name) for point in points}
+    state.benchmarks = [waiting.get(entry.name, entry) for entry in state.benchmarks]
     return Begun(rundir, state, plan, points, is_resumed=True)
+
+
+def overall(states: Iterable[Mapping[str, Any] | None]) -> Outcome:
+    """Of a run that has ended: ok where all its benchmarks are."""
+    good = all(state is not None and state.get("outcome") == Outcome.OK for state in states)
+    return Outcome.OK if good else Outcome.FAILED
+
+
+def overall_on_disk(begun: Begun) -> Outcome:
+    """The same, of a run whose benchmarks have files of their own."""
+    return overall(_known(begun.rundir, begun.state, b.name) for b in begun.plan.benchmarks)
 
 
 def _known(rundir: RunDir, state: RunState, name: str) -> Mapping[str, Any] | None:

@@ -71,6 +71,8 @@ def cluster_of(options: argparse.Namespace, system: System | None, runner: Runne
     gpus = options.gpus or (system.gpu_count if system else None) or runner.gpus_per_node
     arch = options.device or (system.arch if system else None)
     if runner.kind != "local":
+        if runner.kind == "ssh" and system is not None and count > len(system.nodes):
+            raise SelectionError(f"--nodes {count}: the system file has {len(system.nodes)} nodes")
         if gpus is None:
             gpus = len(setup.this_host(options, system).cluster.nodes[0].devices)
         return pretend(arch or "cuda", count, gpus, None)
@@ -82,9 +84,7 @@ def cluster_of(options: argparse.Namespace, system: System | None, runner: Runne
 
 def measure(options: argparse.Namespace, begun: Begun) -> Outcome:
     """Run what is to be run, and report on all of the run."""
-    if not begun.points:
-        outcome = Outcome.OK
-    elif runner_of(begun.plan.runner).kind == "slurm":
+    if runner_of(begun.plan.runner).kind == "slurm":
         outcome = batch.measure(begun, quiet=options.quiet, detach=options.detach)
     else:
         outcome = together.measure(begun, quiet=options.quiet)

@@ -33,6 +33,9 @@ def main(options: argparse.Namespace) -> int:
     """Run the suite; 0 where all of it ended ok, 1 where not, 130 when stopped."""
     if options.resume is not None:
         begun = begin.again(options)
+        if not begun.points:
+            report.show([str(begun.rundir.path)], sys.stdout)
+            return EXIT_CODES[begun.state.outcome or Outcome.FAILED]
         if begun.plan.runner:
             outcome = many.measure(options, begun)
         else:
@@ -64,10 +67,8 @@ def _run(options: argparse.Namespace, system: System | None) -> Outcome:
         grace=options.grace,
         gpu_poll=options.gpu_poll,
     )
-    for benchmark in suite.benchmarks:
-        build(
-            benchmark, cluster, plan.site
-        )  # what cannot be laid out is said before there is a run
+    for benchmark in suite.benchmarks:  # what cannot be laid out is said before there is a run
+        build(benchmark, cluster, plan.site)
     return _measure(options, begin.new(options, base, suite, plan, machine), host)
 
 

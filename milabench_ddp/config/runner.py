@@ -36,9 +36,7 @@ class Runner:
     array_parallelism: int = 16
     signal_delay: int = 60  # seconds before its time limit that a job hears of it
     allocation: str = "shared"  # shared: one job runs all points; separate: a job for each
-    launcher: Literal["torchrun", "tasks"] = (
-        "torchrun"  # torchrun, or tasks: one process for each GPU without it
-    )
+    launcher: Literal["torchrun", "tasks"] = "torchrun"  # tasks: a process for each GPU without it
     job_dir: str | None = None  # of submitit; in the run folder unless it is given
 
 
@@ -62,12 +60,12 @@ def read_runner(path: Path) -> Runner:
     """Read a profile; raises ConfigError, with file and line, for what is wrong in it."""
     top = settle(read(path))
     only(_RUNNER, top)
-    if "kind" not in top.entries:
-        raise ConfigError(f"{shown(path)}: has no `kind`: local, slurm or ssh")
     for key, node in top.entries.items():
         if not is_null(node):
             _RUNNER[key](key, node)
     values = {key: value for key, value in plain(top).items() if value is not None}
+    if "kind" not in values:
+        raise ConfigError(f"{shown(path)}: has no `kind`: local, slurm or ssh")
     for key in ("environment", "options"):
         values[key] = {name: scalar_text(v) for name, v in values.get(key, {}).items()}
     values["setup"] = tuple(values.get("setup", ()))

@@ -10,6 +10,7 @@ import argparse
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import MilabenchError
@@ -38,6 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="the run folder, which all nodes see")
     parser.add_argument("--rank", type=int, required=True, help="of this node")
     parser.add_argument("--of", type=int, default=0, metavar="N", help="nodes on this host")
+    parser.add_argument("--name", help="of this node; that of its host unless it is given")
     parser.add_argument("--leader", type=Path, metavar="FILE", help="where it says where it is")
     parser.add_argument("--address", default="127.0.0.1", help="where the other nodes reach this")
     parser.add_argument(
@@ -93,7 +95,8 @@ def _serve(options: argparse.Namespace, plan: RunPlan, stdio: Channel, patience:
 def _node(options: argparse.Namespace, plan: RunPlan) -> Node:
     if options.of:
         return part(plan.arch, plan.gpus or 1, options.rank, options.of, os.environ)
-    return detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
+    node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
+    return replace(node, name=options.name or node.name)
 
 
 if __name__ == "__main__":

@@ -21,16 +21,25 @@ class Channel:
         self.fd = read
         self._write, self._close = write, close
         self._lines = LineBuffer()
+        self.closed = False
 
     @classmethod
     def of_socket(cls, connection: socket.socket, patience: float) -> "Channel":
         """Over a TCP connection; a peer that takes nothing for ``patience`` seconds is gone."""
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(patience * 1e3))
-        return cls(connection.fileno(), connection.fileno(), connection.close)
+
+        def close() -> None:
+            with suppress(OSError):  # the peer may be gone already
+                connection.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads
+            connection.close()
+
+        return cls(connection.fileno(), connection.fileno(), close)
 
     def send(self, **message: Any) -> bool:
         """Send a message; false where the peer is gone."""
+        if self.closed:  # its descriptor may be another's by now
+            return False
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
             while data:
@@ -45,7 +54,7 @@ class Channel:
         A line that is no JSON object is left out: it is not of ours.
         """
         try:
-            chunk = os.read(self.fd, _CHUNK)
+            chunk = b"" if self.closed else os.read(self.fd, _CHUNK)
         except OSError:
             return None
         if not chunk:
@@ -59,6 +68,8 @@ class Channel:
         return messages
 
     def close(self) -> None:
-        """Give the descriptors back; the peer sees the end."""
-        with suppress(OSError):
-            self._close()
+        """Give the descriptors back, once; the peer sees the end."""
+        if not self.closed:
+            self.closed = True
+            with suppress(OSError):
+                self._close()

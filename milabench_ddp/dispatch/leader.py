@@ -9,6 +9,8 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from ..config.schema import Benchmark
 from ..events import Outcome
@@ -60,6 +62,7 @@ class Leader:
         self._running: dict[str, Point] = {}
         self._peers: dict[int, Peer] = {}
         self._invited: dict[int, str] = {}  # by descriptor: nodes that have not said hello yet
+        self._listens = False
         self._outcomes: list[Outcome] = []
         self._selector = selectors.DefaultSelector()
         self._selector.register(inbox.fd, selectors.EVENT_READ, None)
@@ -74,6 +77,7 @@ class Leader:
 
     def listen(self, server: socket.socket) -> None:
         """Let nodes in by this socket."""
+        self._listens = True
         self._selector.register(server, selectors.EVENT_READ, server)
 
     def invite(self, name: str, channel: Channel) -> None:
@@ -104,24 +108,35 @@ class Leader:
                 if not self._inbox.stops:
                     self._begin()
         finally:
-            for peer in self._peers.values():
-                peer.channel.send(do="end")
-            self._selector.close()
+            self._leave()
         if self._inbox.stops:
             return Outcome.CANCELLED
         return Outcome.OK if set(self._outcomes) <= {Outcome.OK} else Outcome.FAILED
+
+    def _leave(self) -> None:
+        """Nobody is led any more; what still runs, after an error, is left to its nodes to end."""
+        for point in self._running.values():
+            point.leave()
+        for peer in self._peers.values():
+            peer.channel.send(do="end")
+        for key in list(self._selector.get_map().values()):
+            if isinstance(key.data, Channel):
+                key.data.close()
+        self._selector.close()
 
     def _handle(self, key: selectors.SelectorKey) -> None:
         match key.data:
             case None:
                 list(self._inbox.take())
             case socket.socket() as server:
-                connection, _ = server.accept()
-                self._welcome(Channel.of_socket(connection, self._patience.silence))
+                with suppress(OSError):  # it hung up before it was let in
+                    connection, _ = server.accept()
+                    self._welcome(Channel.of_socket(connection, self._patience.silence))
             case Channel() as channel:
                 messages = channel.receive()
                 for message in messages or ():
-                    self._hear(channel, message)
+                    if not channel.closed:
+                        self._hear(channel, message)
                 if messages is None:
                     self._forget(channel)
 
@@ -133,12 +148,11 @@ class Leader:
         peer.heard = self._clock()
         if not peer.alive:
             peer.alive = True
-            channel.send(do="stop", why="it was given up", hard=True)  # if it still runs something
             self._onlooker.say(f"{peer.name} is back")
         point = self._running.get(peer.point or "")
         match message:
-            case {"say": "ports", "ports": list(ports)} if point:
-                point.begin(ports)
+            case {"say": "ports", "id": str(launch), "ports": list(ports)} if point:
+                point.begin(launch, ports)
             case {"say": "ended", "id": str(launch), "end": dict(end)} if point:
                 point.ended(peer, launch, end)
             case {"say": "problem", "text": str(text)}:
@@ -166,7 +180,8 @@ class Leader:
         """The other side is gone, or was never one of ours."""
         if name := self._invited.pop(channel.fd, ""):
             self._expect -= 1
-            self._onlooker.say(f"{name} does not come: see {self._rundir.node_log(name)}")
+            log = self._rundir.node_log(name)
+            self._onlooker.say(f"{name} does not come: {_last_line(log)}(see {log})")
         self._selector.unregister(channel.fd)
         channel.close()
         for peer in self._peers.values():
@@ -189,16 +204,21 @@ class Leader:
             if now - peer.heard > self._patience.silence:
                 self._lose(peer, f"has given no sign of life for {self._patience.silence:g} s")
 
+    def _may_come(self) -> bool:
+        """Whether more nodes may come, or come back, than are there now."""
+        silent = any(not peer.alive and not peer.channel.closed for peer in self._peers.values())
+        return self._clock() < self._until and (self._listens or bool(self._invited) or silent)
+
     def _begin(self) -> None:
         """Start what can be started; give up what never can."""
-        if len(self._peers) < self._expect and self._clock() < self._until:
+        if len(self._peers) < self._expect and self._may_come():
             return
         alive = [rank for rank, peer in self._peers.items() if peer.alive]
         free = [rank for rank in alive if self._peers[rank].is_free]
         sizes = {name: self._size(b) for name, b in self._waiting.items()}
         for name, ranks in pick(sizes, free, alive):
             self._start(self._waiting.pop(name), [self._peers[rank] for rank in ranks])
-        if self._waiting and not self._running and self._clock() >= self._until:
+        if self._waiting and not self._running and not self._may_come():
             for name in [n for n in self._waiting if sizes[n] > len(alive)]:
                 self._give_up(self._waiting.pop(name), sizes[name], len(alive))
 
@@ -235,3 +255,11 @@ class Leader:
             if not point.state.cut_short:
                 point.cut_short(*self.stopped_as)
             point.stop(self.stopped_as[1], hard=self._inbox.stops > 1)
+
+
+def _last_line(path: Path) -> str:
+    """What a node said last before it ended, and a blank; nothing where it said nothing."""
+    with suppress(OSError):
+        lines = path.read_text(errors="backslashreplace").strip().splitlines()
+        return f"{lines[-1].strip()} " if lines else ""
+    return ""

@@ -39,7 +39,7 @@ class NodeAgent:
         self._benchmarks, self._runner, self._patience = benchmarks, runner, patience
         self._clock = clock
         self._orders: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self._lock = threading.RLock()  # of the three that follow; a signal handler takes it, too
+        self._lock = threading.Lock()  # of the three that follow
         self._inbox: Inbox | None = None  # of the launch under way
         self._launch = ""  # its id
         self._stopped: dict[str, str] = {}  # launches to stop that have not begun, and why
@@ -48,7 +48,7 @@ class NodeAgent:
         self._lost = ""
 
     def stop(self) -> None:
-        """Ask it to end; a signal handler may call it."""
+        """Ask it to end; a signal handler of the main thread may call it."""
         self._stops += 1
         if self._inbox is not None:
             self._inbox.stop()
@@ -63,6 +63,8 @@ class NodeAgent:
         """
         self._heard, self._lost = self._clock(), ""
         self._orders = queue.SimpleQueue()
+        if self._stops:  # while there was no leader
+            return
         channel.send(say="hello", **hello)
         threading.Thread(target=self._listen, args=(channel, self._orders), daemon=True).start()
         while True:
@@ -77,7 +79,7 @@ class NodeAgent:
                 case "end":
                     return
                 case "ports":
-                    channel.send(say="ports", ports=free_ports(order["count"]))
+                    channel.send(say="ports", id=order["id"], ports=free_ports(order["count"]))
                 case "run":
                     self._run(channel, order)
                     if self._stops:
@@ -94,7 +96,8 @@ class NodeAgent:
                 elif message.get("do") != "beat":
                     orders.put(message)
         orders.put(None)
-        self._stop_launch("its leader is gone", hard=False)
+        if orders is self._orders:  # else there is a new leader by now
+            self._stop_launch("its leader is gone", hard=False)
 
     def _stop_launch(self, why: str, *, hard: bool, launch: str | None = None) -> None:
         """Stop the launch of this id, also one that has not begun; without an id, the present."""
@@ -123,6 +126,8 @@ class NodeAgent:
             self._inbox, self._launch = inbox, order["id"]
             if order["id"] in self._stopped:
                 inbox.stop(self._stopped[order["id"]])
+        if self._stops:  # just before there was an inbox to tell it
+            inbox.stop()
         try:
             pulse = _Pulse(lambda: self._sign_of_life(channel))
             end = wire.of_end(self._runner.run(launch, inbox, pulse))

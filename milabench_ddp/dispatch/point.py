@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from ..config.schema import Benchmark
-from ..errors import MilabenchError
+from ..errors import MilabenchError, RunDirError
 from ..events import Outcome
 from ..launch.verdict import worst
 from ..machine.devices import Cluster
@@ -55,10 +55,17 @@ class Point:
         return self.benchmark.name
 
     def start(self) -> None:
-        """Lay it out on its nodes, say on disk that it runs, and begin the first launch."""
+        """Lay it out on its nodes, say on disk that it runs, and begin the first launch.
+
+        Raises:
+            RunDirError: its state cannot be written; the same of all that may end it.
+        """
         folder = self._rundir.script(self.name).parent
         set_aside(self._rundir.path, self.name)
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RunDirError(f"cannot make {folder}: {error.strerror}") from error
         self._stack.enter_context(alive(folder))
         save_point(folder, self.state)
         for peer in self.peers:
@@ -88,13 +95,13 @@ class Point:
         self._has_begun, self._stopped = False, 0
         jobs = 1 + max((p.job for p in launch.processes if p.job is not None), default=-1)
         if jobs:
-            self.peers[0].channel.send(do="ports", count=jobs)
+            self.peers[0].channel.send(do="ports", id=self._underway.id, count=jobs)
         else:
-            self.begin([])
+            self.begin(self._underway.id, [])
 
-    def begin(self, ports: Sequence[int]) -> None:
-        """The first node has these ports free: start everywhere."""
-        if self._underway is None or self._has_begun:
+    def begin(self, asked_for: str, ports: Sequence[int]) -> None:
+        """The first node has these ports free for the launch of this id: start everywhere."""
+        if self._underway is None or asked_for != self._underway.id or self._has_begun:
             return
         self._has_begun = True
         launch = self._underway.launch
@@ -128,6 +135,8 @@ class Point:
     def lose(self, peer: Peer, why: str) -> None:
         """A node is gone."""
         if self._underway is not None:
+            # Should it only be silent, it ends what it runs, or was to run, as soon as it hears.
+            peer.channel.send(do="stop", id=self._underway.id, why="it was given up", hard=True)
             self._underway.lose(peer.name, why, self._clock())
             if not self._has_begun:  # nothing runs on the others
                 self._underway.waits_for.clear()
@@ -137,14 +146,17 @@ class Point:
         if self._underway is None:
             return
         now = self._clock()
-        for name in self._underway.overdue(now):
-            self._underway.lose(name, "did not say how its part ended", now)
+        late = self._underway.overdue(now)
+        for peer in self.peers:
+            if peer.name in late:
+                self.lose(peer, "did not say how its part ended")
         if why := self._underway.stop_due(now):
             self.stop(why)
         if self._underway.done:
             launch = self._underway.state()
-            self.state.launches.append(launch)
             self._underway = None
+            if self._has_begun or launch.outcome is Outcome.LOST:
+                self.state.launches.append(launch)
             if launch.outcome is Outcome.LOST:
                 self._launches.clear()  # its nodes are not all there any more
             self._next()
@@ -176,6 +188,10 @@ class Point:
             self.state.outcome, self.state.reason = outcome, reason
         self.state.ended = time.time()
         save_point(self._rundir.script(self.name).parent, self.state)
-        self._stack.close()
+        self.leave()
         for peer in self.peers:
             peer.point = None
+
+    def leave(self) -> None:
+        """Nobody leads it any more: without a verdict on disk it is lost."""
+        self._stack.close()

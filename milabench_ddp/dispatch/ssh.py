@@ -33,7 +33,7 @@ def commands(
     ordered = sorted(nodes, key=lambda node: not node.main)
     found = {}
     for rank, node in enumerate(ordered):
-        words = agent(rundir, rank, node.ip)
+        words = agent(rundir, rank, node.ip, "--name", node.name)
         exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
         script = " && ".join([*setup, *exports, f"exec {shlex.join(words)}"])
         found[node.name] = ["sh", "-c", script] if _is_here(node) else [*_ssh(node, key), script]

@@ -44,7 +44,8 @@ class Underway:
         if outcome is not Outcome.OK and self._first is None and not self._lost:
             where = f"{node}: " if len(self.nodes) > 1 else ""
             self._first = outcome, f"{where}{end['reason']}"
-            self._follow = now + self._patience.follow
+            if any(process.job is not None for process in self.launch.processes):
+                self._follow = now + self._patience.follow  # else nobody waits for its ranks
 
     def lose(self, node: str, why: str, now: float) -> None:
         """Nothing more will come from this node."""

@@ -1,8 +1,8 @@
 """What a leader and a node agent tell each other, as JSON.
 
 The leader: ``beat``, ``ports`` (find free ones), ``run`` (these processes of this launch), ``stop``
-(why), ``end`` (you are done). The agent: ``hello`` (its node), ``beat``, ``ports``, ``ended`` (how
-its part of a launch went).
+(this launch, and why), ``end`` (you are done). The agent: ``hello`` (its node), ``beat``,
+``ports``, ``ended`` (how its part of a launch went), ``problem`` (why it cannot serve).
 """
 
 from collections.abc import Mapping

@@ -15,9 +15,7 @@ class Site:
     python: str  # of a benchmark whose install group has no virtual environment
     venvs: Mapping[str, str]  # install group -> interpreter of its virtual environment
     voir_shim: Path
-    launcher: Literal["torchrun", "tasks"] = (
-        "torchrun"  # tasks: a process for each rank, without it
-    )
+    launcher: Literal["torchrun", "tasks"] = "torchrun"  # tasks: a process for each rank
 
     def interpreter(self, benchmark: Benchmark) -> str:
         """The interpreter that runs the programs of ``benchmark``."""

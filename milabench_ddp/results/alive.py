@@ -10,20 +10,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..errors import RunDirError
+
 _NAME = ".alive"
 
 
 @contextmanager
 def alive(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run folder, as long as the block lasts."""
+    """Hold the lock of a run folder, as long as the block lasts.
+
+    Raises:
+        RunDirError: the folder cannot be written.
+    """
     path = folder / _NAME
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
     try:
         with suppress(OSError):  # no locks on this file system
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # without its lock the file says nothing
+            path.unlink()
         os.close(fd)
 
 

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -66,17 +67,17 @@ def is_final(state: Mapping[str, Any] | None) -> bool:
 def set_aside(run: Path, name: str) -> None:
     """Move the files of an earlier attempt at a benchmark out of the way of the next one."""
     folder = run / name
-    mine = [p for p in run.glob(f"{name}.*") if p.suffix in (".data", ".stdout", ".stderr")]
-    mine = [p for p in mine if _belongs(p, name)]
+    there = run.glob(f"{escape(name)}.*")
+    mine = [p for p in there if p.suffix in (".data", ".stdout", ".stderr") and _belongs(p, name)]
     if not mine:
         return
     try:
         attempts = folder / "attempts"
         attempts.mkdir(parents=True, exist_ok=True)
-        there = attempts / str(1 + sum(1 for _ in attempts.iterdir()))
-        there.mkdir()
+        attempt = attempts / str(1 + sum(1 for _ in attempts.iterdir()))
+        attempt.mkdir()
         for path in mine:
-            path.rename(there / path.name)
+            path.rename(attempt / path.name)
     except OSError as error:
         raise RunDirError(f"cannot write {folder}: {error.strerror}") from error
 

@@ -113,7 +113,7 @@ def test_a_run_that_was_killed_is_lost_and_its_programs_with_it(at: Workplace, s
     lost = at.milabench("report", str(at.run()))
     assert lost.code == 0
     assert row(lost.out, "first")[1:3] == ["0", "2"]
-    assert "second.D0: lost: its file has no end: it was cut off" in lost.out
+    assert "second.D0: lost: the run was cut off" in lost.out
 
 
 def test_repeats_are_runs_of_their_own(at: Workplace, suite: Suite):

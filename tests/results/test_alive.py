@@ -2,6 +2,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from milabench_ddp.errors import RunDirError
 from milabench_ddp.results.alive import alive, is_alive
 
 
@@ -25,4 +28,22 @@ def test_a_run_that_was_killed_is_not(tmp_path: Path):
         assert holder.stdout.readline() == b"held\n"
         assert is_alive(tmp_path)
         holder.kill()
+    assert not is_alive(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path):
+    with (
+        pytest.raises(RunDirError, match=r"cannot write .*/\.alive: No such file"),
+        alive(tmp_path / "gone"),
+    ):
+        pass
+
+
+def test_a_folder_that_goes_away_meanwhile_is_no_error(tmp_path: Path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with alive(folder):
+        (folder / ".alive").unlink()
+        folder.rmdir()
+        folder.write_text("in the way")
     assert not is_alive(tmp_path)

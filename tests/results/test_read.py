@@ -3,8 +3,11 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import RunDirError
+from milabench_ddp.results.alive import alive
+from milabench_ddp.results.points import save_point
 from milabench_ddp.results.read import read_run
 from milabench_ddp.results.records import Kind
+from milabench_ddp.results.runfile import BenchmarkState
 from tests.results.make import RECORDED, config, end, line, rate, start, write, write_state
 
 
@@ -83,3 +86,58 @@ def test_a_folder_that_is_none_of_a_run(tmp_path: Path) -> None:
 def test_a_file_is_no_run(tmp_path: Path) -> None:
     path = write(tmp_path, "b", config("b"))
     assert message(path) == f"{path} is a file: name the folder of the run, {tmp_path}"
+
+
+def states(folder: Path) -> tuple[object, dict[str, str], dict[str, str]]:
+    """Of the run, and of each benchmark with the reasons."""
+    state = read_run(folder).state
+    entries = state["benchmarks"]
+    return (
+        state["outcome"],
+        {each["name"]: str(each["outcome"]) for each in entries},
+        {each["name"]: each["reason"] for each in entries if each["reason"]},
+    )
+
+
+def test_a_run_of_one_host_that_goes_on_and_is_cut_off(tmp_path: Path) -> None:
+    write_state(tmp_path, None, {"a": "ok", "b": "running", "c": "waiting"})
+    with alive(tmp_path):
+        assert states(tmp_path) == (None, {"a": "ok", "b": "running", "c": "waiting"}, {})
+    assert states(tmp_path) == (
+        "lost",
+        {"a": "ok", "b": "lost", "c": "waiting"},
+        {"b": "the run was cut off"},
+    )
+
+
+def test_a_benchmark_of_many_hosts_speaks_for_itself(tmp_path: Path) -> None:
+    """Its own file says it, whoever wrote ``run.json``; without its leader it is lost."""
+    write_state(tmp_path, None, {"a": "waiting", "b": "waiting", "c": "waiting"})
+    save_point(tmp_path / "a", BenchmarkState("a", "timeout", "too long"))
+    save_point(tmp_path / "b", BenchmarkState("b", "running"))
+    with alive(tmp_path / "b"):  # its leader is elsewhere; the head may be gone
+        expected = {"a": "timeout", "b": "running", "c": "waiting"}
+        assert states(tmp_path) == (None, expected, {"a": "too long"})
+    outcome, found, why = states(tmp_path)
+    assert (outcome, found) == ("lost", {"a": "timeout", "b": "lost", "c": "waiting"})
+    assert why["b"] == "whoever led it is gone"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "outcome"),
+    [([{"id": "7", "state": ""}], None), ([{"id": "7", "state": "FAILED"}], "lost"), ([], "lost")],
+)
+def test_what_waits_for_a_job_of_a_cluster(
+    tmp_path: Path, jobs: list[dict[str, str]], outcome: str | None
+) -> None:
+    write_state(tmp_path, None, {"a": "ok", "b": "waiting"}, jobs=jobs)
+    assert states(tmp_path)[:2] == (outcome, {"a": "ok", "b": "waiting"})
+
+
+def test_a_state_file_that_is_damaged_is_a_defect(tmp_path: Path) -> None:
+    write_state(tmp_path, "failed", {"a": "running"})
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "state.json").write_text("{")
+    run = read_run(tmp_path)
+    assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", Kind.UNREADABLE)]
+    assert run.state["benchmarks"][0]["outcome"] == "lost"

@@ -1,0 +1,163 @@
+"""``run --runner ssh``: through an ``ssh`` that runs things here, and through a real sshd."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.commands.conftest import Workplace, row
+from tests.commands.sweep import Sweep, cut_off
+from tests.dispatch.scripted import wait_for
+
+# What ssh and sshd do together: the words after the host are one line for a shell over there.
+SSH = """\
+#!/bin/sh
+while true; do
+  case $1 in
+    -T) shift ;;
+    -o | -p | -i) shift 2 ;;
+    --) shift; break ;;
+    *) echo "what is $1?" >&2; exit 255 ;;
+  esac
+done
+echo "$1" >> {folder}/hosts
+if [ "$1" = "$(cat {folder}/refuses)" ]; then
+  echo "ssh: connect to host $1 port 22: Connection refused" >&2
+  exit 255
+fi
+shift
+exec setsid -w sh -c "$*"
+"""
+SYSTEM = """
+system:
+  arch: cpu
+  nodes:
+  - {name: two, ip: 127.0.0.3, user: me}
+  - {name: one, ip: 127.0.0.2, main: true}
+"""
+OVER_SSH = ("--system", "system.yaml", "--runner", "ssh", "--gpus", "1", "--name", "mine")
+
+
+@pytest.fixture
+def sweep(at: Workplace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweep]:
+    at.write("bin/ssh", SSH.replace("{folder}", str(at.folder))).chmod(0o755)
+    at.write("refuses", "nobody")
+    at.write("system.yaml", SYSTEM)
+    monkeypatch.setenv("PATH", f"{at.folder / 'bin'}:{os.environ['PATH']}")
+    it = Sweep(at)
+    yield it
+    for pid in it.programs():
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_sweep_over_ssh(sweep: Sweep) -> None:
+    done = sweep.at.milabench("run", "sweep.yaml", *OVER_SSH, "--select", "a-*")
+    assert done.code == 0, done.err
+    assert sorted((sweep.at.folder / "hosts").read_text().split()) == ["127.0.0.2", "me@127.0.0.3"]
+    assert sweep.started() == {"a-1": 1, "a-2": 2}
+    assert sweep.outcome("a-2")["nodes"] == ["one", "two"]  # by the names that the file has
+    assert row(done.out, "a-2")[1:3] == ["0", "2"]
+    assert (sweep.at.run() / "a-2.D0.two.data").exists()
+    assert sweep.programs() == []
+
+
+def test_a_host_that_refuses(sweep: Sweep) -> None:
+    """The run says which, and why; what fits the others runs, and the rest is lost."""
+    sweep.at.write("refuses", "me@127.0.0.3")
+    done = sweep.at.milabench("run", "sweep.yaml", *OVER_SSH)
+    assert done.code == 1
+    why = "ssh: connect to host me@127.0.0.3 port 22: Connection refused"
+    assert f"two does not come: {why} (see {sweep.at.run()}/nodes/two.log)" in done.err
+    assert sweep.states() == {"a-1": "ok", "a-2": "lost", "b-1": "ok", "b-2": "lost"}
+    assert sweep.outcome("a-2")["reason"] == "it needs 2 nodes, and only 1 is left of 2"
+    sweep.at.write("refuses", "nobody")
+    sweep.started()
+    again = sweep.at.milabench("run", "--resume", str(sweep.at.run()))
+    assert (again.code, sweep.started()) == (0, {"a-2": 2, "b-2": 2}), again.err
+
+
+def test_no_remote_process_outlives_a_head_that_is_killed(sweep: Sweep) -> None:
+    cut_off(sweep, lambda head: head.kill(), OVER_SSH, ("b-2.D0.one", "b-2.D0.two"))
+    wait_for(lambda: not sweep.programs())
+    assert sweep.states()["b-2"] == "lost"
+
+
+SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.fixture
+def sshd(at: Workplace) -> Iterator[tuple[int, Path]]:
+    """A real sshd for this user alone, on a free port: the port, and the key that it accepts."""
+    if SSHD is None or shutil.which("ssh") is None or shutil.which("ssh-keygen") is None:
+        pytest.skip("needs OpenSSH's sshd, ssh and ssh-keygen")
+    folder, port = at.folder / "sshd", _free_port()
+    folder.mkdir(mode=0o700)
+    for name in ("host", "mine"):
+        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
+        subprocess.run(words, check=True)
+    (folder / "known").write_text(f"[127.0.0.2]:{port} {(folder / 'host.pub').read_text()}")
+    config = at.write(
+        "sshd/config",
+        f"""\
+        ListenAddress 127.0.0.2:{port}
+        HostKey {folder}/host
+        AuthorizedKeysFile {folder}/mine.pub
+        PidFile {folder}/pid
+        StrictModes no
+        UsePAM no
+        PermitRootLogin prohibit-password
+        """,
+    )
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)  # where sshd, as root, shuts itself in
+    with subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=subprocess.PIPE) as server:
+        wait_for(lambda: (folder / "pid").exists() or server.poll() is not None)
+        if server.poll() is not None:
+            assert server.stderr
+            pytest.skip(f"sshd does not start: {server.stderr.read().decode().strip()}")
+        yield port, folder
+        server.terminate()
+
+
+def test_a_real_sshd(
+    at: Workplace, sshd: tuple[int, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, keys = sshd
+    real = shutil.which("ssh")
+    at.write("bin/ssh", f'#!/bin/sh\nexec {real} -o UserKnownHostsFile={keys}/known "$@"\n')
+    (at.folder / "bin" / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{at.folder / 'bin'}:{os.environ['PATH']}")
+    at.write(
+        "system.yaml",
+        f"""
+        system:
+          arch: cpu
+          sshkey: {keys}/mine
+          nodes:
+          - {{name: one, ip: 127.0.0.1, main: true}}
+          - {{name: two, ip: 127.0.0.2, sshport: {port}}}
+        """,
+    )
+    sweep = Sweep(at)
+    done = at.milabench("run", "sweep.yaml", *OVER_SSH, "--select", "a-2")
+    log = at.run() / "nodes" / "two.log"
+    assert done.code == 0, (done.err, log.read_text())
+    assert sweep.started() == {"a-2": 2}
+    sweep.hold("b-2")
+    words = (*OVER_SSH[:-1], "other", "--select", "b-2")
+    with at.start("run", "sweep.yaml", *words, start_new_session=True) as head:
+        data = at.run("other") / "b-2.D0.two.data"
+        wait_for(lambda: data.exists() and data.read_text().count('"rate"') == 20)
+        head.kill()
+        head.communicate()
+    wait_for(lambda: not sweep.programs())  # also what sshd started

@@ -1,0 +1,134 @@
+"""Requests for several nodes that cannot be met: exit code 2, one sentence, and no run folder."""
+
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.cli import main
+from tests.commands.conftest import GOOD
+
+SUITE = "x: {program: p.py, plan: {method: per_gpu}}\n"
+SYSTEM = """
+system:
+  arch: cpu
+  nodes:
+  - {name: one, ip: 127.0.0.2, main: true}
+  - {name: two, ip: 127.0.0.3}
+"""
+CPU = ["--device", "cpu", "--gpus", "1"]
+
+CASES = {
+    "more nodes than devices": (
+        ["s.yaml", "--nodes", "2", "--gpus", "2", "--device", "cuda"],
+        "milabench: --device cuda",
+    ),
+    "a runner that is mistyped": (
+        ["s.yaml", *CPU, "--runner", "slrum"],
+        "milabench: --runner slrum: no such file, and no shipped profile of that name: "
+        "did you mean `slurm`?",
+    ),
+    "node counts without an axis": (
+        ["s.yaml", *CPU, "--nodes", "4,2"],
+        "milabench: --nodes 4,2: no benchmark is a matrix over `nodes`: give one number of nodes, "
+        "or add `matrix: {nodes: [...]}` and a `job`",
+    ),
+    "hosts that nobody named": (
+        ["s.yaml", *CPU, "--nodes", "2", "--runner", "ssh"],
+        "milabench: --runner ssh needs the hosts: give a system.yaml with --system",
+    ),
+    "more hosts than there are": (
+        ["s.yaml", *CPU, "--nodes", "3", "--system", "system.yaml"],
+        "milabench: --nodes 3: the system file has 2 nodes",
+    ),
+    "jobs that do not divide a node's devices": (
+        ["jobs.yaml", "--nodes", "2", "--gpus", "3", "--device", "cpu"],
+        "milabench: x: 3 devices of a node do not divide into plan.n = 2 jobs",
+    ),
+    "a batch that does not divide": (
+        ["strong.yaml", "--nodes", "3", *CPU],
+        "milabench: x: `scaling: strong` divides --batch-size 32 by 3 nodes, and 3 does not "
+        "divide it: choose a multiple",
+    ),
+}
+FILES = {
+    "s.yaml": SUITE,
+    "p.py": GOOD,
+    "system.yaml": SYSTEM,
+    "jobs.yaml": "x: {program: p.py, plan: {method: njobs, n: 2}, num_machines: 2}\n",
+    "strong.yaml": (
+        "x: {program: p.py, plan: {method: njobs, n: 1}, num_machines: 3, scaling: strong, "
+        "argv: {--batch-size: 32}}\n"
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("words", "message"), CASES.values(), ids=CASES.keys())
+def test_what_cannot_be_met(
+    here: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["run", *words, "--base", str(here / "base")]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(message), err
+    assert err.count("\n") == 1, err
+    assert not (here / "base").exists()
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["--partition=a", "--account=a", "--qos=a", "--timeout=3", "--job-dir=d", "--gpus-per-node=1",
+     "--exclude-nodes=a", "--allocation=shared"],
+)  # fmt: skip
+@pytest.mark.parametrize("more", [[], ["--nodes", "2"], ["--runner", "local"]])
+def test_flags_of_a_scheduler_that_is_not_there(
+    here: Path, capsys: pytest.CaptureFixture[str], flag: str, more: list[str]
+) -> None:
+    assert main(["run", "s.yaml", *CPU, *more, flag, "--base", str(here / "base")]) == 2
+    name = flag.split("=")[0]
+    said = f"milabench: {name} is for a cluster's scheduler: add --runner slurm\n"
+    assert capsys.readouterr().err == said
+    assert not (here / "base").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "word"),
+    [
+        (["s.yaml"], "CONFIG"),
+        (["--select", "x"], "--select"),
+        (["--override", "x.weight=1"], "--override"),
+        (["--preset", "small"], "--preset"),
+        (["--repeat", "2"], "--repeat"),
+        (["--nodes", "2"], "--nodes"),
+        (["--gpus", "2"], "--gpus"),
+        (["--grace", "0"], "--grace"),
+        (["--runner", "slurm"], "--runner"),
+        (["--exclude-nodes", "a"], "--exclude-nodes"),
+    ],
+)
+def test_resume_with_what_the_run_has_decided(
+    here: Path, capsys: pytest.CaptureFixture[str], words: list[str], word: str
+) -> None:
+    assert main(["run", *words, "--resume", str(here)]) == 2
+    said = f"milabench: --resume does what is missing in a run as it is: leave out {word}\n"
+    assert capsys.readouterr().err == said
+
+
+def test_resume_of_what_is_no_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--resume", "nowhere"]) == 2
+    assert capsys.readouterr().err == "milabench: --resume: no run folder nowhere\n"
+    assert main(["run", "--resume", str(here)]) == 2
+    assert capsys.readouterr().err.startswith(f"milabench: cannot read {here}/plan.json: No such")
+
+
+def test_no_configuration_at_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run"]) == 2
+    said = "milabench: which configuration? `milabench run CONFIG`, for example `ddp`\n"
+    assert capsys.readouterr().err == said

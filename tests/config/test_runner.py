@@ -1,0 +1,129 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.config.runner import Runner, find_runner, read_runner, shipped_profiles
+from milabench_ddp.errors import ConfigError
+
+from .make import write
+
+FULL = """\
+kind: slurm
+cluster: debug
+partition: train
+account: us
+qos: high
+timeout: 30
+nodes: 4
+gpus_per_node: 8
+cpus_per_task: 96
+exclude: bad1,bad2
+constraint: ib
+setup:
+- source /etc/profile
+- module load cuda
+environment:
+  NCCL_DEBUG: WARN
+  NCCL_IB_DISABLE: 0
+options:
+  reservation: mine
+  exclusive: true
+array_parallelism: 2
+signal_delay: 90
+allocation: separate
+launcher: tasks
+job_dir: /shared/jobs
+"""
+
+
+def test_every_key(here: Path) -> None:
+    assert read_runner(write("r.yaml", FULL)) == Runner(
+        kind="slurm",
+        path="r.yaml",
+        cluster="debug",
+        partition="train",
+        account="us",
+        qos="high",
+        timeout=30,
+        nodes=4,
+        gpus_per_node=8,
+        cpus_per_task=96,
+        exclude="bad1,bad2",
+        constraint="ib",
+        setup=("source /etc/profile", "module load cuda"),
+        environment={"NCCL_DEBUG": "WARN", "NCCL_IB_DISABLE": "0"},
+        options={"reservation": "mine", "exclusive": "true"},
+        array_parallelism=2,
+        signal_delay=90,
+        allocation="separate",
+        launcher="tasks",
+        job_dir="/shared/jobs",
+    )
+
+
+def test_what_it_does_not_say_is_the_clusters_choice(here: Path) -> None:
+    path = write("r.yaml", "kind: slurm\npartition: ~\n")
+    assert read_runner(path) == replace(Runner("slurm"), path="r.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: ~", "r.yaml: has no `kind`"),
+        ("nodes: 1", "r.yaml: has no `kind`: local, slurm or ssh"),
+        ("kind: pbs", "wrong value for `kind` in r.yaml:1: expected"),
+        ("kind: slurm\ntimout: 3", "unknown key `timout` in r.yaml:2: did you mean `timeout`?"),
+        ("kind: slurm\n\ntimeout: 0", "wrong value for `timeout` in r.yaml:3: expected"),
+        ("kind: slurm\ntimeout: '1:00:00'", "wrong value for `timeout` in r.yaml:2"),
+        ("kind: slurm\nnodes: 0", "wrong value for `nodes` in r.yaml:2"),
+        ("kind: slurm\ngpus_per_node: -1", "wrong value for `gpus_per_node` in r.yaml:2"),
+        ("kind: slurm\ncpus_per_task: 1.5", "wrong value for `cpus_per_task` in r.yaml:2"),
+        ("kind: slurm\narray_parallelism: 0", "wrong value for `array_parallelism` in r.yaml:2"),
+        ("kind: slurm\nsignal_delay: soon", "wrong value for `signal_delay` in r.yaml:2"),
+        ("kind: slurm\nallocation: both", "wrong value for `allocation` in r.yaml:2"),
+        ("kind: slurm\nlauncher: mpi", "wrong value for `launcher` in r.yaml:2"),
+        ("kind: slurm\ncluster: lsf", "wrong value for `cluster` in r.yaml:2"),
+        ("kind: slurm\npartition: [a]", "wrong value for `partition` in r.yaml:2"),
+        ("kind: slurm\nexclude: 3", "wrong value for `exclude` in r.yaml:2"),
+        ("kind: slurm\nsetup: one", "wrong value for `setup` in r.yaml:2: expected a list"),
+        ("kind: slurm\nsetup:\n- {a: b}", "wrong value for `setup` in r.yaml:3"),
+        (
+            "kind: slurm\nenvironment: [A]",
+            "wrong value for `environment` in r.yaml:2: expected a m",
+        ),
+        (
+            "kind: slurm\nenvironment:\n  A: [1]",
+            "wrong value for `environment.A` in r.yaml:3: expected a single value",
+        ),
+        ("kind: slurm\noptions: 3", "wrong value for `options` in r.yaml:2"),
+    ],
+)
+def test_a_bad_value_is_named_with_its_line(here: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_runner(write("r.yaml", text + "\n"))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_what_is_shipped_is_right(name: str) -> None:
+    runner = read_runner(find_runner(name))
+    assert runner.kind in ("local", "slurm", "ssh")
+    assert find_runner(f"{name}.yaml") == find_runner(name)
+
+
+def test_all_kinds_are_shipped() -> None:
+    assert {"local", "slurm", "ssh"} <= set(shipped_profiles())
+
+
+def test_a_path_wins_over_a_name(here: Path) -> None:
+    assert find_runner(str(write("slurm", "kind: ssh"))) == Path("slurm")
+
+
+def test_no_such_profile(here: Path) -> None:
+    with pytest.raises(ConfigError, match=r"profile of that name: did you mean `slurm`\?"):
+        find_runner("slrum")
+    shipped = ", ".join(shipped_profiles())
+    with pytest.raises(ConfigError) as caught:
+        find_runner("my/own.yaml")
+    assert str(caught.value).endswith(f"of that name; shipped are: {shipped}")

@@ -1,0 +1,106 @@
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.config.runner import Runner, runner_of
+from milabench_ddp.config.schema import Benchmark, FakeImageNet, NJobs, PerGpu
+from milabench_ddp.errors import RunDirError
+from milabench_ddp.plan.site import Site
+from milabench_ddp.results.planfile import RunPlan, read_plan
+from tests.make import benchmark
+
+texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)
+paths = texts.map(lambda text: Path("/", text.replace("\0", "")))
+maps = st.dictionaries(texts, texts, max_size=3)
+leaves = st.none() | st.booleans() | st.integers() | texts
+counts = st.integers(0, 2**40)
+benchmarks = st.builds(
+    Benchmark,
+    name=texts,
+    program=paths,
+    plan=st.just(PerGpu()) | st.builds(NJobs, st.integers(1, 64)),
+    argv=st.lists(texts, max_size=3).map(tuple),
+    env=maps,
+    group=texts,
+    install_group=texts,
+    tags=st.frozensets(texts, max_size=3),
+    max_duration=st.floats(0, allow_nan=False, allow_infinity=False),
+    weight=st.floats(allow_nan=False, allow_infinity=False),
+    num_machines=st.none() | st.integers(1, 9999),
+    preset=st.none() | texts,
+    voir=st.none() | st.dictionaries(texts, leaves, max_size=3),
+    voirfile=st.none() | paths,
+    record=st.dictionaries(texts, leaves | st.lists(leaves, max_size=2), max_size=3),
+    data=st.none() | st.builds(FakeImageNet, counts, counts, counts, counts, counts, texts),
+    scaling=st.sampled_from(["weak", "strong"]),
+)
+sites = st.builds(Site, texts, maps, paths, st.sampled_from(["torchrun", "tasks"]))
+plans = st.builds(
+    RunPlan,
+    benchmarks=st.lists(benchmarks, max_size=3).map(tuple),
+    repeats=st.integers(1, 9),
+    site=sites,
+    arch=texts,
+    gpus=st.none() | st.integers(0, 64),
+    nodes=st.integers(1, 9999),
+    grace=st.floats(0, 1e6),
+    gpu_poll=st.none() | st.floats(0, 1e6),
+    runner=st.dictionaries(texts, leaves, max_size=3),
+)
+
+
+@given(plans)
+def test_what_is_saved_is_read(tmp_path_factory: pytest.TempPathFactory, plan: RunPlan) -> None:
+    path = tmp_path_factory.getbasetemp() / "plan.json"
+    plan.save(path)
+    assert read_plan(path) == plan
+
+
+def test_a_profile_is_what_it_was(tmp_path: Path) -> None:
+    runner = Runner("ssh", setup=("module load cuda",), environment={"A": "1"}, nodes=2)
+    plan = RunPlan((), 1, Site("python", {}, Path("x")), "cpu", 1, 2, 5.0, None, asdict(runner))
+    plan.save(tmp_path / "plan.json")
+    assert runner_of(read_plan(tmp_path / "plan.json").runner) == runner
+    assert runner_of({**asdict(runner), "hosts": ["more"]}) == runner
+
+
+GOOD = RunPlan((benchmark(),), 1, Site("python", {}, Path("x")), "cpu", 1, 2, 5.0, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": 99},
+        {"schema": None},
+        {"benchmarks": [{}]},
+        {"benchmarks": 7},
+        {"site": None},
+        {"site": {"python": "x"}},
+        {"more": 1},
+    ],
+)
+def test_a_plan_of_another_version(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "plan.json"
+    GOOD.save(path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(RunDirError, match="is no plan of this version of milabench"):
+        read_plan(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '"text"', "null"])
+def test_a_damaged_plan(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(text)
+    with pytest.raises(RunDirError, match="is no plan of this version of milabench"):
+        read_plan(path)
+
+
+def test_no_plan_and_no_place_for_one(tmp_path: Path) -> None:
+    with pytest.raises(RunDirError, match=r"cannot read .*plan\.json: No such file"):
+        read_plan(tmp_path / "plan.json")
+    with pytest.raises(RunDirError, match=r"cannot write .*plan\.json: No such file"):
+        GOOD.save(tmp_path / "gone" / "plan.json")

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..results.planfile import RunPlan, read_plan
 from ..results.points import is_final, read_point
 from ..results.rundir import RunDir, create
 from ..results.runfile import BenchmarkState, RunState, read_state
+from . import where
 
 _GOES_ON = "{0} still goes on: `milabench watch {0}`"
 _DECIDED: Mapping[str, Any] = {  # by the run itself: option -> its default
@@ -34,14 +35,7 @@ _DECIDED: Mapping[str, Any] = {  # by the run itself: option -> its default
     "grace": 5.0,
     "gpu_poll": None,
     "runner": None,
-    "partition": None,
-    "account": None,
-    "qos": None,
-    "timeout": None,
-    "job_dir": None,
     "gpus_per_node": None,
-    "exclude_nodes": None,
-    "allocation": None,
 }
 
 
@@ -103,6 +97,8 @@ def again(options: argparse.Namespace) -> Begun:
     if is_alive(rundir.path):
         raise RunDirError(_GOES_ON.format(options.resume))
     plan, state = read_plan(rundir.plan_json), read_state(rundir.run_json)
+    if instead := where.flags(options, plan.runner.get("kind")):  # another queue, more time
+        plan = replace(plan, runner={**plan.runner, **instead})
     known = {b.name: _known(rundir, state, b.name) for b in plan.benchmarks}
     points = tuple(b for b in plan.benchmarks if not is_final(known[b.name]))
     if any(is_alive(rundir.path / point.name) for point in points):  # led by a cluster's job

@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import replace
+from typing import Any
 
 from ..config.runner import Runner, find_runner, read_runner
 from ..config.system import System
@@ -33,13 +34,21 @@ def runner(options: argparse.Namespace, system: System | None) -> Runner | None:
         found = None
     else:
         found = Runner(kind="ssh" if system is not None and len(system.nodes) > 1 else "local")
+    given = flags(options, found.kind if found else None)
+    return replace(found, **given) if found else None
+
+
+def flags(options: argparse.Namespace, kind: str | None) -> dict[str, Any]:
+    """What the command line says instead of a profile of this kind, by the profile's keys.
+
+    Raises:
+        SelectionError: it says something that needs a scheduler, and there is none.
+    """
     given = {flag: getattr(options, flag) for flag in _FLAGS if getattr(options, flag) is not None}
-    if given and (found is None or found.kind != "slurm"):
+    if given and kind != "slurm":
         flag = next(iter(given)).replace("_", "-")
         raise SelectionError(f"--{flag} is for a cluster's scheduler: add --runner slurm")
-    if found is None:
-        return None
-    return replace(found, **{_FLAGS[flag]: value for flag, value in given.items()})
+    return {_FLAGS[flag]: value for flag, value in given.items()}
 
 
 def nodes(options: argparse.Namespace, system: System | None, profile: Runner) -> int:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.cli import main
+from milabench_ddp.cli import build_parser, main
+from milabench_ddp.commands import where
+from milabench_ddp.errors import SelectionError
 from tests.commands.conftest import GOOD
 
 SUITE = "x: {program: p.py, plan: {method: per_gpu}}\n"
@@ -110,7 +112,6 @@ def test_flags_of_a_scheduler_that_is_not_there(
         (["--gpus", "2"], "--gpus"),
         (["--grace", "0"], "--grace"),
         (["--runner", "slurm"], "--runner"),
-        (["--exclude-nodes", "a"], "--exclude-nodes"),
     ],
 )
 def test_resume_with_what_the_run_has_decided(
@@ -132,3 +133,11 @@ def test_no_configuration_at_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run"]) == 2
     said = "milabench: which configuration? `milabench run CONFIG`, for example `ddp`\n"
     assert capsys.readouterr().err == said
+
+
+def test_resume_takes_a_run_to_another_queue(here: Path) -> None:
+    """Only where there is a scheduler; the rest of the plan stays as it is."""
+    options = build_parser().parse_args(["run", "--resume", "r", "--partition", "b", "--timeout=9"])
+    assert where.flags(options, "slurm") == {"partition": "b", "timeout": 9}
+    with pytest.raises(SelectionError, match="--partition is for a cluster's scheduler"):
+        where.flags(options, "local")

@@ -14,9 +14,9 @@ from ..errors import DispatchError
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
 from ..results.alive import alive
-from ..results.points import is_final, read_point
+from ..results.points import is_final, read_point, save_point
 from ..results.rundir import RunDir
-from ..results.runfile import RunState
+from ..results.runfile import BenchmarkState, RunState, benchmark_state
 from .begin import Begun
 
 
@@ -29,13 +29,14 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
     rundir, state, plan = begun.rundir, begun.state, begun.plan
     runner = runner_of(plan.runner)
     wanted = jobs_of(begun.points, plan.nodes, runner.allocation)
+    earlier = _reopen(begun)
     try:
         state.jobs += slurm.submit(rundir.path, runner, wanted)
     except DispatchError:
-        if (
-            not state.jobs and not begun.is_resumed
-        ):  # there is nothing in it, and its name is free again
-            shutil.rmtree(rundir.path)
+        for point in earlier:
+            save_point(rundir.path / point.name, point)
+        if not state.jobs and not begun.is_resumed:
+            shutil.rmtree(rundir.path)  # there is nothing in it, and its name is free again
         raise
     state.save(rundir.run_json)
     onlooker: Onlooker = QuietOnlooker() if quiet else PlainOnlooker(sys.stderr)
@@ -45,6 +46,19 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
         onlooker.say(f"detached: `milabench watch {rundir.path}` follows it")
         return Outcome.OK
     return follow(rundir, state, onlooker, cancels=True)
+
+
+def _reopen(begun: Begun) -> list[BenchmarkState]:
+    """Let the points of a resumed run wait again; what was said of them, to take this back."""
+    earlier = []
+    for point in begun.points if begun.is_resumed else ():
+        folder = begun.rundir.path / point.name
+        with suppress(OSError, ValueError, TypeError, KeyError):  # one that nobody can read is gone
+            if found := read_point(folder):
+                earlier.append(benchmark_state(found))
+        if folder.is_dir():
+            save_point(folder, BenchmarkState(point.name))
+    return earlier
 
 
 def follow(rundir: RunDir, state: RunState, onlooker: Onlooker, *, cancels: bool) -> Outcome:

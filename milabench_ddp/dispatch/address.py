@@ -11,6 +11,8 @@ from .channel import Channel
 from .node import LeaderLostError
 from .patience import Patience
 
+CONNECT = 3.0  # seconds: a host without power does not answer, and the file may name another by now
+
 
 def announce(where: Path, host: str) -> tuple[socket.socket, str]:
     """Listen on a free port, and write down the address and what one must know to be let in.
@@ -43,7 +45,7 @@ def connect(where: Path, patience: Patience) -> tuple[Channel, str]:
             list(where.parent.iterdir())  # so that a network file system looks again
             found = json.loads(where.read_text())
             address = found["host"], found["port"]
-            connection = socket.create_connection(address, timeout=patience.silence)
+            connection = socket.create_connection(address, timeout=CONNECT)
         except (OSError, ValueError, KeyError) as error:
             if time.monotonic() > until:
                 raise LeaderLostError(f"it cannot be reached: {error}") from error

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..events import Outcome
-from ..results.points import read_point, save_point
+from ..results.points import is_final, read_point, save_point
 from ..results.rundir import RunDir
 from ..results.runfile import BenchmarkState
 from .onlooker import Onlooker
@@ -40,6 +40,7 @@ class Follower:
         limits: Mapping[str, float],
     ) -> None:
         self._rundir, self._jobs, self._onlooker, self._ask = rundir, jobs, onlooker, ask
+        # waiting; running; left by its leader; ended, but to run again if its job starts again
         self._open, self._limits = dict.fromkeys(points, "waiting"), limits
         self._said: dict[str, tuple[str, str]] = {}
         self._unknown: dict[str, int] = {}  # how often nobody knew a job
@@ -63,9 +64,10 @@ class Follower:
             if until():
                 return False
             if clock() >= next_ask:
-                if self.ask() and not self._still_open():
+                if self.ask():
+                    self._settle()
                     return True
-                next_ask = clock() + ASK
+                next_ask = clock() + (1.0 if set(self._open.values()) == {"ended"} else ASK)
             sleep(LOOK)
 
     def look(self) -> None:
@@ -75,12 +77,18 @@ class Follower:
             if state is None:
                 continue
             now = str(state["outcome"])
-            if now == "running" and before != "running":
-                self._onlooker.begin(name, state.get("nodes") or [], self._limits[name])
             if now == "running":
+                if before != "running":
+                    self._onlooker.begin(name, state.get("nodes") or [], self._limits[name])
                 self._open[name] = now
-            elif state.get("ended") is not None:
+            elif state.get("ended") is None and before == "running":
+                self._open[name] = "left"
+                self._onlooker.say(f"{name}: {state.get('reason') or 'it waits again'}")
+            elif state.get("ended") is not None and before != "ended":
+                self._open[name] = "ended"
                 self._end(name, now, str(state.get("reason") or ""))
+                if is_final(state):
+                    del self._open[name]
 
     def ask(self) -> bool:
         """Ask where the jobs stand; whether all have ended."""
@@ -105,11 +113,13 @@ class Follower:
                 job["state"] = state.word
         return all(job["state"] for job in self._jobs)
 
-    def _still_open(self) -> bool:
+    def _settle(self) -> None:
         """After the end of all jobs: write down what became of what they did not finish."""
         self.look()
-        for name, before in list(self._open.items()):
-            job = next((job for job in self._jobs if name in job["points"]), None)
+        for name, before in self._open.items():
+            if before == "ended":
+                continue  # whoever led it has said why
+            job = next((job for job in reversed(self._jobs) if name in job["points"]), None)
             word = job["state"] if job else "UNKNOWN"
             outcome, reason = _AFTER.get(word, (Outcome.LOST, f"its job ended: {word}"))
             if before == "waiting" and outcome is not Outcome.CANCELLED:
@@ -117,9 +127,8 @@ class Follower:
             state = BenchmarkState(name, outcome, reason, ended=time.time(), cut_short=True)
             save_point(self._rundir.path / name, state)
             self._end(name, outcome, reason)
-        return bool(self._open)
+        self._open.clear()
 
     def _end(self, name: str, outcome: str, reason: str) -> None:
-        del self._open[name]
         self.outcomes[name] = outcome
         self._onlooker.end(name, outcome, reason)

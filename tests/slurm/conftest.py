@@ -1,12 +1,15 @@
 """A virtual Slurm cluster for a session, as new for each test that asks for it."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from .live import SCRIPT, LiveCluster
 from .slots import free_slot
+from .sweeps import Sweep
 
 NODES = 4
 
@@ -47,6 +50,29 @@ def networked(cluster: LiveCluster) -> LiveCluster:
     if not cluster.has_network:
         pytest.skip(missing("--netns"))
     return cluster
+
+
+@pytest.fixture
+def make_sweep(live_cluster: LiveCluster) -> Iterator[Callable[..., Sweep]]:
+    """Makes sweeps on the cluster; the commands that they have started end with the test."""
+    with closing_sweeps(live_cluster) as make:
+        yield make
+
+
+@contextmanager
+def closing_sweeps(cluster: LiveCluster) -> Iterator[Callable[..., Sweep]]:
+    """The same, for a block."""
+    made: list[Sweep] = []
+
+    def make(*args: Any, **profile: object) -> Sweep:
+        made.append(Sweep(cluster, *args, **profile))
+        return made[-1]
+
+    try:
+        yield make
+    finally:
+        for sweep in made:
+            sweep.close()
 
 
 def missing(*options: str) -> str:

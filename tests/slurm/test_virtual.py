@@ -62,6 +62,7 @@ def test_only_its_own_nodes_have_a_number(made, name):
 def test_hosts_names_every_node_in_both_families(made):
     assert files.hosts(made, 2, "login").splitlines() == [
         "127.0.0.1 localhost",
+        "::ffff:127.0.0.1 localhost",
         "127.0.0.1 login",
         "::ffff:127.0.0.1 login",
         "127.0.99.1 node1",

@@ -74,11 +74,11 @@ def write(settings: Settings, nodes: int) -> None:
 
 def hosts(settings: Settings, nodes: int, hostname: str) -> str:
     """Each node's /etc/hosts: they must find one another, and the host, by name."""
-    known = [(settings.host, hostname)]
+    known = [("127.0.0.1", "localhost"), (settings.host, hostname)]
     known += [(settings.address(k), f"node{k}") for k in range(1, nodes + 1)]
     # An IPv6 socket sees IPv4 peers as ::ffff:A; torch's c10d looks their names up.
     lines = [f"{prefix}{address} {name}\n" for address, name in known for prefix in ("", "::ffff:")]
-    return "127.0.0.1 localhost\n" + "".join(lines)
+    return "".join(lines)
 
 
 def secret(path: Path, content: bytes) -> None:

@@ -1,0 +1,190 @@
+"""Sweeps of tiny programs on a cluster: started as a user starts them, and what became of them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from milabench_ddp.results.read import read_run
+
+from .live import REPOSITORY, LiveCluster
+
+PROGRAM = """\
+\"\"\"Counts its start, reports rates, and ends as its first word says.\"\"\"
+import json, os, pathlib, socket, sys, time
+
+kind, name = sys.argv[1:]
+here = pathlib.Path(__file__).parent
+with (here / "starts").open("a") as out:
+    out.write(f"{name} {socket.gethostname()}\\n")
+with open(os.environ["MILABENCH_METRICS"], "a") as out:
+    def rates(count):
+        for _ in range(count):
+            line = {"task": "train", "rate": 100.0, "units": "items/s"}
+            out.write(json.dumps(line) + "\\n")
+            out.flush()
+            time.sleep(0.2)
+
+    rates(5)
+    match kind:
+        case "raises":
+            raise RuntimeError("out of luck")
+        case "hangs":
+            time.sleep(600)
+        case "held":  # until somebody opens the gate
+            while not (here / "open").exists():
+                rates(1)
+"""
+TOP = """\
+_tiny:
+  program: program.py
+  plan: {method: per_gpu}
+  weight: 1
+  max_duration: 300
+"""
+MATRIX = """
+KIND:
+  matrix: {model: [KIND], nodes: NODES}
+  job:
+    name: '{model}-{nodes}'
+    inherits: _tiny
+    num_machines: '{nodes}'
+    argv: [KIND, '{model}-{nodes}']
+    max_duration: LIMIT
+"""
+LIMITS = {"hangs": 5}
+
+
+class Sweep:
+    """A configuration in a folder of its own, and one run of it.
+
+    Args:
+        cluster: where it runs.
+        folder: of its files; the run's is ``runs/sweep`` in it.
+        points: the node counts for each kind of program: quick, held, raises or hangs.
+        profile: what its runner's profile says beside the partition.
+    """
+
+    def __init__(
+        self,
+        cluster: LiveCluster,
+        folder: Path,
+        points: Mapping[str, Sequence[int]],
+        **profile: object,
+    ) -> None:
+        folder.mkdir(exist_ok=True)
+        self.cluster, self.folder, self.run = cluster, folder, folder / "runs" / "sweep"
+        (folder / "program.py").write_text(PROGRAM)
+        text = TOP
+        for kind, nodes in points.items():
+            limit = str(LIMITS.get(kind, 300))
+            text += (
+                MATRIX.replace("KIND", kind)
+                .replace("LIMIT", limit)
+                .replace("NODES", str(list(nodes)))
+            )
+        self.config = folder / "sweep.yaml"
+        self.config.write_text(text)
+        self.profile = folder / "runner.yaml"
+        most = max(max(nodes) for nodes in points.values())
+        self._commands: list[subprocess.Popen[str]] = []
+        says = {"kind": "slurm", "partition": "train", "timeout": 5, "nodes": most, **profile}
+        self.profile.write_text("".join(f"{key}: {value}\n" for key, value in says.items()))
+
+    # The head.
+
+    def begin(self, *options: str | Path, **environ: str) -> subprocess.Popen[str]:
+        """Start ``milabench run`` of it; its standard output and error are pipes."""
+        words = ["run", self.config, "--runner", self.profile, "--device", "cpu", "--gpus", "1"]
+        words += ["--base", self.folder, "--name", "sweep"]
+        return self.milabench(*words, *options, **environ)
+
+    def milabench(self, *argv: str | Path, **environ: str) -> subprocess.Popen[str]:
+        """Start a command of milabench on the login node, where no signal of ours reaches it."""
+        command = subprocess.Popen(
+            [sys.executable, "-m", "milabench_ddp", *argv],
+            env={**self.cluster.env, "MILABENCH_BASE": str(self.folder), **environ},
+            cwd=REPOSITORY,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._commands.append(command)
+        return command
+
+    def close(self) -> None:
+        """End what a test that failed has left."""
+        for command in self._commands:
+            command.kill()
+            command.communicate()
+
+    def resume(self) -> str:
+        """Do what is missing, which must go well; the report."""
+        self.open()
+        code, out, err = ended(self.milabench("run", "--resume", self.run))
+        assert code == 0, out + err
+        return out
+
+    def table(self) -> str:
+        """``report --table``, as it is now."""
+        return ended(self.milabench("report", self.run, "--table", "throughput"))[1]
+
+    # What becomes of it.
+
+    def open(self) -> None:
+        """Let the held programs end."""
+        (self.folder / "open").touch()
+
+    def starts(self) -> Counter[str]:
+        """How many processes of each point were started; a point has one on each of its nodes."""
+        path = self.folder / "starts"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return Counter(line.split()[0] for line in lines)
+
+    def points(self) -> dict[str, dict[str, object]]:
+        """All that is known of each point, as a report sees it."""
+        return {entry["name"]: entry for entry in read_run(self.run).state["benchmarks"]}
+
+    def states(self) -> dict[str, str]:
+        """The outcome of each point, or waiting or running."""
+        return {name: str(point["outcome"]) for name, point in self.points().items()}
+
+    def reason(self, name: str) -> str:
+        """Why a point ended as it did."""
+        return str(self.points()[name]["reason"])
+
+    def jobs(self) -> list[str]:
+        """The ids of its jobs."""
+        path = self.run / "run.json"
+        return [job["id"] for job in json.loads(path.read_text())["jobs"]] if path.exists() else []
+
+    def await_states(self, timeout: float = 60, **wanted: str) -> None:
+        """Wait until points have such states; ``held_2`` means ``held-2``."""
+        expected = {"-".join(name.rsplit("_", 1)): state for name, state in wanted.items()}
+
+        def there() -> bool:
+            return (self.run / "run.json").exists() and expected.items() <= self.states().items()
+
+        self.cluster.wait(f"{expected}", timeout, there)
+
+    def await_starts(self, name: str, count: int, timeout: float = 60) -> None:
+        """Wait until so many processes of a point were started."""
+        self.cluster.wait(f"{name} started", timeout, lambda: self.starts()[name] >= count)
+
+
+def ended(head: subprocess.Popen[str], timeout: float = 120) -> tuple[int, str, str]:
+    """Wait for a command of milabench: its exit code, output and standard error."""
+    try:
+        out, err = head.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(head.pid, signal.SIGKILL)
+        out, err = head.communicate()
+        raise AssertionError(
+            f"not within {timeout} s: the end of {head.args}\n{out}{err}"
+        ) from None
+    return head.returncode, out, err

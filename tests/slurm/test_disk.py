@@ -1,0 +1,89 @@
+"""Where nothing can be written, or submitted: one sentence, and nothing half done."""
+
+import subprocess
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from .sweeps import ended
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(200)]
+
+
+@pytest.fixture
+def quick(cluster, make_sweep, tmp_path):
+    """A sweep of one point."""
+    return make_sweep(tmp_path, {"quick": [1]})
+
+
+@contextmanager
+def file_system(folder, *options):
+    """A file system of its own on a folder."""
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def assert_refused(sweep, head, *words):
+    """It says why in one sentence, and leaves no run behind."""
+    code, out, err = ended(head)
+    last = err.splitlines()[-1]
+    assert (code, out) == (2, ""), err
+    assert last.startswith("milabench: "), err
+    for word in words:
+        assert word in last
+    runs = sweep.folder / "runs"
+    assert not runs.exists() or not list(runs.iterdir())
+    assert not sweep.cluster.run("squeue", "-h")
+
+
+def test_a_partition_that_does_not_exist(quick):
+    head = quick.begin("--partition", "nope")
+    assert_refused(quick, head, "Slurm refuses the job: invalid partition specified: nope")
+
+
+def test_a_job_dir_that_is_full(quick):
+    with file_system(quick.folder / "jobs", "size=4k", "nr_inodes=2") as jobs:
+        head = quick.begin("--job-dir", jobs)
+        assert_refused(quick, head, f"cannot write {jobs}", "No space left", "--job-dir")
+
+
+def test_a_job_dir_that_is_read_only(quick):
+    with file_system(quick.folder / "jobs", "ro") as jobs:
+        head = quick.begin("--job-dir", jobs)
+        assert_refused(quick, head, f"cannot write {jobs}", "Read-only file system", "--job-dir")
+
+
+def test_a_base_that_is_read_only(quick):
+    with file_system(quick.folder / "runs", "ro"):
+        assert_refused(quick, quick.begin(), "Read-only file system", "--base")
+
+
+def test_a_disk_that_fills_up_in_the_midst_loses_nothing_that_was_measured(
+    cluster, make_sweep, tmp_path
+):
+    points = {"quick": [2, 1], "held": [2]}
+    sweep = make_sweep(tmp_path, points, options="{nodelist: 'node[1-2]'}")
+    with file_system(tmp_path / "runs", "size=1m"):
+        for node in ("node1", "node2"):  # which see the file systems that there were at their start
+            cluster.crash(node)
+            cluster.boot(node)
+        head = sweep.begin()
+        sweep.await_states(quick_2="ok", held_2="running")
+        sweep.await_starts("held-2", 2)
+        ballast = sweep.run / "ballast"
+        with suppress(OSError):
+            ballast.write_bytes(bytes(2 << 20))
+        sweep.open()
+        code, _, err = ended(head)
+        assert code == 2
+        assert "No space left on device" in err.splitlines()[-1]
+        assert sweep.states()["quick-2"] == "ok"
+        assert {sweep.states()["held-2"], sweep.states()["quick-1"]} <= {"lost", "waiting"}
+        ballast.unlink()
+        sweep.resume()
+        assert set(sweep.states().values()) == {"ok"}
+        assert sweep.starts() == {"quick-2": 2, "held-2": 4, "quick-1": 1}

@@ -1,0 +1,134 @@
+"""What happens to nodes and jobs in the midst of a sweep: a true table, and nothing lost."""
+
+from contextlib import suppress
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+
+from .conftest import closing_sweeps
+from .sweeps import ended
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def early(live_cluster, tmp_path_factory):
+    """The two that take long, begun before all others and on nodes that these do not use."""
+    live_cluster.reset()
+    folder = tmp_path_factory.mktemp("early")
+    with closing_sweeps(live_cluster) as make:
+        leaderless = make(folder / "a", {"quick": [2], "held": [1, 2]}, cpus_per_task=16)
+        limited = make(folder / "b", {"held": [1], "quick": [1]}, timeout=1, signal_delay=20)
+        begun = SimpleNamespace(leaderless=leaderless, limited=limited)
+        begun.leaderless_head = leaderless.begin()
+        leaderless.await_states(quick_2="ok", held_2="running")
+        leaderless.await_starts("held-2", 2)
+        begun.limited_head = limited.begin()
+        assert leaderless.points()["held-2"]["nodes"] == ["node1", "node2"]
+        live_cluster.crash("node1")
+        leaderless.open()
+        yield begun
+
+
+@pytest.fixture
+def nodes(early, live_cluster):
+    """The cluster, with what is begun early on its first nodes; the others as new."""
+    for node in ("node3", "node4"):
+        if live_cluster.has_network:
+            live_cluster.heal(node)
+        with suppress(AssertionError):  # it is on
+            live_cluster.boot(node)
+    return live_cluster
+
+
+@pytest.fixture
+def sweep_of(nodes, make_sweep, tmp_path):
+    """Makes a sweep on the other nodes."""
+    return partial(make_sweep, tmp_path, options="{nodelist: 'node[3-4]'}")
+
+
+def test_a_pre_empted_job_goes_on_when_it_gets_its_nodes_back(nodes, sweep_of):
+    node = "{nodelist: node4}"
+    sweep = sweep_of({"quick": [1], "held": [1]}, partition="scavenge", options=node)
+    head = sweep.begin()
+    sweep.await_states(quick_1="ok", held_1="running")
+    sweep.await_starts("held-1", 1)
+    job = nodes.sbatch("--nodelist=node4", "--exclusive", "--output=/dev/null", "--wrap=sleep 2")
+    sweep.await_states(held_1="cancelled")
+    assert sweep.reason("held-1") == "pre-empted by another job"
+    sweep.open()
+    assert nodes.await_end(job) == "COMPLETED"
+    code, _, err = ended(head)
+    assert code == 0, err
+    assert len(sweep.jobs()) == 1
+    assert set(sweep.states().values()) == {"ok"}
+    assert sweep.starts() == {"quick-1": 1, "held-1": 2}
+
+
+def test_a_node_without_power_takes_its_own_point_with_it(nodes, sweep_of):
+    sweep = sweep_of({"quick": [2, 1], "held": [2]})
+    head = sweep.begin()
+    sweep.await_states(quick_2="ok", held_2="running")
+    sweep.await_starts("held-2", 2)
+    nodes.crash("node4")
+    code, out, err = ended(head)
+    assert code == 1, err
+    assert "held-2.D0.node4: lost" in out
+    assert sweep.states() == {"quick-2": "ok", "quick-1": "ok", "held-2": "lost"}
+    assert sweep.reason("held-2") == "node4 has given no sign of life for 20 s"
+    assert sweep.starts() == {"quick-2": 2, "quick-1": 1, "held-2": 2}
+    nodes.boot("node4")
+    sweep.resume()
+    assert sweep.starts() == {"quick-2": 2, "quick-1": 1, "held-2": 4}
+
+
+def test_a_node_whose_cable_is_pulled_is_used_again_when_it_is_back(nodes, sweep_of):
+    if not nodes.has_network:
+        pytest.skip("nodes have no cables here")
+    sweep = sweep_of({"held": [2], "quick": [2, 1]})
+    head = sweep.begin()
+    sweep.await_states(held_2="running")
+    sweep.await_starts("held-2", 2)
+    nodes.cut("node4")
+    sweep.await_states(held_2="lost", quick_1="running")
+    nodes.wait("its program ended", 10, lambda: "held-2" not in nodes.exec("node4", "ps", "ax"))
+    nodes.heal("node4")
+    code, _, err = ended(head)
+    assert code == 1, err
+    assert sweep.states() == {"held-2": "lost", "quick-2": "ok", "quick-1": "ok"}
+    sweep.resume()
+    assert sweep.starts() == {"held-2": 4, "quick-2": 2, "quick-1": 1}
+
+
+def test_a_cancelled_job_leaves_what_it_has_measured(nodes, sweep_of):
+    sweep = sweep_of({"quick": [2], "held": [2, 1]})
+    head = sweep.begin()
+    sweep.await_states(quick_2="ok", held_2="running")
+    sweep.await_starts("held-2", 2)
+    nodes.run("scancel", *sweep.jobs())
+    code, _, err = ended(head)
+    assert code == 130, err
+    assert sweep.states() == {"quick-2": "ok", "held-2": "cancelled", "held-1": "cancelled"}
+    assert sweep.reason("held-2") == "its job was cancelled"
+    sweep.resume()
+    assert sweep.starts() == {"quick-2": 2, "held-2": 4, "held-1": 1}
+
+
+def test_the_time_limit_of_a_job_is_the_reason(nodes, early):
+    sweep = early.limited
+    code, _, err = ended(early.limited_head)
+    assert code == 1, err
+    assert sweep.states() == {"held-1": "timeout", "quick-1": "lost"}
+    assert sweep.reason("held-1") == "ended by the time limit of its job"
+    sweep.resume()
+    assert sweep.starts() == {"held-1": 2, "quick-1": 1}
+
+
+def test_a_job_whose_leader_has_no_power_starts_again_on_other_nodes(nodes, early):
+    sweep = early.leaderless
+    code, _, err = ended(early.leaderless_head, timeout=200)
+    assert code == 0, err
+    assert len(sweep.jobs()) == 1
+    assert set(sweep.states().values()) == {"ok"}
+    assert sweep.starts() == {"quick-2": 2, "held-2": 4, "held-1": 1}

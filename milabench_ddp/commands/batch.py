@@ -1,7 +1,6 @@
 """Runs that happen in jobs of a cluster's scheduler: hand them over, and follow."""
 
 import shutil
-import sys
 import time
 from contextlib import suppress
 
@@ -9,7 +8,7 @@ from ..config.runner import runner_of
 from ..dispatch import scheduler, slurm
 from ..dispatch.follow import Follower
 from ..dispatch.jobs import jobs_of
-from ..dispatch.onlooker import Onlooker, PlainOnlooker, QuietOnlooker
+from ..dispatch.onlooker import Onlooker
 from ..errors import DispatchError
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
@@ -18,6 +17,7 @@ from ..results.points import is_final, read_point, save_point
 from ..results.rundir import RunDir
 from ..results.runfile import BenchmarkState, RunState, benchmark_state
 from .begin import Begun
+from .watching import onlooker
 
 
 def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
@@ -39,13 +39,13 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
             shutil.rmtree(rundir.path)  # there is nothing in it, and its name is free again
         raise
     state.save(rundir.run_json)
-    onlooker: Onlooker = QuietOnlooker() if quiet else PlainOnlooker(sys.stderr)
-    for job in state.jobs[-len(wanted) :]:
-        onlooker.say(f"job {job['id']}: {job['nodes']} nodes, {len(job['points'])} points")
-    if detach:
-        onlooker.say(f"detached: `milabench watch {rundir.path}` follows it")
-        return Outcome.OK
-    return follow(rundir, state, onlooker, cancels=True)
+    with onlooker(len(state.benchmarks), quiet=quiet) as seen:
+        for job in state.jobs[-len(wanted) :]:
+            seen.say(f"job {job['id']}: {job['nodes']} nodes, {len(job['points'])} points")
+        if detach:
+            seen.say(f"detached: `milabench watch {rundir.path}` follows it")
+            return Outcome.OK
+        return follow(rundir, state, seen, cancels=True)
 
 
 def _reopen(begun: Begun) -> list[BenchmarkState]:
@@ -61,23 +61,23 @@ def _reopen(begun: Begun) -> list[BenchmarkState]:
     return earlier
 
 
-def follow(rundir: RunDir, state: RunState, onlooker: Onlooker, *, cancels: bool) -> Outcome:
+def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) -> Outcome:
     """Follow a run's jobs to their end; a Ctrl-C cancels them, or only ends the watching."""
     inbox = Inbox()
     points = [entry.name for entry in state.benchmarks]
     done = {name: found for name in points if is_final(found := read_point(rundir.path / name))}
     rest = [name for name in points if name not in done]
     limits = {name: float(state.suite[name]["max_duration"]) for name in rest}
-    follower = Follower(rundir, rest, state.jobs, onlooker, scheduler.states, limits)
+    follower = Follower(rundir, rest, state.jobs, seen, scheduler.states, limits)
     with alive(rundir.path), stopped_by_signals(inbox):
         has_ended = follower.follow(lambda: bool(inbox.stops))
         if not has_ended and cancels:
-            onlooker.say("cancelling the jobs")
+            seen.say("cancelling the jobs")
             scheduler.cancel([job["id"] for job in state.jobs if not job["state"]])
             inbox.stops = 0
             has_ended = follower.follow(lambda: bool(inbox.stops))
         if not has_ended:
-            onlooker.say(f"no longer watched; it goes on: `milabench watch {rundir.path}`")
+            seen.say(f"no longer watched; it goes on: `milabench watch {rundir.path}`")
             return Outcome.CANCELLED
         with suppress(KeyError):
             follower.outcomes |= {name: str(each["outcome"]) for name, each in done.items() if each}

@@ -33,6 +33,7 @@ def main(options: argparse.Namespace) -> int:
     if runner is not None and runner.kind == "slurm":
         if not suite.benchmarks:
             raise SelectionError(f"{options.config}: nothing to run; `milabench list` says why")
+        runner = many.with_gpus(runner, cluster)
         wanted = jobs_of(suite.benchmarks, len(cluster.nodes), runner.allocation)
         text = render_jobs(runner, wanted, launches, site.python, comments)
     else:

@@ -4,7 +4,7 @@ import argparse
 import os
 import socket
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ..config.load import load
@@ -26,6 +26,7 @@ def run(options: argparse.Namespace, system: System | None, runner: Runner) -> O
     """Plan for all nodes, and run."""
     base = setup.base_folder(options)
     cluster = cluster_of(options, system, runner)
+    runner = with_gpus(runner, cluster)
     suite = load(setup.request(options, system), setup.facts(cluster, system, base))
     me = Node(socket.gethostname().split(".")[0], (), 0)
     machine = collect(cluster.arch, me, sys.argv, os.environ)
@@ -63,6 +64,13 @@ def _hosts(system: System | None, runner: Runner) -> dict[str, Any]:
         raise SelectionError("--runner ssh needs the hosts: give a system.yaml with --system")
     hosts = sorted(system.nodes, key=lambda node: not node.main)
     return {"hosts": [asdict(node) for node in hosts], "sshkey": system.sshkey}
+
+
+def with_gpus(runner: Runner, cluster: Cluster) -> Runner:
+    """The profile; where it does not say it, a job asks for the GPUs that are to be used."""
+    if runner.gpus_per_node is not None or not cluster.has_gpu:
+        return runner
+    return replace(runner, gpus_per_node=len(cluster.nodes[0].devices))
 
 
 def cluster_of(options: argparse.Namespace, system: System | None, runner: Runner) -> Cluster:

@@ -4,12 +4,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..dispatch.onlooker import PlainOnlooker
 from ..errors import RunDirError
 from ..results.rundir import RunDir
 from ..results.runfile import read_state
 from . import batch, report
 from .codes import EXIT_CODES
+from .watching import onlooker
 
 
 def main(options: argparse.Namespace) -> int:
@@ -21,6 +21,7 @@ def main(options: argparse.Namespace) -> int:
     if state.outcome is not None:
         outcome = state.outcome
     else:
-        outcome = batch.follow(rundir, state, PlainOnlooker(sys.stderr), cancels=False)
+        with onlooker(len(state.benchmarks), quiet=False) as seen:
+            outcome = batch.follow(rundir, state, seen, cancels=False)
     report.show([options.run], sys.stdout)
     return EXIT_CODES.get(outcome, 1)

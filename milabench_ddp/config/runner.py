@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import ConfigError, did_you_mean
-from .checks import Check, one_of, only, single, text, texts, whole, wrong
+from .checks import Check, flag, one_of, only, single, text, texts, whole, wrong
 from .merge import settle
 from .paths import expanded, shown
 from .read import read
@@ -36,6 +36,7 @@ class Runner:
     array_parallelism: int = 16
     signal_delay: int = 60  # seconds before its time limit that a job hears of it
     allocation: str = "shared"  # shared: one job runs all points; separate: a job for each
+    exclusive: bool = True  # nobody else's job on the nodes: it would be in the figures
     launcher: Literal["torchrun", "tasks"] = "torchrun"  # tasks: a process for each GPU without it
     job_dir: str | None = None  # of submitit; in the run folder unless it is given
 
@@ -95,6 +96,7 @@ _RUNNER: Mapping[str, Check] = {
     "cpus_per_task": whole(1),
     "environment": _scalars,
     "exclude": text,
+    "exclusive": flag,
     "gpus_per_node": whole(0),
     "job_dir": text,
     "kind": one_of("local", "slurm", "ssh"),

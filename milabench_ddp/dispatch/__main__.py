@@ -52,7 +52,8 @@ def main(argv: list[str] | None = None) -> int:
         return _serve(options, read_plan(RunDir(options.run).plan_json), stdio, patience)
     except (LeaderLostError, MilabenchError) as error:
         print(f"node {options.rank}: {error}", file=sys.stderr, flush=True)
-        stdio.send(say="problem", text=str(error))
+        if options.leader is None:
+            stdio.send(say="problem", text=str(error))
         return 1 if isinstance(error, LeaderLostError) else 2
 
 

@@ -15,7 +15,7 @@ from ..config.runner import Runner
 from ..plan.bash import render
 from ..plan.command import Launch
 from .jobs import Job
-from .slurm import parameters
+from .slurm import options, parameters
 
 _PORT = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"
 _FIRST = 'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
@@ -69,9 +69,9 @@ def flags(runner: Runner, job: Job) -> list[str]:
     }
     for name in ("partition", "account", "qos", "exclude", "constraint"):
         words[name] = told.get(f"slurm_{name}")
-    more = {key.replace("_", "-"): value for key, value in runner.options.items()}
+    more = {key.replace("_", "-"): value for key, value in options(runner).items()}
     given = {key: value for key, value in {**words, **more}.items() if value is not None}
-    return [f"{key}={value}" for key, value in given.items()]
+    return [key if value is True else f"{key}={value}" for key, value in given.items()]
 
 
 def _setup(runner: Runner) -> list[str]:

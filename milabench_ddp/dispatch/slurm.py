@@ -11,7 +11,7 @@ from typing import Any
 
 from ..config.runner import Runner
 from ..errors import DispatchError
-from . import jobs
+from . import jobs, scheduler
 from .jobs import Job
 from .task import NodeTask
 
@@ -31,7 +31,7 @@ def parameters(runner: Runner, nodes: int) -> dict[str, Any]:
         "setup": [*runner.setup, *exports],
         # A node that dies takes its own point with it, and not the job: the leader goes on.
         "srun_args": ["--no-kill", "--kill-on-bad-exit=0"],
-        "additional_parameters": {"no_kill": True, **runner.options},
+        "additional_parameters": {"no_kill": True, **options(runner)},
     }
     slurm = {key: value for key, value in slurm.items() if value is not None}
     common = {
@@ -43,6 +43,11 @@ def parameters(runner: Runner, nodes: int) -> dict[str, Any]:
     }
     kept = {key: value for key, value in common.items() if value is not None}
     return kept | {f"slurm_{key}": value for key, value in slurm.items()}
+
+
+def options(runner: Runner) -> dict[str, Any]:
+    """Options of sbatch that submitit has no name for."""
+    return ({"exclusive": True} if runner.exclusive else {}) | dict(runner.options)
 
 
 def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, Any]]:
@@ -62,7 +67,7 @@ def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, A
             "are submitted, or use several nodes of this machine with --runner local"
         )
     folder = Path(runner.job_dir) if runner.job_dir else run / "submitit"
-    submitted = []
+    submitted: list[dict[str, Any]] = []
     for nodes in dict.fromkeys(job.nodes for job in wanted):
         group = [job for job in wanted if job.nodes == nodes]
         for job in group:
@@ -74,6 +79,7 @@ def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, A
             with redirect_stderr(io.StringIO()), executor.batch():
                 handles = [executor.submit(NodeTask(str(run), job.name)) for job in group]
         except submitit.core.utils.FailedJobError as error:
+            scheduler.cancel([job["id"] for job in submitted])  # all of them, or none
             raise DispatchError(f"Slurm refuses the job: {_last_words(str(error))}") from error
         except OSError as error:
             raise DispatchError(

@@ -13,6 +13,7 @@ from ..errors import DispatchError
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
 from ..results.alive import alive
+from ..results.planfile import read_plan
 from ..results.points import is_final, read_point, save_point
 from ..results.rundir import RunDir
 from ..results.runfile import BenchmarkState, RunState, benchmark_state
@@ -41,7 +42,7 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
     state.save(rundir.run_json)
     with onlooker(len(state.benchmarks), quiet=quiet) as seen:
         for job in state.jobs[-len(wanted) :]:
-            seen.say(f"job {job['id']}: {job['nodes']} nodes, {len(job['points'])} points")
+            seen.say(f"job {job['id']}: nodes: {job['nodes']}, points: {len(job['points'])}")
         if detach:
             seen.say(f"detached: `milabench watch {rundir.path}` follows it")
             return Outcome.OK
@@ -68,7 +69,9 @@ def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) ->
     done = {name: found for name in points if is_final(found := read_point(rundir.path / name))}
     rest = [name for name in points if name not in done]
     limits = {name: float(state.suite[name]["max_duration"]) for name in rest}
-    follower = Follower(rundir, rest, state.jobs, seen, scheduler.states, limits)
+    cluster = runner_of(read_plan(rundir.plan_json).runner).cluster
+    ask = scheduler.states if cluster == "slurm" else scheduler.local_states
+    follower = Follower(rundir, rest, state.jobs, seen, ask, limits)
     with alive(rundir.path), stopped_by_signals(inbox):
         has_ended = follower.follow(lambda: bool(inbox.stops))
         if not has_ended and cancels:

@@ -9,6 +9,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..events import Outcome
 
@@ -29,6 +30,9 @@ class JobState:
     why: str = ""
 
 
+_RUNNING, _GONE = JobState("RUNNING", False), JobState("COMPLETED", True)
+
+
 def states(ids: Sequence[str]) -> dict[str, JobState]:
     """The states of jobs (``12``, or ``12_3`` of an array); those nobody knows are left out."""
     queued = _ask("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%r")
@@ -44,6 +48,12 @@ def states(ids: Sequence[str]) -> dict[str, JobState]:
         if job not in found and (word := _last_word(job)):
             found[job] = JobState(word, word in _ENDED)
     return found
+
+
+def local_states(ids: Sequence[str]) -> dict[str, JobState]:
+    """The same of submitit's local executor, whose jobs are processes of this host."""
+    alive = [job for job in ids if job.isdecimal() and Path(f"/proc/{job}").exists()]
+    return {job: _RUNNING if job in alive else _GONE for job in ids}
 
 
 def _last_word(job: str) -> str:

@@ -66,6 +66,11 @@ def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, A
             "there is no Slurm here (no `sbatch` on the PATH): run this on a node from which jobs "
             "are submitted, or use several nodes of this machine with --runner local"
         )
+    if runner.cluster != "slurm" and any(job.nodes > 1 for job in wanted):
+        raise DispatchError(
+            f"cluster: {runner.cluster} has one node: use --runner local for several nodes of "
+            f"this machine, or cluster: slurm"
+        )
     folder = Path(runner.job_dir) if runner.job_dir else run / "submitit"
     submitted: list[dict[str, Any]] = []
     for nodes in dict.fromkeys(job.nodes for job in wanted):
@@ -86,6 +91,9 @@ def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, A
                 f"cannot write {error.filename or folder}: {error.strerror}; choose a folder that "
                 f"all nodes see with --job-dir"
             ) from error
+        if runner.cluster == "debug":  # runs them in this process, once results are asked for
+            for handle in handles:
+                handle.results()
         for job, handle in zip(group, handles, strict=True):
             submitted.append({**asdict(job), "id": handle.job_id, "state": ""})
     return submitted

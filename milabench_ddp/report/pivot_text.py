@@ -3,12 +3,14 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator
 
 from .pivot import Block, Cell, Pivot
 from .settings import NOTHING
 
 GAP = "  "
+_PLACE = re.compile(r" \([^()]*:\d+\)$")
 
 
 def pivot_text(made: Pivot) -> str:
@@ -20,8 +22,19 @@ def pivot_text(made: Pivot) -> str:
     if notes:
         lines += ["", *(f"[{number}] {note}" for note, number in notes.items())]
     if made.skipped:
-        lines += ["", *(f"skipped: {name}: {why}" for name, why in made.skipped)]
+        lines += ["", *_skipped(made)]
     return "\n".join(lines) + "\n"
+
+
+def _skipped(made: Pivot) -> Iterator[str]:
+    """A line for each reason; where it stands in the configuration is in the text report."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in made.skipped:
+        reasons.setdefault(_PLACE.sub("", why), []).append(name)
+    for why, names in reasons.items():
+        more = ", ..." if len(names) > 3 else ""
+        who = names[0] if len(names) == 1 else f"{len(names)} ({', '.join(names[:3])}{more})"
+        yield f"skipped: {who}: {why}"
 
 
 def _block(made: Pivot, block: Block, notes: dict[str, int]) -> Iterator[str]:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from milabench_ddp.report.build import report_of
@@ -61,3 +62,13 @@ def test_a_value_of_some_launches_says_so(tmp_path: Path) -> None:
     made = pivot_text(pivot(report_of([tmp_path]), "throughput"))
     assert "b          4 [1]\n" in made
     assert "[1] 1 of 2 launches did not end ok: failed: exit status 3\n" in made
+
+
+def test_benchmarks_that_are_skipped_for_one_reason_share_a_line() -> None:
+    why = "disabled by the preset small"
+    skipped = [(f"b{k}", f"{why} (config/ddp.yaml:{k})") for k in range(5)]
+    made = replace(table(""), skipped=(*skipped, ("c", "it needs 8 GPUs")))
+    assert pivot_text(made).splitlines()[-2:] == [
+        f"skipped: 5 (b0, b1, b2, ...): {why}",
+        "skipped: c: it needs 8 GPUs",
+    ]

@@ -1,0 +1,57 @@
+"""Jobs of submitit without a cluster: its local and its debug executor."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands.conftest import EMIT, Suite, Workplace, row
+
+QUICK = EMIT + "for step in range(20): rate(100.0 + step % 3)"
+WORDS = ("--gpus", "1", "--device", "cpu", "--name", "mine")
+
+
+@pytest.fixture
+def profile(at: Workplace) -> Path:
+    return at.write("here.yaml", "kind: slurm\ncluster: local\n")
+
+
+def test_a_job_that_is_a_process_of_this_host(at: Workplace, suite: Suite, profile: Path):
+    config = suite(good=QUICK, bad=EMIT + "sys.exit(3)")
+    done = at.milabench("run", config, "--runner", str(profile), *WORDS)
+    assert done.code == 1
+    assert row(done.out, "good")[1:3] == ["0", "1"]
+    assert "bad.D0: failed: exit status 3" in done.out
+    assert ": COMPLETED" in done.err or "bad: failed" in done.err
+    again = at.milabench("run", "--resume", str(at.run()))
+    assert (again.code, "nothing is missing, all 2 have a result" in again.err) == (1, True)
+    assert at.milabench("watch", str(at.run())).code == 1
+
+
+def test_a_job_in_this_very_process(at: Workplace, suite: Suite):
+    at.write("debug.yaml", "kind: slurm\ncluster: debug\n")
+    done = at.milabench("run", suite(good=QUICK), "--runner", "debug.yaml", *WORDS)
+    assert done.code == 0
+    assert row(done.out, "good")[1:3] == ["0", "1"]
+
+
+def test_it_has_one_node(at: Workplace, suite: Suite, profile: Path):
+    done = at.milabench("run", suite(x=QUICK), "--runner", str(profile), "--nodes", "2", *WORDS)
+    assert done.code == 2
+    assert "milabench: cluster: local has one node: use --runner local" in done.err
+    assert not at.run().exists()
+
+
+def test_there_is_no_slurm(at: Workplace, suite: Suite, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    done = at.milabench("run", suite(x=QUICK), "--runner", "slurm", *WORDS)
+    assert done.code == 2
+    assert "milabench: there is no Slurm here (no `sbatch` on the PATH)" in done.err
+    assert not at.run().exists()
+
+
+def test_a_run_without_jobs_is_neither_watched_nor_cancelled(at: Workplace, suite: Suite):
+    at.milabench("run", suite(x=QUICK), *WORDS)
+    for verb, said in (("watch", "is run by its own command"), ("cancel", "stop its command")):
+        done = at.milabench(verb, str(at.run()))
+        assert (done.code, said in done.err) == (2, True)
+    assert at.milabench("watch", str(at.folder / "nowhere")).code == 2

@@ -2,14 +2,16 @@
 
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from ..config.runner import runner_of
+from ..config.runner import Runner, runner_of
 from ..dispatch import scheduler, slurm
 from ..dispatch.follow import Follower
 from ..dispatch.jobs import jobs_of
 from ..dispatch.onlooker import Onlooker
-from ..errors import DispatchError
+from ..dispatch.scheduler import JobState
+from ..errors import DispatchError, RunDirError
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
 from ..results.alive import alive
@@ -25,10 +27,12 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
     """Submit the jobs, and follow them until all points have ended; Ctrl-C cancels them.
 
     Raises:
-        DispatchError: the scheduler refuses; the run folder says so.
+        DispatchError: the scheduler refuses.
+        RunDirError: a run that is to be resumed has jobs that have not ended.
     """
     rundir, state, plan = begun.rundir, begun.state, begun.plan
     runner = runner_of(plan.runner)
+    _check_jobs(rundir, state, runner)
     wanted = jobs_of(begun.points, plan.nodes, runner.allocation)
     earlier = _reopen(begun)
     try:
@@ -47,6 +51,21 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
             seen.say(f"detached: `milabench watch {rundir.path}` follows it")
             return Outcome.OK
         return follow(rundir, state, seen, cancels=True)
+
+
+def _check_jobs(rundir: RunDir, state: RunState, runner: Runner) -> None:
+    """A job that still waits in the queue has no leader yet, but will do the same points."""
+    found = _ask(runner)([job["id"] for job in state.jobs if not job["state"]])
+    going = [f"{job} is {each.word}" for job, each in found.items() if not each.has_ended]
+    if going:
+        raise RunDirError(
+            f"{rundir.path} still goes on (job {', '.join(going)}): `milabench watch` follows it, "
+            f"`milabench cancel` ends it"
+        )
+
+
+def _ask(runner: Runner) -> Callable[[Sequence[str]], dict[str, JobState]]:
+    return scheduler.states if runner.cluster == "slurm" else scheduler.local_states
 
 
 def _reopen(begun: Begun) -> list[BenchmarkState]:
@@ -69,8 +88,7 @@ def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) ->
     done = {name: found for name in points if is_final(found := read_point(rundir.path / name))}
     rest = [name for name in points if name not in done]
     limits = {name: float(state.suite[name]["max_duration"]) for name in rest}
-    cluster = runner_of(read_plan(rundir.plan_json).runner).cluster
-    ask = scheduler.states if cluster == "slurm" else scheduler.local_states
+    ask = _ask(runner_of(read_plan(rundir.plan_json).runner))
     follower = Follower(rundir, rest, state.jobs, seen, ask, limits)
     with alive(rundir.path), stopped_by_signals(inbox):
         has_ended = follower.follow(lambda: bool(inbox.stops))

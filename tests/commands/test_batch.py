@@ -1,5 +1,7 @@
 """Jobs of submitit without a cluster: its local and its debug executor."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,18 @@ def test_a_run_without_jobs_is_neither_watched_nor_cancelled(at: Workplace, suit
         done = at.milabench(verb, str(at.run()))
         assert (done.code, said in done.err) == (2, True)
     assert at.milabench("watch", str(at.folder / "nowhere")).code == 2
+
+
+def test_a_run_whose_job_goes_on_is_not_resumed(at: Workplace, suite: Suite, profile: Path):
+    at.milabench("run", suite(x=QUICK), "--runner", str(profile), *WORDS)
+    path = at.run() / "run.json"
+    state = json.loads(path.read_text())
+    state |= {"outcome": None, "ended": None}
+    state["jobs"][0] |= {"id": str(os.getpid()), "state": ""}  # a process that is there
+    path.write_text(json.dumps(state))
+    (at.run() / "x" / "state.json").unlink()
+    before = sorted(at.run().rglob("*"))
+    done = at.milabench("run", "--resume", str(at.run()))
+    assert done.code == 2
+    assert f"still goes on (job {os.getpid()} is RUNNING)" in done.err
+    assert sorted(at.run().rglob("*")) == before

@@ -31,8 +31,9 @@ class Done:
 
 
 def row(out: str, name: str) -> list[str]:
-    """The cells of a benchmark's row in a text report."""
-    (line,) = (line for line in out.splitlines() if line.split("|")[0].strip() == name)
+    """The cells of a benchmark's row in the first table of a text report."""
+    table = out.split("\nFailure rate:")[0]
+    (line,) = (line for line in table.splitlines() if line.split("|")[0].strip() == name)
     return [cell.strip() for cell in line.split("|")]
 
 

@@ -8,6 +8,7 @@ a node that comes back is used again.
 import selectors
 import socket
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -145,10 +146,10 @@ class Leader:
         if peer is None:
             self._meet(channel, message)
             return
-        peer.heard = self._clock()
         if not peer.alive:
-            peer.alive = True
-            self._onlooker.say(f"{peer.name} is back")
+            self._greet(peer, message)
+            return
+        peer.heard = self._clock()
         point = self._running.get(peer.point or "")
         match message:
             case {"say": "ports", "id": str(launch), "ports": list(ports)} if point:
@@ -157,6 +158,15 @@ class Leader:
                 point.ended(peer, launch, end)
             case {"say": "problem", "text": str(text)}:
                 self._onlooker.say(f"{peer.name}: {text}")
+
+    def _greet(self, peer: Peer, message: Message) -> None:
+        """What a lost node says may have been on its way for long: it is back when it answers."""
+        if not peer.ping:
+            peer.ping = uuid.uuid4().hex
+            peer.channel.send(do="ping", id=peer.ping)
+        elif message.get("say") == "pong" and message.get("id") == peer.ping:
+            peer.alive, peer.ping, peer.heard = True, "", self._clock()
+            self._onlooker.say(f"{peer.name} is back")
 
     def _meet(self, channel: Channel, message: Message) -> None:
         match message:
@@ -172,6 +182,7 @@ class Leader:
         rank = int(message["rank"])
         if rank in self._peers:
             self._lose(self._peers[rank], "lost its connection")
+            self._onlooker.say(f"{self._peers[rank].name} is back")
         self._invited.pop(channel.fd, None)
         node = wire.node(message["node"])
         self._peers[rank] = Peer(rank, channel, node, message["address"], self._clock())
@@ -191,7 +202,7 @@ class Leader:
     def _lose(self, peer: Peer, why: str) -> None:
         if not peer.alive:
             return
-        peer.alive = False
+        peer.alive, peer.ping = False, ""
         self._until = self._clock() + self._patience.reconnect
         self._onlooker.say(f"{peer.name} {why}")
         if peer.point in self._running:

@@ -78,6 +78,8 @@ class NodeAgent:
             match order.get("do"):
                 case "end":
                     return
+                case "ping":  # of a leader that had taken this node for gone
+                    channel.send(say="pong", id=order["id"])
                 case "ports":
                     channel.send(say="ports", id=order["id"], ports=free_ports(order["count"]))
                 case "run":

@@ -17,6 +17,7 @@ class Peer:
     heard: float  # when it last gave a sign of life, monotonic
     point: str | None = None  # what it runs
     alive: bool = True
+    ping: str = ""  # of a lost one: the question that it has to answer
 
     @property
     def name(self) -> str:

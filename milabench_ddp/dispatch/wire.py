@@ -1,8 +1,9 @@
 """What a leader and a node agent tell each other, as JSON.
 
 The leader: ``beat``, ``ports`` (find free ones), ``run`` (these processes of this launch), ``stop``
-(this launch, and why), ``end`` (you are done). The agent: ``hello`` (its node), ``beat``,
-``ports``, ``ended`` (how its part of a launch went), ``problem`` (why it cannot serve).
+(why), ``ping`` (to one that was taken for gone), ``end`` (you are done). The agent: ``hello`` (its
+node), ``beat``, ``ports``, ``ended`` (how its part of a launch went), ``pong``,
+``problem`` (why it cannot serve).
 """
 
 from collections.abc import Mapping

@@ -86,7 +86,9 @@ class FakeNode:
         """The next order that is no sign of life; ``{"do": "gone"}`` at the end."""
         while line := self._lines.readline():
             message: dict[str, Any] = json.loads(line)
-            if message["do"] != "beat":
+            if message["do"] == "ping":
+                self.send(say="pong", id=message["id"])
+            elif message["do"] != "beat":
                 return message
         return {"do": "gone"}
 

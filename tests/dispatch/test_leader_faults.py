@@ -74,6 +74,24 @@ def test_a_silent_node_that_wakes_up_is_used_again(led: Make) -> None:
     assert "n1 is back" in run.told.said
 
 
+def test_what_was_long_on_its_way_does_not_bring_a_node_back(led: Make) -> None:
+    """Of a pulled cable: it is plugged in, old packets come, and the agent has long hung up."""
+    run = led(plan(TWO, benchmark("again", num_machines=2)), patience=WATCHFUL, token="secret")
+    run.listen().start()
+    nodes = [run.connect(rank).hello(token="secret") for rank in range(2)]
+    orders = [each.order("run") for each in nodes]
+    nodes[1].fall_silent()
+    nodes[0].took(orders[0], "cancelled", nodes[0].order("stop")["why"])
+    wait_for(lambda: "two" in run.told.ended)
+    nodes[1].send(say="beat")
+    nodes[1].close()
+    back = run.connect(1).hello(token="secret")
+    nodes[0].took(nodes[0].order("run"))
+    back.took(back.order("run"))
+    assert run.join() is Outcome.FAILED
+    assert run.outcomes() == {"two": "lost", "again": "ok"}
+
+
 def test_a_node_that_connects_again_takes_its_old_place(led: Make) -> None:
     run = led(plan(TWO, benchmark("again", num_machines=2)), token="secret")
     run.listen().start()

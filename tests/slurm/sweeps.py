@@ -148,7 +148,8 @@ class Sweep:
 
     def points(self) -> dict[str, dict[str, object]]:
         """All that is known of each point, as a report sees it."""
-        return {entry["name"]: entry for entry in read_run(self.run).state["benchmarks"]}
+        listed = read_run(self.run).state.get("benchmarks", [])  # a new run.json is empty at first
+        return {entry["name"]: entry for entry in listed}
 
     def states(self) -> dict[str, str]:
         """The outcome of each point, or waiting or running."""
@@ -161,7 +162,8 @@ class Sweep:
     def jobs(self) -> list[str]:
         """The ids of its jobs."""
         path = self.run / "run.json"
-        return [job["id"] for job in json.loads(path.read_text())["jobs"]] if path.exists() else []
+        text = path.read_text() if path.exists() else ""
+        return [job["id"] for job in json.loads(text)["jobs"]] if text else []
 
     def await_states(self, timeout: float = 60, **wanted: str) -> None:
         """Wait until points have such states; ``held_2`` means ``held-2``."""

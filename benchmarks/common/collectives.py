@@ -156,7 +156,7 @@ def checked(name: str, place: Place, elements: int) -> Exchange:
     exchange = OPERATIONS[name].make(place, elements)
     try:
         exchange.call()
-    except (NotImplementedError, RuntimeError) as error:
+    except (NotImplementedError, RuntimeError) as error:  # torch raises either for what it lacks
         first, *_ = str(error).splitlines() or [""]
         if isinstance(error, NotImplementedError) or "not support" in first:
             backend = dist.get_backend()

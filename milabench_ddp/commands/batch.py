@@ -3,7 +3,6 @@
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 from ..config.runner import Runner, runner_of
 from ..dispatch import scheduler, slurm
@@ -18,7 +17,8 @@ from ..results.alive import alive
 from ..results.planfile import read_plan
 from ..results.points import is_final, read_point, save_point
 from ..results.rundir import RunDir
-from ..results.runfile import BenchmarkState, RunState, benchmark_state
+from ..results.runfile import RunState
+from . import begin
 from .begin import Begun
 from .watching import onlooker
 
@@ -34,7 +34,7 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
     runner = runner_of(plan.runner)
     _check_jobs(rundir, state, runner)
     wanted = jobs_of(begun.points, plan.nodes, runner.allocation)
-    earlier = _reopen(begun)
+    earlier = begin.reopen(begun)
     try:
         state.jobs += slurm.submit(rundir.path, runner, wanted)
     except DispatchError:
@@ -68,19 +68,6 @@ def _ask(runner: Runner) -> Callable[[Sequence[str]], dict[str, JobState]]:
     return scheduler.states if runner.cluster == "slurm" else scheduler.local_states
 
 
-def _reopen(begun: Begun) -> list[BenchmarkState]:
-    """Let the points of a resumed run wait again; what was said of them, to take this back."""
-    earlier = []
-    for point in begun.points if begun.is_resumed else ():
-        folder = begun.rundir.path / point.name
-        with suppress(OSError, ValueError, TypeError, KeyError):  # one that nobody can read is gone
-            if found := read_point(folder):
-                earlier.append(benchmark_state(found))
-        if folder.is_dir():
-            save_point(folder, BenchmarkState(point.name))
-    return earlier
-
-
 def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) -> Outcome:
     """Follow a run's jobs to their end; a Ctrl-C cancels them, or only ends the watching."""
     inbox = Inbox()
@@ -100,9 +87,8 @@ def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) ->
         if not has_ended:
             seen.say(f"no longer watched; it goes on: `milabench watch {rundir.path}`")
             return Outcome.CANCELLED
-        with suppress(KeyError):
-            follower.outcomes |= {name: str(each["outcome"]) for name, each in done.items() if each}
-        outcomes = set(follower.outcomes.values())
+        ended = {str(each["outcome"]) for each in done.values() if each is not None}
+        outcomes = ended | set(follower.outcomes.values())
         if Outcome.CANCELLED in outcomes:
             state.outcome = Outcome.CANCELLED
         else:

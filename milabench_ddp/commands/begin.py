@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from ..errors import RunDirError, SelectionError
 from ..events import Outcome
 from ..results.alive import is_alive
 from ..results.planfile import RunPlan, read_plan
-from ..results.points import is_final, read_point
+from ..results.points import is_final, read_point, save_point
 from ..results.rundir import RunDir, create
-from ..results.runfile import BenchmarkState, RunState, read_state
+from ..results.runfile import BenchmarkState, RunState, benchmark_state, read_state
 from . import where
 
 _GOES_ON = "{0} still goes on: `milabench watch {0}`"
@@ -114,6 +115,19 @@ def again(options: argparse.Namespace) -> Begun:
     waiting = {point.name: BenchmarkState(point.name) for point in points}
     state.benchmarks = [waiting.get(entry.name, entry) for entry in state.benchmarks]
     return Begun(rundir, state, plan, points, is_resumed=True)
+
+
+def reopen(begun: Begun) -> list[BenchmarkState]:
+    """Let the points of a resumed run wait again; what was said of them, to take this back."""
+    earlier = []
+    for point in begun.points if begun.is_resumed else ():
+        folder = begun.rundir.path / point.name
+        with suppress(OSError, ValueError, TypeError, KeyError):  # one that nobody can read is gone
+            if found := read_point(folder):
+                earlier.append(benchmark_state(found))
+        if folder.is_dir():
+            save_point(folder, BenchmarkState(point.name))
+    return earlier
 
 
 def overall(states: Iterable[Mapping[str, Any] | None]) -> Outcome:

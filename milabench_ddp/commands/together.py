@@ -12,8 +12,6 @@ from ..dispatch.leader import Leader
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
 from ..results.alive import alive
-from ..results.points import save_point
-from ..results.runfile import BenchmarkState
 from . import begin
 from .begin import Begun
 from .watching import onlooker
@@ -25,8 +23,7 @@ def measure(begun: Begun, *, quiet: bool) -> Outcome:
     inbox = Inbox()
     with alive(rundir.path), stopped_by_signals(inbox), ExitStack() as stack:
         state.save(rundir.run_json)
-        for point in begun.points if begun.is_resumed else ():  # how they ended is no longer so
-            save_point(rundir.path / point.name, BenchmarkState(point.name))
+        begin.reopen(begun)
         seen = stack.enter_context(onlooker(len(begun.points), quiet=quiet))
         leader = Leader(rundir, plan, begun.points, plan.nodes, inbox, seen)
         agents = local.started(rundir, _commands(begun), plan.grace)

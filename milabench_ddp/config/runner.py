@@ -1,6 +1,6 @@
 """Runner profiles, ``runners/*.yaml``: where a run happens, as data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -49,12 +49,17 @@ def find_runner(name: str) -> Path:
     path = expanded(name)
     if path.is_file():
         return path
-    folder = shipped_root() / "runners"
-    known = {str(p.relative_to(folder).with_suffix("")): p for p in folder.rglob("*.yaml")}
+    known = shipped_profiles()
     if name.removesuffix(".yaml") in known:
         return known[name.removesuffix(".yaml")]
-    hint = did_you_mean(name, known) or f"; shipped are: {', '.join(sorted(known))}"
+    hint = did_you_mean(name, known) or f"; shipped are: {', '.join(known)}"
     raise ConfigError(f"--runner {name}: no such file, and no shipped profile of that name{hint}")
+
+
+def shipped_profiles() -> dict[str, Path]:
+    """The profiles that come with the package, by their names, in their order."""
+    folder = shipped_root() / "runners"
+    return {str(p.relative_to(folder).with_suffix("")): p for p in sorted(folder.rglob("*.yaml"))}
 
 
 def read_runner(path: Path) -> Runner:
@@ -109,9 +114,3 @@ _RUNNER: Mapping[str, Check] = {
     "signal_delay": whole(0),
     "timeout": whole(1),
 }
-
-
-def shipped_profiles() -> Sequence[str]:
-    """The names of the profiles that come with the package."""
-    folder = shipped_root() / "runners"
-    return sorted(str(p.relative_to(folder).with_suffix("")) for p in folder.rglob("*.yaml"))

@@ -9,14 +9,11 @@ from ..results.points import is_final, read_point, save_point
 from ..results.rundir import RunDir
 from ..results.runfile import BenchmarkState
 from .onlooker import Onlooker
-from .scheduler import JobState
+from .scheduler import CANCELLED, LIMIT, JobState
 
 ASK = 5.0  # seconds between questions to the scheduler
 LOOK = 0.5  # between looks into the folder
-_AFTER = {
-    "TIMEOUT": (Outcome.TIMEOUT, "ended by the time limit of its job"),
-    "CANCELLED": (Outcome.CANCELLED, "its job was cancelled"),
-}
+_AFTER = {"TIMEOUT": LIMIT, "CANCELLED": CANCELLED}
 
 
 class Follower:

@@ -1,9 +1,11 @@
 """A running cluster, as tests use it: through the script and Slurm's own commands."""
 
 import os
+import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 SCRIPT = Path(__file__).parent / "cluster"
@@ -64,6 +66,21 @@ class LiveCluster:
     def rate(self, node: str, rate: str) -> None:
         """Let a node send no faster than ``rate``; ``off`` ends that."""
         self._script("rate", node, rate)
+
+    @contextmanager
+    def slurmd_timeout(self, seconds: int) -> Iterator[None]:
+        """For a block, let Slurm take a silent node for down only after so long."""
+        conf = Path(self.env["SLURM_CONF"])
+        usual = conf.read_text()
+        self._configure(re.sub(r"^SlurmdTimeout=.*", f"SlurmdTimeout={seconds}", usual, flags=re.M))
+        try:
+            yield
+        finally:
+            self._configure(usual)
+
+    def _configure(self, text: str) -> None:
+        Path(self.env["SLURM_CONF"]).write_text(text)
+        self.run("scontrol", "reconfigure")
 
     def nodes(self) -> dict[str, str]:
         """Each node's state in Slurm's words; ``*`` behind one: it does not respond."""

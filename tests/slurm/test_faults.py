@@ -87,16 +87,17 @@ def test_a_node_whose_cable_is_pulled_is_used_again_when_it_is_back(nodes, sweep
     if not nodes.has_network:
         pytest.skip("nodes have no cables here")
     sweep = sweep_of({"held": [2], "quick": [2, 1]})
-    head = sweep.begin()
-    sweep.await_states(held_2="running")
-    sweep.await_starts("held-2", 2)
-    nodes.cut("node4")
-    sweep.await_states(held_2="lost", quick_1="running")
-    nodes.wait("its program ended", 10, lambda: "held-2" not in nodes.exec("node4", "ps", "ax"))
-    nodes.heal("node4")
-    code, _, err = ended(head)
+    with nodes.slurmd_timeout(120):  # a node that Slurm has given up is back without its agent
+        head = sweep.begin()
+        sweep.await_states(held_2="running")
+        sweep.await_starts("held-2", 2)
+        nodes.cut("node4")
+        sweep.await_states(held_2="lost", quick_1="running")
+        nodes.wait("its program ended", 10, lambda: "held-2" not in nodes.exec("node4", "ps", "ax"))
+        nodes.heal("node4")
+        code, out, err = ended(head)
     assert code == 1, err
-    assert sweep.states() == {"held-2": "lost", "quick-2": "ok", "quick-1": "ok"}
+    assert sweep.states() == {"held-2": "lost", "quick-2": "ok", "quick-1": "ok"}, out
     sweep.resume()
     assert sweep.starts() == {"held-2": 4, "quick-2": 2, "quick-1": 1}
 

@@ -2,14 +2,13 @@
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
 
-from ..config.runner import Runner, runner_of
-from ..dispatch import scheduler, slurm
+from ..config.runner import runner_of
+from ..dispatch import slurm
+from ..dispatch.engine import Engine, engine_of
 from ..dispatch.follow import Follower
 from ..dispatch.jobs import jobs_of
 from ..dispatch.onlooker import Onlooker
-from ..dispatch.scheduler import JobState
 from ..errors import DispatchError, RunDirError
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
@@ -32,7 +31,7 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
     """
     rundir, state, plan = begun.rundir, begun.state, begun.plan
     runner = runner_of(plan.runner)
-    _check_jobs(rundir, state, runner)
+    _check_jobs(rundir, state, engine_of(runner.cluster))
     wanted = jobs_of(begun.points, plan.nodes, runner.allocation)
     earlier = begin.reopen(begun)
     try:
@@ -53,19 +52,21 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
         return follow(rundir, state, seen, cancels=True)
 
 
-def _check_jobs(rundir: RunDir, state: RunState, runner: Runner) -> None:
+def _check_jobs(rundir: RunDir, state: RunState, engine: Engine) -> None:
     """A job that still waits in the queue has no leader yet, but will do the same points."""
-    found = _ask(runner)([job["id"] for job in state.jobs if not job["state"]])
+    ids = [job["id"] for job in state.jobs if not job["state"]]
+    found = engine.states(ids) if ids else {}
+    if found is None:
+        raise DispatchError(
+            f"Slurm does not say whether job {', '.join(ids)} of {rundir.path} still goes on: "
+            f"`squeue` fails here"
+        )
     going = [f"{job} is {each.word}" for job, each in found.items() if not each.has_ended]
     if going:
         raise RunDirError(
             f"{rundir.path} still goes on (job {', '.join(going)}): `milabench watch` follows it, "
             f"`milabench cancel` ends it"
         )
-
-
-def _ask(runner: Runner) -> Callable[[Sequence[str]], dict[str, JobState]]:
-    return scheduler.states if runner.cluster == "slurm" else scheduler.local_states
 
 
 def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) -> Outcome:
@@ -75,13 +76,13 @@ def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) ->
     done = {name: found for name in points if is_final(found := read_point(rundir.path / name))}
     rest = [name for name in points if name not in done]
     limits = {name: float(state.suite[name]["max_duration"]) for name in rest}
-    ask = _ask(runner_of(read_plan(rundir.plan_json).runner))
-    follower = Follower(rundir, rest, state.jobs, seen, ask, limits)
+    engine = engine_of(runner_of(read_plan(rundir.plan_json).runner).cluster)
+    follower = Follower(rundir, rest, state.jobs, seen, engine.states, limits)
     with alive(rundir.path), stopped_by_signals(inbox):
         has_ended = follower.follow(lambda: bool(inbox.stops))
         if not has_ended and cancels:
             seen.say("cancelling the jobs")
-            scheduler.cancel([job["id"] for job in state.jobs if not job["state"]])
+            engine.cancel([job["id"] for job in state.jobs if not job["state"]])
             inbox.stops = 0
             has_ended = follower.follow(lambda: bool(inbox.stops))
         if not has_ended:

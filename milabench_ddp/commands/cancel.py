@@ -4,8 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..dispatch import scheduler
+from ..config.runner import runner_of
+from ..dispatch.engine import engine_of
 from ..errors import DispatchError, RunDirError
+from ..results.planfile import read_plan
 from ..results.rundir import RunDir
 from ..results.runfile import read_state
 
@@ -18,10 +20,12 @@ def main(options: argparse.Namespace) -> int:
         raise RunDirError(
             f"{options.run} has no jobs of a scheduler: stop its command, by Ctrl-C or SIGTERM"
         )
-    known = scheduler.states([job["id"] for job in state.jobs])
-    ids = [job["id"] for job in state.jobs if job["id"] in known]
-    going = [job for job in ids if not known[job].has_ended]
-    if not scheduler.cancel(going):
+    engine = engine_of(runner_of(read_plan(rundir.plan_json).runner).cluster)
+    known = engine.states([job["id"] for job in state.jobs])
+    if known is None:
+        raise DispatchError(f"Slurm does not answer (`squeue` fails here): {options.run} goes on")
+    going = [job for job, each in known.items() if not each.has_ended]
+    if not engine.cancel(going):
         raise DispatchError(f"Slurm did not take `scancel {' '.join(going)}`")
     print(f"cancelled: {', '.join(going) or 'nothing, all have ended'}", file=sys.stderr)
     return 0

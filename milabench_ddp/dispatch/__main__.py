@@ -81,16 +81,17 @@ def _serve(options: argparse.Namespace, plan: RunPlan, stdio: Channel, patience:
         if options.leader is None:
             agent.serve(stdio, hello)
             return 0
-        while True:
-            channel, token = connect(options.leader, patience)
+        while found := connect(options.leader, patience, lambda: agent.is_stopped):
+            channel, token = found
             try:
                 agent.serve(channel, {**hello, "token": token})
             except LeaderLostError as error:
                 print(f"node {options.rank}: {error}", file=sys.stderr, flush=True)
             else:
-                return 0
+                break
             finally:
                 channel.close()
+    return 0
 
 
 def _node(options: argparse.Namespace, plan: RunPlan) -> Node:

@@ -5,6 +5,7 @@ import os
 import secrets
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .channel import Channel
@@ -31,16 +32,18 @@ def announce(where: Path, host: str) -> tuple[socket.socket, str]:
     return server, token
 
 
-def connect(where: Path, patience: Patience) -> tuple[Channel, str]:
+def connect(
+    where: Path, patience: Patience, is_stopped: Callable[[], bool]
+) -> tuple[Channel, str] | None:
     """A channel to the leader whose address stands in a file, and the secret.
 
-    The file is read at each attempt, for each leader writes it anew.
+    The file is read at each attempt, for each leader writes it anew. None: this was asked to end.
 
     Raises:
         LeaderLostError: nobody answered for as long as patience has it.
     """
     until = time.monotonic() + patience.reconnect
-    while True:
+    while not is_stopped():
         try:
             list(where.parent.iterdir())  # so that a network file system looks again
             found = json.loads(where.read_text())
@@ -53,3 +56,4 @@ def connect(where: Path, patience: Patience) -> tuple[Channel, str]:
         else:
             connection.settimeout(None)
             return Channel.of_socket(connection, patience.silence), found["token"]
+    return None

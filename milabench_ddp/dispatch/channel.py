@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -14,13 +15,25 @@ _CHUNK = 1 << 16
 
 
 class Channel:
-    """One end. ``receive`` is for one thread, ``send`` for one other."""
+    """One end. ``receive`` is for one thread, ``send`` for any.
 
-    def __init__(self, read: int, write: int, close: Callable[[], None]) -> None:
-        """Talk over these descriptors; ``close`` gives them back."""
+    Args:
+        read, write: the descriptors to talk over.
+        close: gives them back.
+        wake: ends what another thread does with them.
+    """
+
+    def __init__(
+        self,
+        read: int,
+        write: int,
+        close: Callable[[], None],
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
         self.fd = read
-        self._write, self._close = write, close
+        self._write, self._close, self._wake = write, close, wake
         self._lines = LineBuffer()
+        self._sending = threading.Lock()
         self.closed = False
 
     @classmethod
@@ -28,24 +41,20 @@ class Channel:
         """Over a TCP connection; a peer that takes nothing for ``patience`` seconds is gone."""
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(patience * 1e3))
-
-        def close() -> None:
-            with suppress(OSError):  # the peer may be gone already
-                connection.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads
-            connection.close()
-
-        return cls(connection.fileno(), connection.fileno(), close)
+        fd = connection.fileno()
+        return cls(fd, fd, connection.close, lambda: connection.shutdown(socket.SHUT_RDWR))
 
     def send(self, **message: Any) -> bool:
         """Send a message; false where the peer is gone."""
-        if self.closed:  # its descriptor may be another's by now
-            return False
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
-        try:
-            while data:
-                data = data[os.write(self._write, data) :]
-        except OSError:
-            return False
+        with self._sending:
+            if self.closed:  # its descriptor may be another's by now
+                return False
+            try:
+                while data:
+                    data = data[os.write(self._write, data) :]
+            except OSError:
+                return False
         return True
 
     def receive(self) -> list[Message] | None:
@@ -69,7 +78,10 @@ class Channel:
 
     def close(self) -> None:
         """Give the descriptors back, once; the peer sees the end."""
-        if not self.closed:
-            self.closed = True
-            with suppress(OSError):
-                self._close()
+        if self.closed:
+            return
+        self.closed = True
+        with suppress(OSError):  # the peer may be gone already
+            self._wake()
+        with self._sending, suppress(OSError):
+            self._close()

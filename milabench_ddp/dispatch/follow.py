@@ -13,6 +13,7 @@ from .scheduler import CANCELLED, LIMIT, JobState
 
 ASK = 5.0  # seconds between questions to the scheduler
 LOOK = 0.5  # between looks into the folder
+_ANSWERS = {True: "answers again", False: "does not answer"}
 _AFTER = {"TIMEOUT": LIMIT, "CANCELLED": CANCELLED}
 
 
@@ -23,7 +24,7 @@ class Follower:
         rundir: the run.
         points: those that are not known to have ended.
         jobs: as ``run.json`` has them; their ``state`` is kept up to date.
-        ask: the scheduler: ids -> states.
+        ask: the scheduler: ids -> states; None where it does not answer.
         limits: how long each point may take, in seconds.
     """
 
@@ -33,12 +34,16 @@ class Follower:
         points: Sequence[str],
         jobs: Sequence[dict[str, Any]],
         onlooker: Onlooker,
-        ask: Callable[[Sequence[str]], dict[str, JobState]],
+        ask: Callable[[Sequence[str]], dict[str, JobState] | None],
         limits: Mapping[str, float],
     ) -> None:
         self._rundir, self._jobs, self._onlooker, self._ask = rundir, jobs, onlooker, ask
         # waiting; running; left by its leader; ended, but to run again if its job starts again
         self._open, self._limits = dict.fromkeys(points, "waiting"), limits
+        self._ends: dict[
+            str, float
+        ] = {}  # when each ended last: it may run again between two looks
+        self._answers = True
         self._said: dict[str, tuple[str, str]] = {}
         self._unknown: dict[str, int] = {}  # how often nobody knew a job
         self.outcomes: dict[str, str] = {}
@@ -81,8 +86,8 @@ class Follower:
             elif state.get("ended") is None and before == "running":
                 self._open[name] = "left"
                 self._onlooker.say(f"{name}: {state.get('reason') or 'it waits again'}")
-            elif state.get("ended") is not None and before != "ended":
-                self._open[name] = "ended"
+            elif state.get("ended") not in (None, self._ends.get(name)):
+                self._open[name], self._ends[name] = "ended", state["ended"]
                 self._end(name, now, str(state.get("reason") or ""))
                 if is_final(state):
                     del self._open[name]
@@ -91,6 +96,11 @@ class Follower:
         """Ask where the jobs stand; whether all have ended."""
         ids = [job["id"] for job in self._jobs if not job["state"]]
         found = self._ask(ids) if ids else {}
+        if self._answers != (found is not None):
+            self._answers = found is not None
+            self._onlooker.say(f"the scheduler {_ANSWERS[self._answers]}")
+        if found is None:
+            return False
         for job in self._jobs:
             if job["id"] not in ids:
                 continue

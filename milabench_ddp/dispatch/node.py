@@ -19,6 +19,7 @@ from ..launch.supervise import LaunchEnd
 from ..plan.command import Launch
 from . import wire
 from .channel import Channel, Message
+from .heart import Heart
 from .patience import Patience
 
 
@@ -27,7 +28,10 @@ class LeaderLostError(Exception):
 
 
 class NodeAgent:
-    """Serves one leader at a time; a thread reads what it says, the main thread does it."""
+    """Serves one leader at a time; a thread reads what it says, the main thread does it.
+
+    Signs of life come from a third, which no disk and no launch holds up.
+    """
 
     def __init__(
         self,
@@ -46,6 +50,11 @@ class NodeAgent:
         self._stops = 0  # how often this process itself was asked to stop
         self._heard = 0.0
         self._lost = ""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was asked to end."""
+        return self._stops > 0
 
     def stop(self) -> None:
         """Ask it to end; a signal handler of the main thread may call it."""
@@ -67,14 +76,11 @@ class NodeAgent:
             return
         channel.send(say="hello", **hello)
         threading.Thread(target=self._listen, args=(channel, self._orders), daemon=True).start()
-        while True:
-            try:
-                order = self._orders.get(timeout=self._patience.beat)
-            except queue.Empty:
-                self._sign_of_life(channel)
-                order = {}
-            if order is None or self._lost:
-                raise LeaderLostError(self._lost or "it closed the connection")
+        with Heart(lambda: self._sign_of_life(channel), self._patience.beat):
+            self._obey(channel)
+
+    def _obey(self, channel: Channel) -> None:
+        while (order := self._orders.get()) is not None and not self._lost:
             match order.get("do"):
                 case "end":
                     return
@@ -86,6 +92,7 @@ class NodeAgent:
                     self._run(channel, order)
                     if self._stops:
                         return
+        raise LeaderLostError(self._lost or "it closed the connection")
 
     def _listen(self, channel: Channel, orders: "queue.SimpleQueue[Message | None]") -> None:
         """The reading thread: what must not wait for the launch under way is done here."""
@@ -111,10 +118,12 @@ class NodeAgent:
                     self._inbox.stop(why)
 
     def _sign_of_life(self, channel: Channel) -> None:
+        """Give one, and miss those of the leader."""
         channel.send(say="beat")
         if not self._lost and self._clock() - self._heard > self._patience.silence:
             self._lost = f"it gave no sign of life for {self._patience.silence:g} s"
             self._stop_launch(f"its leader is gone: {self._lost}", hard=False)
+            self._orders.put(None)
 
     def _run(self, channel: Channel, order: Message) -> None:
         launch = Launch(
@@ -131,8 +140,7 @@ class NodeAgent:
         if self._stops:  # just before there was an inbox to tell it
             inbox.stop()
         try:
-            pulse = _Pulse(lambda: self._sign_of_life(channel))
-            end = wire.of_end(self._runner.run(launch, inbox, pulse))
+            end = wire.of_end(self._runner.run(launch, inbox, _Blind()))
         except MilabenchError as error:  # the disk is full, for example
             end = wire.of_end(LaunchEnd(Outcome.FAILED, str(error), None, None, ()))
         finally:
@@ -142,18 +150,14 @@ class NodeAgent:
         channel.send(say="ended", id=order["id"], end=end)
 
 
-class _Pulse:
-    """Looks on while a launch runs, to give signs of life."""
-
-    def __init__(self, beat: Callable[[], None]) -> None:
-        self._beat = beat
+class _Blind:
+    """Looks on without seeing: the result files have all."""
 
     def see(self, event: Event) -> None:
-        """Nothing: the result files have it."""
+        """Nothing."""
 
     def tick(self) -> None:
-        """Once a second."""
-        self._beat()
+        """Nothing."""
 
 
 def free_ports(count: int) -> list[int]:

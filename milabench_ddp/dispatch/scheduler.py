@@ -9,7 +9,6 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..events import Outcome
 
@@ -30,17 +29,16 @@ class JobState:
     why: str = ""
 
 
-_RUNNING, _GONE = JobState("RUNNING", False), JobState("COMPLETED", True)
+def states(ids: Sequence[str]) -> dict[str, JobState] | None:
+    """The states of jobs (``12``, or ``12_3`` of an array); those nobody knows are left out.
 
-
-def states(ids: Sequence[str]) -> dict[str, JobState]:
-    """The states of jobs (``12``, or ``12_3`` of an array); those nobody knows are left out."""
+    None where Slurm does not answer: nothing follows from that.
+    """
     queued = _ask("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%r")
     if queued is None:
-        return {}
+        return None
     found = {}
-    for line in queued.splitlines():
-        job, word, why = line.split("|", 2)
+    for job, word, why in re.findall(r"^(\S+)\|(\w+)\|(.*)$", queued, re.MULTILINE):
         if job in ids:
             shown = "" if why == "None" else why
             found[job] = JobState(word, word in _ENDED, shown)
@@ -48,12 +46,6 @@ def states(ids: Sequence[str]) -> dict[str, JobState]:
         if job not in found and (word := _last_word(job)):
             found[job] = JobState(word, word in _ENDED)
     return found
-
-
-def local_states(ids: Sequence[str]) -> dict[str, JobState]:
-    """The same of submitit's local executor, whose jobs are processes of this host."""
-    alive = [job for job in ids if job.isdecimal() and Path(f"/proc/{job}").exists()]
-    return {job: _RUNNING if job in alive else _GONE for job in ids}
 
 
 def _last_word(job: str) -> str:

@@ -32,6 +32,8 @@ class NodeTask:
         leader = self._leader(host) if where.global_rank == 0 else None
         agent = self._agent(where.global_rank, host)
         if leader is not None:
+            if where.cluster != "slurm":  # which signals all processes of a step itself
+                _pass_on(leader)
             code = leader.wait()
             agent.wait()
             if code == AGAIN:
@@ -55,6 +57,11 @@ class NodeTask:
 
 def _bypass(_number: int, _frame: FrameType | None) -> None:
     """Nothing: the leader and the agent have the same signal."""
+
+
+def _pass_on(leader: "subprocess.Popen[bytes]") -> None:
+    for number in (signal.SIGUSR2, signal.SIGTERM):
+        signal.signal(number, lambda received, _: leader.send_signal(received))
 
 
 def _start_again() -> None:

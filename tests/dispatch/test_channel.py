@@ -89,6 +89,26 @@ def test_after_it_is_closed_it_leaves_its_descriptor_to_others() -> None:
     theirs.close()
 
 
+def test_messages_of_several_threads_stay_whole() -> None:
+    channel, theirs = pair()
+    text = "x" * 300_000  # more than a socket takes at once
+
+    def send(word: str) -> None:
+        for _ in range(5):
+            assert channel.send(word=word, text=text)
+
+    threads = [threading.Thread(target=send, args=(word,)) for word in "ab"]
+    for thread in threads:
+        thread.start()
+    with theirs, theirs.makefile("rb") as lines:
+        found = [json.loads(lines.readline()) for _ in range(10)]
+    assert sorted(each["word"] for each in found) == ["a"] * 5 + ["b"] * 5
+    assert {each["text"] for each in found} == {text}
+    for thread in threads:
+        thread.join(10)
+    channel.close()
+
+
 def test_closing_wakes_the_thread_that_reads() -> None:
     channel, theirs = pair()
     found: list[object] = []

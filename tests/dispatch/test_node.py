@@ -9,99 +9,22 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
 
 from milabench_ddp.dispatch import wire
-from milabench_ddp.dispatch.address import announce
 from milabench_ddp.dispatch.channel import Channel
 from milabench_ddp.dispatch.node import NodeAgent, free_ports
+from milabench_ddp.events import Outcome
 from milabench_ddp.launch.runner import Runner, Samples
-from milabench_ddp.plan.command import Process
+from milabench_ddp.launch.supervise import LaunchEnd
 from milabench_ddp.results.rundir import RunDir
 from milabench_ddp.results.write import Heading
 from tests.make import benchmark
 
-from .make import QUICK, plan
-from .scripted import wait_for
-
-RATE = """
-import json, os, sys, time
-with open(os.environ["MILABENCH_METRICS"], "w") as channel:
-    channel.write(json.dumps({"task": "train", "rate": 1.0, "units": "items/s"}) + "\\n")
-"""
-STAYS = RATE + "print(os.getpid(), flush=True)\ntime.sleep(100)"
-DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + STAYS
-
-
-def exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def run_order(text: str, launch: str) -> dict[str, Any]:
-    argv = (sys.executable, "-u", "-c", text)
-    process = wire.of_process(Process(("b", "D0", "node0"), argv, {}, 0, (0,)))
-    order = {"do": "run", "id": launch, "benchmark": "b", "repeat": None, "nodes": 2}
-    return {**order, "processes": [process]}
-
-
-class Started:
-    """The agent of node 0, and the leader's end of its channel."""
-
-    def __init__(self, folder: Path, *more: str) -> None:
-        self.rundir = RunDir(folder)
-        (folder / "b").mkdir(exist_ok=True)
-        plan(benchmark("b"), gpus=1).save(self.rundir.plan_json)
-        words = [str(folder), "--rank", "0", "--of", "1", *more]
-        self.popen = subprocess.Popen(
-            [sys.executable, "-m", "milabench_ddp.dispatch", *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert self.popen.stdin
-        assert self.popen.stdout
-        self._to, self._from = self.popen.stdin, self.popen.stdout
-
-    def send(self, **message: Any) -> None:
-        self._to.write(json.dumps(message).encode() + b"\n")
-        self._to.flush()
-
-    def hears(self, say: str) -> dict[str, Any]:
-        """The next message of this kind; signs of life may come before it."""
-        while line := self._from.readline():
-            message: dict[str, Any] = json.loads(line)
-            if message["say"] == say:
-                return message
-            assert message["say"] == "beat", message
-        raise AssertionError(f"it is gone: {self.popen.stderr and self.popen.stderr.read()!r}")
-
-    def run(self, text: str, launch: str = "1") -> None:
-        self.send(**run_order(text, launch))
-
-    def program(self) -> int:
-        """The pid of the program, as soon as it runs."""
-        out = self.rundir.path / "b.D0.node0.stdout"
-        wait_for(lambda: out.exists() and out.read_text().endswith("\n"))
-        return int(out.read_text().split()[0])
-
-    def leave(self) -> None:
-        """The leader is gone."""
-        self._to.close()
-
-    def code(self) -> int:
-        return self.popen.wait(20)
-
-    def close(self) -> None:
-        if self.popen.poll() is None:
-            self.popen.kill()
-        with self.popen:
-            pass
+from .make import QUICK
+from .started import DEAF, RATE, STAYS, Started, exists, run_order
 
 
 @pytest.fixture
@@ -206,70 +129,32 @@ def test_free_ports_are_free_and_no_two_the_same() -> None:
     assert all(1023 < port < 65536 for port in ports)
 
 
-class Listening:
-    """A leader that announces itself, and hears one agent."""
+def test_a_disk_that_hangs_is_no_death(tmp_path: Path) -> None:
+    """Signs of life are given while the launch is held up."""
+    ours, theirs = socket.socketpair()
+    goes_on = threading.Event()
 
-    def __init__(self, where: Path) -> None:
-        self._server, self.token = announce(where, "127.0.0.1")
-        self._server.settimeout(20)
-        self._closed = threading.Event()
+    class Hangs:
+        def run(self, *_: object) -> LaunchEnd:
+            assert goes_on.wait(20)
+            return LaunchEnd(Outcome.OK, "", None, None, ())
 
-    def meet(self) -> Channel:
-        connection, _ = self._server.accept()
-        self._channel = Channel.of_socket(connection, 20.0)
-        return self._channel
-
-    def beat(self) -> None:
-        """Give signs of life from now on."""
-
-        def send() -> None:
-            while not self._closed.wait(0.2):
-                self._channel.send(do="beat")
-
-        threading.Thread(target=send, daemon=True).start()
-
-    def hears(self, say: str) -> dict[str, Any]:
-        while messages := self._channel.receive():
-            for message in messages:
-                if message["say"] == say:
-                    return message
-        raise AssertionError("it is gone")
-
-    def close(self) -> None:
-        self._closed.set()
-        self._channel.close()
-        self._server.close()
-
-
-def test_after_a_silent_leader_it_serves_the_next(tmp_path: Path) -> None:
-    """It ends what it ran, and hears nothing more of the old one, whose connection still stands."""
-    where = tmp_path / "leader"
-    first = Listening(where)
-    agent = Started(tmp_path, "--leader", str(where), "--patience", "1.5")
-    old = first.meet()
-    assert first.hears("hello")["token"] == first.token
-    old.send(**run_order(STAYS, "1"))
-    pid = agent.program()
-    second = Listening(where)
-    new = second.meet()
-    second.beat()
-    assert second.hears("hello")["token"] == second.token != first.token
-    assert not exists(pid)
-    agent.rundir.stream("b.D0.node0", "stdout").unlink()
-    new.send(**run_order(STAYS, "2"))
-    pid = agent.program()
-    old.send(do="stop", id="2", why="not yours any more")
-    old.send(do="end")
-    new.send(do="beat")
-    second.hears("beat")
-    assert exists(pid)
-    new.send(do="stop", id="2", why="that is enough")
-    assert second.hears("ended")["end"]["reason"] == "that is enough"
-    new.send(do="end")
-    assert agent.code() == 0
-    assert agent.popen.stderr
-    assert agent.popen.stderr.read() == b"node 0: it gave no sign of life for 1.5 s\n"
-    for each in (first, second, agent):
+    agent = NodeAgent({"b": benchmark("b")}, cast(Runner, Hangs()), QUICK)
+    channel = Channel(ours.fileno(), ours.fileno(), ours.close)
+    thread = threading.Thread(target=agent.serve, args=(channel, {}))
+    thread.start()
+    theirs.sendall(json.dumps(run_order("", "1")).encode() + b"\n")
+    lines = theirs.makefile("rb")
+    said = [json.loads(lines.readline())["say"] for _ in range(20)]
+    assert said == ["hello", *["beat"] * 19]
+    goes_on.set()
+    while (last := json.loads(lines.readline()))["say"] == "beat":
+        pass
+    assert (last["say"], last["id"]) == ("ended", "1")
+    theirs.sendall(b'{"do":"end"}\n')
+    thread.join(20)
+    assert not thread.is_alive()
+    for each in (channel, lines, theirs):
         each.close()
 
 

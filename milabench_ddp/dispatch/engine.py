@@ -1,0 +1,22 @@
+"""Who runs the jobs of a run: Slurm, or submitit on this host."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from . import processes, scheduler
+from .scheduler import JobState
+
+
+class Engine(Protocol):
+    """What can be asked of it."""
+
+    def states(self, ids: Sequence[str]) -> dict[str, JobState] | None:
+        """The states of jobs; those that it does not know are left out. None: it is silent."""
+
+    def cancel(self, ids: Sequence[str]) -> bool:
+        """End jobs; whether it took that."""
+
+
+def engine_of(cluster: str) -> Engine:
+    """The engine of a runner profile's ``cluster``."""
+    return scheduler if cluster == "slurm" else processes

@@ -50,11 +50,10 @@ class Workplace:
         return path
 
     def start(self, *words: str, **options: object) -> subprocess.Popen[str]:
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         return subprocess.Popen(
             [sys.executable, "-m", "milabench_ddp", *words],
             cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
             env=self.environment(),
             **options,  # type: ignore[call-overload]

@@ -9,7 +9,7 @@ from typing import Any
 
 from milabench_ddp.results.read import read_run
 from tests.commands.conftest import EMIT, Workplace
-from tests.dispatch.scripted import wait_for
+from tests.wait import wait_for
 
 PROGRAM = (
     EMIT

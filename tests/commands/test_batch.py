@@ -2,11 +2,15 @@
 
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.commands.conftest import EMIT, Suite, Workplace, row
+from tests.wait import wait_for
 
 QUICK = EMIT + "for step in range(20): rate(100.0 + step % 3)"
 WORDS = ("--gpus", "1", "--device", "cpu", "--name", "mine")
@@ -27,6 +31,47 @@ def test_a_job_that_is_a_process_of_this_host(at: Workplace, suite: Suite, profi
     again = at.milabench("run", "--resume", str(at.run()))
     assert (again.code, "nothing is missing, all 2 have a result" in again.err) == (1, True)
     assert at.milabench("watch", str(at.run())).code == 1
+
+
+def test_a_job_is_cancelled(at: Workplace, suite: Suite, profile: Path):
+    config = suite(x=EMIT + "rate(1.0); time.sleep(100)")
+    words = ("run", config, "--runner", str(profile), *WORDS, "--detach")
+    nowhere = subprocess.DEVNULL  # the job inherits it, and would hold a pipe open
+    assert at.start(*words, stdout=nowhere, stderr=nowhere).wait(60) == 0
+    data = at.run() / "x.D0.data"
+    wait_for(lambda: data.exists() and '"rate"' in data.read_text())
+    done = at.milabench("cancel", str(at.run()))
+    assert (done.code, "cancelled: " in done.err) == (0, True)
+    done = at.milabench("watch", str(at.run()))
+    assert done.code == 130
+    assert "x.D0: cancelled: its job was cancelled" in done.out
+    done = at.milabench("cancel", str(at.run()))
+    assert "cancelled: nothing, all have ended" in done.err
+
+
+def test_slurm_does_not_answer(
+    at: Workplace, suite: Suite, profile: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Nothing is said to have ended, and nothing is begun beside what may go on."""
+    at.milabench("run", suite(x=QUICK), "--runner", str(profile), *WORDS)
+    plan = at.run() / "plan.json"
+    plan.write_text(plan.read_text().replace('"cluster": "local"', '"cluster": "slurm"'))
+    path = at.run() / "run.json"
+    state = json.loads(path.read_text()) | {"outcome": None, "ended": None}
+    state["jobs"][0]["state"] = ""
+    path.write_text(json.dumps(state))
+    (at.run() / "x" / "state.json").unlink()
+    squeue = at.write("squeue", "#!/bin/sh\nexit 1\n")
+    squeue.chmod(0o755)
+    monkeypatch.setenv("PATH", str(at.folder), prepend=os.pathsep)
+    before = sorted(at.run().rglob("*"))
+    for words, said in (
+        (("cancel", str(at.run())), "Slurm does not answer"),
+        (("run", "--resume", str(at.run())), "Slurm does not say whether job"),
+    ):
+        done = at.milabench(*words)
+        assert (done.code, said in done.err) == (2, True), done.err
+    assert sorted(at.run().rglob("*")) == before
 
 
 def test_a_job_in_this_very_process(at: Workplace, suite: Suite):
@@ -59,16 +104,26 @@ def test_a_run_without_jobs_is_neither_watched_nor_cancelled(at: Workplace, suit
     assert at.milabench("watch", str(at.folder / "nowhere")).code == 2
 
 
-def test_a_run_whose_job_goes_on_is_not_resumed(at: Workplace, suite: Suite, profile: Path):
+@pytest.fixture
+def job() -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that looks like one of submitit's."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)", "submitit"]) as it:
+        yield it
+        it.kill()
+
+
+def test_a_run_whose_job_goes_on_is_not_resumed(
+    at: Workplace, suite: Suite, profile: Path, job: "subprocess.Popen[bytes]"
+):
     at.milabench("run", suite(x=QUICK), "--runner", str(profile), *WORDS)
     path = at.run() / "run.json"
     state = json.loads(path.read_text())
     state |= {"outcome": None, "ended": None}
-    state["jobs"][0] |= {"id": str(os.getpid()), "state": ""}  # a process that is there
+    state["jobs"][0] |= {"id": str(job.pid), "state": ""}
     path.write_text(json.dumps(state))
     (at.run() / "x" / "state.json").unlink()
     before = sorted(at.run().rglob("*"))
     done = at.milabench("run", "--resume", str(at.run()))
     assert done.code == 2
-    assert f"still goes on (job {os.getpid()} is RUNNING)" in done.err
+    assert f"still goes on (job {job.pid} is RUNNING)" in done.err
     assert sorted(at.run().rglob("*")) == before

@@ -13,7 +13,7 @@ import pytest
 from milabench_ddp.cli import main
 from tests.commands.conftest import Workplace, row
 from tests.commands.sweep import ALL, LOCAL, Sweep, alive, cut_off
-from tests.dispatch.scripted import wait_for
+from tests.wait import wait_for
 
 
 @pytest.fixture

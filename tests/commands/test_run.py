@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.commands.conftest import EMIT, GOOD, Suite, Workplace, row
+from tests.wait import wait_for
 
 ON_CPU = ("--device", "cpu", "--gpus", "2", "--name", "mine")
 BAD = EMIT + "rate(1.0)\nraise ValueError('the gradient went away')"
@@ -33,13 +34,6 @@ def alive(text: str) -> list[int]:
         except OSError:
             continue
     return found
-
-
-def wait_for(what: Any, timeout: float = 60.0) -> None:
-    deadline = time.monotonic() + timeout
-    while not what():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.05)
 
 
 def test_a_suite_that_is_ok(at: Workplace, suite: Suite):

@@ -12,7 +12,7 @@ import pytest
 
 from tests.commands.conftest import Workplace, row
 from tests.commands.sweep import Sweep, cut_off
-from tests.dispatch.scripted import wait_for
+from tests.wait import wait_for
 
 # What ssh and sshd do together: the words after the host are one line for a shell over there.
 SSH = """\

@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -201,10 +201,3 @@ class Led:
         if self._server is not None:
             self._server.close()
         self.inbox.close()
-
-
-def wait_for(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SOON
-    while not what():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.005)

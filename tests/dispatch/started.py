@@ -11,9 +11,9 @@ from milabench_ddp.dispatch import wire
 from milabench_ddp.plan.command import Process
 from milabench_ddp.results.rundir import RunDir
 from tests.make import benchmark
+from tests.wait import wait_for
 
 from .make import plan
-from .scripted import wait_for
 
 RATE = """
 import json, os, sys, time

@@ -8,8 +8,8 @@ from typing import Any
 
 from milabench_ddp.dispatch.address import announce
 from milabench_ddp.dispatch.channel import Channel
+from tests.wait import wait_for
 
-from .scripted import wait_for
 from .started import STAYS, Started, exists, run_order
 
 

@@ -11,9 +11,10 @@ from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome
 from milabench_ddp.results.alive import is_alive
 from tests.make import benchmark
+from tests.wait import wait_for
 
 from .make import QUICK, plan
-from .scripted import Led, wait_for
+from .scripted import Led
 
 Make = Callable[..., Led]
 ONE = benchmark("one", num_machines=1)

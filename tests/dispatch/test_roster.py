@@ -9,9 +9,10 @@ import pytest
 
 from milabench_ddp.events import Outcome
 from tests.make import benchmark
+from tests.wait import wait_for
 
 from .make import QUICK, plan
-from .scripted import Led, wait_for
+from .scripted import Led
 
 Make = Callable[..., Led]
 WATCHFUL = replace(QUICK, silence=0.5)

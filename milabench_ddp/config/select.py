@@ -8,6 +8,9 @@ from pathlib import PurePath
 from ..errors import SelectionError, did_you_mean
 from .tree import Items, Leaf, Table
 
+# What somebody who comes from sbatch may have meant.
+_ELSE = {"--exclude": " (--exclude-nodes leaves nodes out)"}
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -69,6 +72,6 @@ def _words(option: str, given: Iterable[str], known: set[str]) -> tuple[str, ...
         if not _any_matches((word,), known):
             raise SelectionError(
                 f"{option} {word}: no benchmark, group or tag of that name"
-                f"{did_you_mean(word, known)}"
+                f"{did_you_mean(word, known) or _ELSE.get(option, '')}"
             )
     return words

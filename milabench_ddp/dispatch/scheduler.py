@@ -18,6 +18,7 @@ CANCELLED = (Outcome.CANCELLED, "its job was cancelled")
 _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL",
           "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT")  # fmt: skip
 _SECONDS = 30  # for an answer of a busy controller
+_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,14 @@ def _field(text: str, name: str) -> str:
 def why_stopped() -> tuple[Outcome, str]:
     """Why this job was sent a signal: what a point is called that it ends, and the reason."""
     job = own_id()
-    text = show(job) if job else ""
+    # The signal that asks this goes to all processes of a step: `scontrol` may be hit by the next.
+    answers = (show(job) for _ in range(_TRIES if job else 0))
+    text = next(filter(None, answers), "")
     if _field(text, "PreemptTime") not in ("", "None"):
         return PREEMPTED
     word = _field(text, "JobState")
+    if _field(text, "Reason") == "TimeLimit":  # it has struck; the state is COMPLETING
+        return LIMIT
     if word == "RUNNING" and _is_near_limit(text):
         return LIMIT
     return {"TIMEOUT": LIMIT, "PREEMPTED": PREEMPTED}.get(word, CANCELLED)

@@ -11,7 +11,8 @@ from milabench_ddp.events import Outcome
 
 Says = Callable[..., Path]
 SHOWS = (
-    "JobId=7 JobState={state} Reason=None PreemptTime={preempted} RunTime={run} TimeLimit={limit}"
+    "JobId=7 JobState={state} Reason={reason} PreemptTime={preempted} "
+    "RunTime={run} TimeLimit={limit}"
 )
 
 
@@ -52,7 +53,7 @@ def test_jobs_in_the_queue_and_jobs_that_left_it(says: Says) -> None:
 def test_a_site_without_accounts(says: Says) -> None:
     says("squeue", "")
     says("sacct", "Slurm accounting storage is disabled", 1)
-    says("scontrol", SHOWS.format(state="FAILED", preempted="None", run="x", limit="x"))
+    says("scontrol", "JobId=6 JobState=FAILED Reason=NonZeroExitCode")
     assert scheduler.states(["6"]) == {"6": JobState("FAILED", True)}
 
 
@@ -72,24 +73,42 @@ def test_no_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("job")
 @pytest.mark.parametrize(
-    ("state", "preempted", "run", "limit", "cause"),
+    ("state", "preempted", "run", "limit", "reason", "cause"),
     [
-        ("RUNNING", "2026-11-21T10:00:00", "00:00:10", "01:00:00", PREEMPTED),
-        ("RUNNING", "None", "00:59:00", "01:00:00", LIMIT),
-        ("RUNNING", "None", "1-23:58:00", "2-00:00:00", LIMIT),
-        ("RUNNING", "None", "00:10:00", "01:00:00", CANCELLED),
-        ("RUNNING", "None", "00:10:00", "UNLIMITED", CANCELLED),
-        ("COMPLETING", "None", "00:10:00", "01:00:00", CANCELLED),
-        ("TIMEOUT", "None", "01:00:05", "01:00:00", LIMIT),
-        ("PREEMPTED", "None", "00:00:05", "01:00:00", PREEMPTED),
+        ("RUNNING", "2026-11-21T10:00:00", "00:00:10", "01:00:00", "None", PREEMPTED),
+        ("RUNNING", "None", "00:59:00", "01:00:00", "None", LIMIT),
+        ("RUNNING", "None", "1-23:58:00", "2-00:00:00", "None", LIMIT),
+        ("RUNNING", "None", "00:10:00", "01:00:00", "None", CANCELLED),
+        ("RUNNING", "None", "00:10:00", "UNLIMITED", "None", CANCELLED),
+        ("COMPLETING", "None", "00:10:00", "01:00:00", "None", CANCELLED),
+        ("COMPLETING", "None", "01:00:20", "01:00:00", "TimeLimit", LIMIT),
+        ("TIMEOUT", "None", "01:00:05", "01:00:00", "None", LIMIT),
+        ("PREEMPTED", "None", "00:00:05", "01:00:00", "None", PREEMPTED),
     ],
 )
 def test_why_it_is_asked_to_stop(
-    says: Says, state: str, preempted: str, run: str, limit: str, cause: tuple[Outcome, str]
+    says: Says,
+    state: str,
+    preempted: str,
+    run: str,
+    limit: str,
+    reason: str,
+    cause: tuple[Outcome, str],
 ) -> None:
-    given = says("scontrol", SHOWS.format(state=state, preempted=preempted, run=run, limit=limit))
+    shows = SHOWS.format(state=state, preempted=preempted, run=run, limit=limit, reason=reason)
+    given = says("scontrol", shows)
     assert scheduler.why_stopped() == cause
     assert given.read_text() == "--oneliner show job 7\n"
+
+
+@pytest.mark.usefixtures("job")
+def test_the_question_is_asked_again_where_its_own_signal_ended_it(says: Says) -> None:
+    given = says("scontrol", "JobId=7 JobState=COMPLETING Reason=TimeLimit")
+    script = given.with_name("scontrol")
+    first, rest = script.read_text().split("\n", 1)
+    once = given.with_name("once")
+    script.write_text(f"{first}\n[ -e '{once}' ] || {{ touch '{once}'; kill $$; }}\n{rest}")
+    assert scheduler.why_stopped() == LIMIT
 
 
 @pytest.mark.usefixtures("job")

@@ -11,7 +11,7 @@ from .live import SCRIPT, LiveCluster
 from .slots import free_slot
 from .sweeps import Sweep
 
-NODES = 4
+NODES = 5
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def live_cluster() -> Iterator[LiveCluster]:
-    """A cluster of four nodes, each with a network of its own where that can be had."""
+    """A cluster of five nodes, each with a network of its own where that can be had."""
     with free_slot() as slot:
         cluster = LiveCluster(slot, NODES, network=not missing("--netns"))
         cluster.up()

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slurm
 
 
 def test_all_nodes_are_idle(cluster):
-    assert cluster.nodes() == {f"node{k}": "idle" for k in range(1, 5)}
+    assert cluster.nodes() == {f"node{k}": "idle" for k in range(1, 6)}
 
 
 def test_a_job_on_two_nodes_has_two_host_names_and_the_gpus_it_asked_for(cluster):
@@ -103,7 +103,7 @@ def test_a_limited_node_sends_no_faster(networked):
 
 
 def test_a_node_that_there_is_not(cluster):
-    with pytest.raises(AssertionError, match="no node 'node9': the nodes are node1 to node4"):
+    with pytest.raises(AssertionError, match="no node 'node9': the nodes are node1 to node5"):
         cluster.crash("node9")
 
 

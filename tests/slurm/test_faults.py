@@ -14,17 +14,20 @@ pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
 
 @pytest.fixture(scope="module")
 def early(live_cluster, tmp_path_factory):
-    """The two that take long, begun before all others and on nodes that these do not use."""
+    """Those that take long, begun before all others and on nodes that these do not use."""
     live_cluster.reset()
     folder = tmp_path_factory.mktemp("early")
     with closing_sweeps(live_cluster) as make:
-        leaderless = make(folder / "a", {"quick": [2], "held": [1, 2]}, cpus_per_task=16)
-        limited = make(folder / "b", {"held": [1], "quick": [1]}, timeout=1, signal_delay=20)
-        begun = SimpleNamespace(leaderless=leaderless, limited=limited)
+        others = "node[3-4]"
+        leaderless = make(folder / "a", {"quick": [2], "held": [1, 2]}, exclude=others)
+        short = partial(make, timeout=1, exclusive="false", options="{nodelist: node5}")
+        limited = short(folder / "b", {"held": [1], "quick": [1]}, signal_delay=20)
+        unwarned = short(folder / "c", {"held": [1], "quick": [1]}, signal_delay=0)
+        begun = SimpleNamespace(leaderless=leaderless, limited=limited, unwarned=unwarned)
         begun.leaderless_head = leaderless.begin()
         leaderless.await_states(quick_2="ok", held_2="running")
         leaderless.await_starts("held-2", 2)
-        begun.limited_head = limited.begin()
+        begun.limited_head, begun.unwarned_head = limited.begin(), unwarned.begin()
         assert leaderless.points()["held-2"]["nodes"] == ["node1", "node2"]
         live_cluster.crash("node1")
         leaderless.open()
@@ -116,9 +119,10 @@ def test_a_cancelled_job_leaves_what_it_has_measured(nodes, sweep_of):
     assert sweep.starts() == {"quick-2": 2, "held-2": 4, "held-1": 1}
 
 
-def test_the_time_limit_of_a_job_is_the_reason(nodes, early):
-    sweep = early.limited
-    code, _, err = ended(early.limited_head)
+@pytest.mark.parametrize("name", ["limited", "unwarned"])
+def test_the_time_limit_of_a_job_is_the_reason(nodes, early, name):
+    sweep = getattr(early, name)
+    code, _, err = ended(getattr(early, f"{name}_head"))
     assert code == 1, err
     assert sweep.states() == {"held-1": "timeout", "quick-1": "lost"}
     assert sweep.reason("held-1") == "ended by the time limit of its job"

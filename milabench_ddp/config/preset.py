@@ -10,7 +10,9 @@ from .tree import Leaf, Node, Table
 
 STANDARD = ("small", "full")
 # What a preset may change: how hard the benchmark works, not what it is or how it is laid out.
-KEYS = frozenset({"argv", "enabled", "env", "max_duration", "num_machines", "prepare", "voir"})
+KEYS = frozenset(
+    {"argv", "because", "enabled", "env", "max_duration", "num_machines", "prepare", "voir"}
+)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,10 @@ def _switched_off(applied: Applied) -> str | None:
     if not isinstance(switch, Leaf) or switch.value is not False:
         return None
     by_preset = applied.disables and switch.origin.line
-    return f"disabled{f' by the preset {applied.preset}' if by_preset else ''} ({switch.origin})"
+    why = applied.table.entries.get("because")
+    said = f": {why.value}" if isinstance(why, Leaf) else ""
+    by = f" by the preset {applied.preset}" if by_preset else ""
+    return f"disabled{by}{said} ({switch.origin})"
 
 
 def _unmet_condition(entry: Table, facts: Facts) -> str | None:

@@ -1,7 +1,9 @@
 """What a reader of the table must know: what was left out, what is wrong, what stands out."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
+from typing import Any
 
 from ..events import Outcome
 from ..results.records import Record, Run, is_finite
@@ -37,19 +39,22 @@ def _told_memory(records: Sequence[Record]) -> bool:
 
 
 def _checked(name: str, processes: Sequence[Process]) -> Iterator[str]:
-    """What `--check-correctness` came to."""
-    for process in processes:
-        verdict = process.record.facts.get("correctness")
-        if verdict is None:
-            continue
-        right = verdict.get("ok") is True
-        error, allowed = verdict.get("gradient_error"), verdict.get("tolerance")
-        how = f" by {error:.2g}" if is_finite(error) else ""
-        yield (
-            f"{name}: {'' if right else 'WRONG: '}its gradients differ{how} (relative, at most "
-            f"{allowed}) from those of {verdict.get('reference', 'the reference')}"
-            + ("" if right else ": it does not train as it should, and its speed means nothing")
-        )
+    """What `--check-correctness` came to, each verdict once."""
+    verdicts = [process.record.facts.get("correctness") for process in processes]
+    told = Counter(_verdict(verdict) for verdict in verdicts if verdict is not None)
+    for text, count in told.items():
+        yield f"{name}: {text}{f' ({count} processes)' if count > 1 else ''}"
+
+
+def _verdict(verdict: Mapping[str, Any]) -> str:
+    right = verdict.get("ok") is True
+    error, allowed = verdict.get("gradient_error"), verdict.get("tolerance")
+    how = f" by {error:.2g}" if is_finite(error) else ""
+    return (
+        f"{'' if right else 'WRONG: '}its gradients differ{how} (relative, at most {allowed}) from "
+        f"those of {verdict.get('reference', 'the reference')}"
+        + ("" if right else ": it does not train as it should, and its speed means nothing")
+    )
 
 
 def warnings_of(runs: Sequence[Run], named: Mapping[str, Sequence[Process]]) -> Iterator[str]:

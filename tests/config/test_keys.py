@@ -10,6 +10,7 @@ from .make import table
 
 GOOD = {
     "argv": [{"--x": 1}, ["a"]],
+    "because": ["it takes long"],
     "client": [{"anything": [1]}],
     "definition": ["folder"],
     "docker_image": ["image:tag"],

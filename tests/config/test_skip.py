@@ -38,6 +38,17 @@ def test_switched_off() -> None:
     )
 
 
+def test_switched_off_and_why() -> None:
+    why = "\n  because: it needs data"
+    assert reason(OFF + why) == "disabled: it needs data (x.yaml:2)"
+    small = "presets: {small: {enabled: false, because: it takes long}}"
+    text = f"b:\n  {{{RUNNABLE},\n  {small}}}"
+    assert reason(text, preset="small") == (
+        "disabled by the preset small: it takes long (x.yaml:3)"
+    )
+    assert reason(text, preset="full") is None
+
+
 def test_switched_off_by_the_preset() -> None:
     text = f"b:\n  {{{RUNNABLE},\n  presets: {{small: {{enabled: false}}}}}}"
     assert reason(text, preset="small") == "disabled by the preset small (x.yaml:3)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # milabench dry config/ddp.yaml: benchmarks: 33, preset full, on 8 x cuda GPU (made up)
-# not run: lightning: disabled (config/ddp.yaml:223)
-# not run: resnet50-folder: disabled (config/ddp.yaml:245)
+# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:223)
+# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:246)
 set -euo pipefail
 trap 'exit 130' INT
 trap 'exit 143' TERM

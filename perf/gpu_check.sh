@@ -1,23 +1,36 @@
 #!/usr/bin/env bash
-# Everything that only a machine with a GPU can show, in one call, with the figures that
-# docs/results.rst keeps. It needs the packages of `pip install -e ".[test]"`, installed or on
-# PYTHONPATH; nothing is written into the repository.
+# Everything that only a machine with a GPU can show, with the figures that docs/results.rst keeps.
+# It needs the packages of `pip install -e ".[test]"`, installed or on PYTHONPATH; nothing is
+# written into the repository. Each part ends within ten minutes on one GPU:
 #
-#     bash perf/gpu_check.sh [FOLDER FOR RESULTS]
+#     bash perf/gpu_check.sh FOLDER [suite] [more] [compile] [tests] [costs]
+#
+# Without a GPU it rehearses: the same commands on the CPU, at the small preset.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export PYTHONPATH="$PWD:${PYTHONPATH:-}" PYTHONDONTWRITEBYTECODE=1
-base=$(realpath "${1:-$(mktemp -d)}")
+base=$(realpath "${1:?give a folder for the results}")
+parts=("${@:2}")
+[ "${#parts[@]}" -gt 0 ] || parts=(suite more compile tests costs)
 failed=()
 milabench() { python3 -m milabench_ddp "$@"; }
 
+if python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then
+  device=cuda kind=(--device cuda)
+  nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit --format=csv
+else
+  device=cpu kind=(--device cpu --preset small)
+  echo "no GPU here: this rehearses on the CPU"
+fi
+python3 -c 'import sys, torch; print(sys.version, torch.__version__, torch.version.cuda)'
+
 step() {  # a title, then a command; a failure is remembered, and the rest goes on
-  printf '\n== %s\n' "$1"
+  printf '\n== %s (%s)\n' "$1" "$(date +%T)"
   "${@:2}" || failed+=("$1")
 }
 
 sampled() {  # the monitor has seen each device of each process: memory, load, power, temperature
-  python3 - "$base/runs/full" <<'PYTHON'
+  python3 - "$base/runs/suite" <<'PYTHON'
 import json, sys
 from pathlib import Path
 for path in sorted(Path(sys.argv[1]).glob("*.data")):
@@ -31,16 +44,35 @@ for path in sorted(Path(sys.argv[1]).glob("*.data")):
 PYTHON
 }
 
-nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit --format=csv
-python3 -c 'import sys, torch; print(sys.version, torch.__version__, torch.version.cuda, torch.cuda.nccl.version())'
-
-step "the full preset, shortened" milabench run config/ddp.yaml --base "$base" --name full \
-  --override 'resnet50*.argv.--steps=60' --override 'elastic-ddp.argv.--steps=3000'
-step "the monitor's samples" sampled
-step "the report as JSON" milabench report "$base/runs/full" --format json
-step "dry, under bash" bash -c 'python3 -m milabench_ddp dry config/ddp.yaml --select flops-bf16 | bash | tail -3'
-step "the tests of the GPU's paths" python3 -m pytest -q -p no:cacheprovider tests/benchmarks/common tests/monitor tests/machine
-step "what this program costs" python3 perf/startup.py
-step "what supervision costs" python3 perf/supervision.py
+main_entries=flops-*,resnet50,resnet50-loader,resnet50-ddp,elastic-ddp,comm-all-reduce,gpt-ddp,gpt-fsdp,bert-ddp
+shorter=(--override 'resnet50*.argv.--steps=60' --override 'elastic-ddp.argv.--steps=3000')
+for part in "${parts[@]}"; do
+  case $part in
+    suite)
+      step "the suite, shortened" milabench run config/ddp.yaml "${kind[@]}" --base "$base" \
+        --name suite --select "$main_entries" "${shorter[@]}"
+      [ "$device" = cpu ] || step "the monitor's samples" sampled
+      step "the report as JSON" milabench report "$base/runs/suite" --format json
+      step "dry, under bash" bash -c "python3 -m milabench_ddp dry config/ddp.yaml ${kind[*]} \
+        --select flops-bf16 | bash | tail -3" ;;
+    more)
+      step "the rest of the suite" milabench run config/ddp.yaml "${kind[@]}" --base "$base" \
+        --name more --exclude "$main_entries" "${shorter[@]}" ;;
+    compile)
+      step "models by compilers" milabench run config/dynamo.yaml "${kind[@]}" --preset small \
+        --base "$base" --name compile --select 'gpt*' ;;
+    tests)
+      step "the tests of the GPU's paths" python3 -m pytest -q -p no:cacheprovider \
+        tests/benchmarks/common/test_clocks.py tests/benchmarks/common/test_timing.py \
+        tests/monitor tests/machine ;;
+    costs)
+      step "what this program costs" python3 perf/startup.py
+      step "what supervision costs" python3 perf/supervision.py
+      step "what timing costs" python3 perf/timing_cost.py --device "$device" ;;
+    *)
+      echo "no such part: $part" >&2
+      exit 2 ;;
+  esac
+done
 
 if [ "${#failed[@]}" -gt 0 ]; then printf '\nfailed: %s\n' "${failed[*]}" >&2; exit 1; fi

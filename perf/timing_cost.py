@@ -1,14 +1,16 @@
 """What the timing of `benchmarks/common` costs a step, over a bare loop, in the same run.
 
-    python perf/timing_cost.py
+    python perf/timing_cost.py [--device cuda]
 
-Limits: with a step of 1 ms at least 0.995 times the steps per second of the bare loop; with an
-empty body at most 1000 ns a step more than it. Beside them stand a bare pair of
+Limits, on a CPU: with a step of 1 ms at least 0.995 times the steps per second of the bare loop;
+with an empty body at most 1000 ns a step more than it. Beside them stand a bare pair of
 ``perf_counter_ns``, the three parts of a training step, and ``voir.iterate``. The loops run in turn
 (A B A B ...). Told are the quickest round of each, which a busy machine disturbs least, and the
-median of the pairs.
+median of the pairs. On a device the step is matrix products that take about 1 ms there, and a loop
+ends when the device has done them.
 """
 
+import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +19,8 @@ from pathlib import Path
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from common.clocks import HostClock
+import torch
+from common.clocks import clock_of
 from common.metrics import Emitter
 from common.timing import StepTimer
 
@@ -26,13 +29,33 @@ PARTS = ("forward", "backward", "optimizer")
 WORK_STEPS, EMPTY_STEPS, ROUNDS = 100, 5_000, 40
 
 Loop = Callable[[int, Callable[[], None]], None]
+device = torch.device("cpu")
 
 
-def work() -> None:
+def spin() -> None:
     """One millisecond of a busy host: it ends by the clock, so what it costs is known."""
     end = time.perf_counter_ns() + STEP
     while time.perf_counter_ns() < end:
         pass
+
+
+def products() -> Callable[[], None]:
+    """Queues matrix products that take the device about a millisecond."""
+    a = torch.randn(2048, 2048, dtype=torch.bfloat16, device=device)
+
+    def some(count: int) -> None:
+        for _ in range(count):
+            torch.mm(a, a)
+
+    per_step(lambda count, _: some(count), 100, nothing)
+    one = per_step(lambda count, _: some(count), 1000, nothing)
+    return lambda: some(max(1, round(STEP / one)))
+
+
+def synchronize() -> None:
+    """Wait until the device has done what was queued."""
+    if device.type != "cpu":
+        torch.get_device_module(device).synchronize()
 
 
 def nothing() -> None:
@@ -81,13 +104,15 @@ def voir_iterate(count: int, body: Callable[[], None]) -> None:
 
 
 def _timer(parts: tuple[str, ...]) -> StepTimer:
-    return StepTimer(HostClock(), Emitter(lambda _: None), work=1, units="steps", parts=parts)
+    return StepTimer(clock_of(device), Emitter(lambda _: None), work=1, units="steps", parts=parts)
 
 
 def per_step(loop: Loop, count: int, body: Callable[[], None]) -> float:
     """Nanoseconds of one step."""
+    synchronize()
     begin = time.perf_counter_ns()
     loop(count, body)
+    synchronize()
     return (time.perf_counter_ns() - begin) / count
 
 
@@ -104,6 +129,11 @@ def quickest(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 def main() -> None:
     """Print a line for each loop."""
+    global device
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", type=torch.device, default=device)
+    device = parser.parse_args().device
+    work = spin if device.type == "cpu" else products()
     print("a step of 1 ms: steps/s over those of the bare loop (at least 0.995)")
     for name, loop in (("common", timed), ("common, three parts", timed_parts)):
         pairs = rounds(loop, WORK_STEPS, work)

@@ -4,7 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..errors import RunDirError
+from ..dispatch.onlooker import Onlooker
+from ..dispatch.watch import watch
+from ..events import Outcome
+from ..launch.inbox import Inbox, stopped_by_signals
 from ..results.rundir import RunDir
 from ..results.runfile import read_state
 from . import batch, report
@@ -16,12 +19,23 @@ def main(options: argparse.Namespace) -> int:
     """Follow it; Ctrl-C ends the watching and nothing else."""
     rundir = RunDir(Path(options.run).absolute())
     state = read_state(rundir.run_json)
-    if not state.jobs:
-        raise RunDirError(f"{options.run} has no jobs of a scheduler: it is run by its own command")
-    if state.outcome is not None:
-        outcome = state.outcome
-    else:
+    outcome = state.outcome
+    if outcome is None:
         with onlooker(len(state.benchmarks), quiet=False) as seen:
-            outcome = batch.follow(rundir, state, seen, cancels=False)
+            if state.jobs:
+                outcome = batch.follow(rundir, state, seen, cancels=False)
+            else:
+                outcome = _look_on(rundir, seen)
     report.show([options.run], sys.stdout)
     return EXIT_CODES.get(outcome, 1)
+
+
+def _look_on(rundir: RunDir, seen: Onlooker) -> Outcome:
+    """The command that runs it has its process elsewhere: only its folder is looked at."""
+    inbox = Inbox()
+    with stopped_by_signals(inbox):
+        outcome = watch(rundir.path, seen, lambda: bool(inbox.stops))
+    if outcome is None:
+        seen.say(f"no longer watched; it goes on: `milabench watch {rundir.path}`")
+        return Outcome.CANCELLED
+    return outcome

@@ -31,6 +31,11 @@ def read_run(path: Path) -> Run:
     return Run(path, state, counting, tuple(defects))
 
 
+def read_states(path: Path) -> Mapping[str, Any]:
+    """What is known of a run and of each of its benchmarks, without what was measured."""
+    return _settled(_read_state(path / "run.json", []), path, [])
+
+
 def _settled(state: Mapping[str, Any], path: Path, defects: list[Defect]) -> Mapping[str, Any]:
     """The state with what each benchmark's own file says, and with what became of those who led.
 

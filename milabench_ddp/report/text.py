@@ -10,6 +10,7 @@ from .section import Heading, aligned, lines
 from .sections import IN_THE_TEXT
 
 MOST_WARNINGS = 40
+_RATES = ("perf", "score")
 
 
 def text(report: Report) -> str:
@@ -25,7 +26,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield "The statistics are milabench's own: warm-up is in them, and failed processes too."
         yield ""
     if report.rows:
-        yield from table(report.rows)
+        yield from table(report.rows, compat=report.compat)
     else:
         yield "Nothing was measured."
     yield ""
@@ -92,16 +93,22 @@ def _preset(run: RunInfo) -> str:
     return run.preset
 
 
-def table(rows: Iterable[Row]) -> Iterator[str]:
-    """The rows under their header; numbers to the right, as milabench formats them."""
+def table(rows: Iterable[Row], *, compat: bool = False) -> Iterator[str]:
+    """The rows under their header; numbers to the right, as milabench formats them.
+
+    It shows hundredths, of which a rate below 1 has no more than two; ours has three digits there,
+    unless ``compat`` asks for its own.
+    """
     rows = list(rows)
     columns = (*COLUMNS, UNIT) if any(row.unit for row in rows) else COLUMNS
-    cells = [[_cell(column, row) for column in columns] for row in rows]
+    cells = [[_cell(column, row, compat=compat) for column in columns] for row in rows]
     yield from aligned([Heading(column.name, column.format) for column in columns], cells)
 
 
-def _cell(column: Column, row: Row) -> str:
+def _cell(column: Column, row: Row, *, compat: bool) -> str:
     value = column.value(row)
+    if column.name in _RATES and not compat and 0 < abs(value) < 1:
+        return f"{value:#10.3g}"
     return format(value, column.format) if column.format else str(value)
 
 

@@ -114,6 +114,24 @@ def test_the_table_stays_in_line_whatever_is_in_it() -> None:
     assert bars[2] == bars[0][: len(bars[2])]
 
 
+@pytest.mark.parametrize(
+    ("value", "ours", "milabenchs"),
+    [
+        (0.0283, "0.0283", "0.03"),
+        (0.2, "0.200", "0.20"),
+        (0.99999, "1.00", "1.00"),
+        (1.0, "1.00", "1.00"),
+        (0.0, "0.00", "0.00"),
+        (NAN, "nan", "nan"),
+    ],
+)
+def test_a_small_rate_has_three_digits(value: float, ours: str, milabenchs: str) -> None:
+    row = Row("a", 0, 1, 1, value, 0.0, 0.0, NAN, value, 1)
+    for compat, said in ((False, ours), (True, milabenchs)):
+        cells = list(table([row], compat=compat))[1].split("|")
+        assert (cells[4].strip(), cells[8].strip()) == (said, said)
+
+
 def test_many_warnings_are_cut() -> None:
     made = text(Report(False, (), (), warnings=tuple(f"w{k}" for k in range(MOST_WARNINGS + 3))))
     assert f"w{MOST_WARNINGS - 1}\n... and 3 more: all of them with --format json\n" in made

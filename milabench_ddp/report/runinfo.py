@@ -1,12 +1,14 @@
 """What a report says of a run before its numbers: where, when and on what it was measured."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..events import Outcome
 from ..results.records import Run, is_finite
 from .model import RunInfo
 from .outcomes import states, states_of
+
+_YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
 
 
 def describe(run: Run) -> RunInfo:
@@ -72,9 +74,13 @@ def _span(run: Run) -> tuple[float | None, float | None]:
     for record in run.records:
         starts.append((record.start or {}).get("time"))
         ends.append((record.end or {}).get("time"))
-    first = min(filter(is_finite, starts), default=None)
-    last = max(filter(is_finite, ends), default=None)
+    first = min(filter(_is_time, starts), default=None)
+    last = max(filter(_is_time, ends), default=None)
     return first, None if run.state and run.state.get("outcome") is None else last
+
+
+def _is_time(value: object) -> TypeGuard[float]:
+    return is_finite(value) and 0 <= value < _YEAR_10000
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

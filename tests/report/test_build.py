@@ -13,6 +13,7 @@ from milabench_ddp.report.pivot import pivot
 from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
 from milabench_ddp.report.section import csv_lines
 from milabench_ddp.report.sections import BY_NAME
+from milabench_ddp.report.text import text
 from tests.results.make import config, end, job, line, rates, start, write, write_state
 
 
@@ -129,6 +130,13 @@ DATA_KEYS = (
     *("rate", "loss", "gpudata", "memory_peak", "rank", "units", "steps", "warmup"),
     *("step_times", "shares", "part_ms", "model", "comm", "comm_fit", "sweep"),
 )
+
+
+@pytest.mark.parametrize("created", [-6.8e16, 1e15, None])
+def test_a_time_that_no_calendar_has(tmp_path: Path, created: float | None) -> None:
+    write_state(tmp_path, "ok", {"b": "ok"}, created=created)
+    write(tmp_path, "b.D0", config("b"), start(2000.0), rates([1.0, 2.0]), end(time=2060.0))
+    assert "Time     1970-01-01 00:33:20 UTC, 1 min 0 s" in text(report_of([tmp_path]))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,8 +1,16 @@
 """What holds for all tests."""
 
+import os
 import signal
+
+import hypothesis
 
 # A shell starts what it puts into the background with SIGINT ignored, and a script that a test
 # starts cannot trap what it inherits so.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where a change is judged by its tests they must say the same each time; people look further.
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+if profile := os.environ.get("HYPOTHESIS_PROFILE"):
+    hypothesis.settings.load_profile(profile)

@@ -26,7 +26,9 @@ from common.timing import StepTimer
 
 STEP = 1_000_000  # nanoseconds
 PARTS = ("forward", "backward", "optimizer")
-WORK_STEPS, EMPTY_STEPS, ROUNDS = 100, 5_000, 40
+# Half a second: to begin and to end a loop takes 0.3 ms once, which is no cost of a step.
+WORK_STEPS, WORK_ROUNDS = 500, 12
+EMPTY_STEPS, EMPTY_ROUNDS = 5_000, 40
 
 Loop = Callable[[int, Callable[[], None]], None]
 device = torch.device("cpu")
@@ -116,10 +118,12 @@ def per_step(loop: Loop, count: int, body: Callable[[], None]) -> float:
     return (time.perf_counter_ns() - begin) / count
 
 
-def rounds(loop: Loop, count: int, body: Callable[[], None]) -> list[tuple[float, float]]:
+def rounds(
+    loop: Loop, count: int, body: Callable[[], None], turns: int
+) -> list[tuple[float, float]]:
     """Nanoseconds of a step of ``loop`` and of the bare loop, in turn."""
     per_step(loop, count, body), per_step(bare, count, body)  # imports, caches
-    return [(per_step(loop, count, body), per_step(bare, count, body)) for _ in range(ROUNDS)]
+    return [(per_step(loop, count, body), per_step(bare, count, body)) for _ in range(turns)]
 
 
 def quickest(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -136,7 +140,7 @@ def main() -> None:
     work = spin if device.type == "cpu" else products()
     print("a step of 1 ms: steps/s over those of the bare loop (at least 0.995)")
     for name, loop in (("common", timed), ("common, three parts", timed_parts)):
-        pairs = rounds(loop, WORK_STEPS, work)
+        pairs = rounds(loop, WORK_STEPS, work, WORK_ROUNDS)
         mine, plain = quickest(pairs)
         middle = median(plain / mine for mine, plain in pairs)
         print(f"  {name:26} {plain / mine:.4f}   median of pairs {middle:.4f}")
@@ -147,7 +151,7 @@ def main() -> None:
         ("common, three parts", timed_parts, EMPTY_STEPS),
         ("voir.iterate", voir_iterate, EMPTY_STEPS // 20),
     ):
-        pairs = rounds(loop, count, nothing)
+        pairs = rounds(loop, count, nothing, EMPTY_ROUNDS)
         mine, plain = quickest(pairs)
         middle = median(mine - plain for mine, plain in pairs)
         print(f"  {name:26} {mine - plain:6.0f}   median of pairs {middle:.0f}")

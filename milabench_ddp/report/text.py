@@ -10,6 +10,7 @@ from .section import Heading, aligned, lines
 from .sections import IN_THE_TEXT
 
 MOST_WARNINGS = 40
+MOST_ALIKE = 5
 _RATES = ("perf", "score")
 
 
@@ -36,8 +37,7 @@ def _lines(report: Report) -> Iterator[str]:
         if section := make(report.rows):
             yield ""
             yield from lines(section)
-    skipped = [f"{name}: {why}" for run in report.runs for name, why in run.skipped]
-    yield from _section("Skipped", skipped)
+    yield from _section("Skipped", _skipped(pair for run in report.runs for pair in run.skipped))
     yield from _section("Notes", report.notes)
     yield from _section("Warnings", _few(report.warnings))
     if report.failures:
@@ -129,6 +129,18 @@ def _section(title: str, said: Iterable[str]) -> Iterator[str]:
         yield title
         yield "-" * len(title)
         yield from said
+
+
+def _skipped(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Each with its reason; many of one reason in one line."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in pairs:
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        if len(names) > MOST_ALIKE:
+            yield f"{names[0]}, {names[1]} and {len(names) - 2} more: {why}"
+        else:
+            yield from (f"{name}: {why}" for name in names)
 
 
 def _few(warnings: tuple[str, ...]) -> Iterator[str]:

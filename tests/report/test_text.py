@@ -132,6 +132,20 @@ def test_a_small_rate_has_three_digits(value: float, ours: str, milabenchs: str)
         assert (cells[4].strip(), cells[8].strip()) == (said, said)
 
 
+def test_many_that_were_skipped_for_one_reason_share_a_line(here: Path) -> None:
+    skipped = [{"name": f"s{k}", "reason": "not selected by --select"} for k in range(6)]
+    skipped.insert(3, {"name": "other", "reason": "disabled (x.yaml:2)"})
+    for count, shown in (
+        (7, ["s0, s1 and 4 more: not selected by --select", "other: disabled (x.yaml:2)"]),
+        (3, [f"s{k}: not selected by --select" for k in range(3)]),
+    ):
+        write_state(here, "ok", {}, skipped=skipped[:count])
+        lines = text(report_of([here])).splitlines()
+        at = lines.index("Skipped") + 2
+        assert lines[at : at + len(shown)] == shown
+        assert lines[at + len(shown) :] == []
+
+
 def test_many_warnings_are_cut() -> None:
     made = text(Report(False, (), (), warnings=tuple(f"w{k}" for k in range(MOST_WARNINGS + 3))))
     assert f"w{MOST_WARNINGS - 1}\n... and 3 more: all of them with --format json\n" in made

@@ -40,9 +40,7 @@ class Follower:
         self._rundir, self._jobs, self._onlooker, self._ask = rundir, jobs, onlooker, ask
         # waiting; running; left by its leader; ended, but to run again if its job starts again
         self._open, self._limits = dict.fromkeys(points, "waiting"), limits
-        self._ends: dict[
-            str, float
-        ] = {}  # when each ended last: it may run again between two looks
+        self._ends: dict[str, float] = {}  # it may run again between two looks
         self._answers = True
         self._said: dict[str, tuple[str, str]] = {}
         self._unknown: dict[str, int] = {}  # how often nobody knew a job

@@ -1,35 +1,26 @@
 """Signs of life from a thread of their own: a disk that hangs under the main one is no death."""
 
 import threading
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
-class Heart:
-    """Within its block, calls a function every so many seconds; the last call has ended after it.
+@contextmanager
+def beating(beat: Callable[[], None], seconds: float) -> Iterator[None]:
+    """For a block, let another thread call a function every so many seconds.
 
-    Args:
-        beat: what is called, by another thread.
-        seconds: between two calls.
+    The last call has ended when the block has.
     """
+    over = threading.Event()
 
-    def __init__(self, beat: Callable[[], None], seconds: float) -> None:
-        self._beat, self._seconds = beat, seconds
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._go_on, name="heart", daemon=True)
+    def go_on() -> None:
+        while not over.wait(seconds):
+            beat()
 
-    def _go_on(self) -> None:
-        while not self._over.wait(self._seconds):
-            self._beat()
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
+    thread = threading.Thread(target=go_on, name="heart", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -16,7 +16,7 @@ from ..results.points import save_point
 from ..results.rundir import RunDir
 from ..results.runfile import BenchmarkState
 from .channel import Channel, Message
-from .heart import Heart
+from .heart import beating
 from .onlooker import Onlooker
 from .patience import Patience
 from .peer import Peer
@@ -78,7 +78,7 @@ class Leader:
     def run(self) -> Outcome:
         """Run all points: ok, failed where any did not end ok, or cancelled."""
         try:
-            with Heart(self._nodes.beat, self._patience.beat):
+            with beating(self._nodes.beat, self._patience.beat):
                 while self._waiting or self._running:
                     self._step()
         finally:

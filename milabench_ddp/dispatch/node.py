@@ -19,7 +19,7 @@ from ..launch.supervise import LaunchEnd
 from ..plan.command import Launch
 from . import wire
 from .channel import Channel, Message
-from .heart import Heart
+from .heart import beating
 from .patience import Patience
 
 
@@ -76,7 +76,7 @@ class NodeAgent:
             return
         channel.send(say="hello", **hello)
         threading.Thread(target=self._listen, args=(channel, self._orders), daemon=True).start()
-        with Heart(lambda: self._sign_of_life(channel), self._patience.beat):
+        with beating(lambda: self._sign_of_life(channel), self._patience.beat):
             self._obey(channel)
 
     def _obey(self, channel: Channel) -> None:

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from milabench_ddp.dispatch.heart import Heart
+from milabench_ddp.dispatch.heart import beating
 
 
 def test_it_beats_within_its_block_and_not_after_it() -> None:
@@ -13,7 +13,7 @@ def test_it_beats_within_its_block_and_not_after_it() -> None:
         if len(beats) == 3:
             third.set()
 
-    with Heart(beat, 0.01):
+    with beating(beat, 0.01):
         assert third.wait(10)
     assert threading.current_thread() not in beats
     assert not any(thread.is_alive() for thread in beats)
@@ -21,6 +21,6 @@ def test_it_beats_within_its_block_and_not_after_it() -> None:
 
 def test_an_error_in_its_block_ends_it_too() -> None:
     before = threading.active_count()
-    with pytest.raises(ValueError, match="of the block"), Heart(lambda: None, 60.0):
+    with pytest.raises(ValueError, match="of the block"), beating(lambda: None, 60.0):
         raise ValueError("of the block")
     assert threading.active_count() == before

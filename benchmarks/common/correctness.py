@@ -23,12 +23,14 @@ from common import cli, strategies
 from common.failure import Refusal
 from common.group import Group
 from common.names import plain
+from common.precision import PRECISIONS
 from common.strategies.strategy import Strategy
 from common.workload import Batch, Workload
 
 # What may lie between two ways to add up the same numbers, relative to the norm of all gradients.
 # Measured in fp32 are 1e-7 to 1e-6; in 16 bits a rounding is 4e-3 (bf16), 5e-4 (fp16).
 TOLERANCES = {
+    "fp64": 1e-10,
     "fp32": 1e-4,
     "tf32": 1e-2,
     "fp16": 2e-2,
@@ -49,6 +51,7 @@ class Verdict:
     loss_error: float  # relative, of the worst step
     replicas_equal: bool
     tolerance: float
+    precision: str  # in which both were trained
 
     @property
     def ok(self) -> bool:
@@ -66,6 +69,7 @@ class Verdict:
             "replicas_equal": self.replicas_equal,
             "tolerance": self.tolerance,
             "reference": "single",
+            "precision": self.precision,
         }
 
 
@@ -94,6 +98,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check-steps", type=cli.positive, default=2, help="steps of --check-correctness"
     )
+    parser.set_defaults(check_fp32_in="fp32")
 
 
 def check(
@@ -106,7 +111,11 @@ def check(
     """Compare the strategy that the factory builds with ``single``; the verdict is at rank 0.
 
     Dropout is off and batch norms use their running statistics, since neither is the strategy's.
+    A program in fp32 may ask to be checked in fp64, where rounding decides nothing.
     """
+    if args.precision == "fp32" != args.check_fp32_in:
+        args = argparse.Namespace(**vars(args) | {"precision": args.check_fp32_in})
+        batches = partial(_cast, batches, PRECISIONS[args.precision].dtype)
     allowed = tolerance(args)
     strategy = strategy_factory(args, workload, group)
     replicas = strategy.data_parallel_size
@@ -115,7 +124,11 @@ def check(
     gc.collect()  # wrappers are cycles, and hold the memory that the reference needs
     reference = _reference(args, workload, group, replicas, batches) if group.rank == 0 else None
     ranks = group.gather(Part(mine.losses, _differences(mine, reference, group), mine.hashes))
-    return compare(reference, ranks, allowed) if reference else None
+    return compare(reference, ranks, allowed, args.precision) if reference else None
+
+
+def _cast(batches: Batches, dtype: torch.dtype, step: int, replica: int) -> Batch:
+    return tuple(t.to(dtype) if t.is_floating_point() else t for t in batches(step, replica))
 
 
 def _batch(batches: Batches, replica: int, step: int) -> Batch:
@@ -145,7 +158,7 @@ def train(strategy: Strategy, steps: int, batch: Callable[[int], Batch]) -> Trai
     return Trained(losses, gradients, hashes(strategy.model))
 
 
-def compare(reference: Trained, ranks: Sequence[Part], allowed: float) -> Verdict:
+def compare(reference: Trained, ranks: Sequence[Part], allowed: float, precision: str) -> Verdict:
     """The verdict on what all ranks have, against one device."""
     difference = total = 0.0
     for name, expected in reference.gradients.items():
@@ -165,7 +178,7 @@ def compare(reference: Trained, ranks: Sequence[Part], allowed: float) -> Verdic
         for part, digest in rank.hashes.items():
             copies.setdefault(part, set()).add(digest)
     equal = all(len(digests) == 1 for digests in copies.values())
-    return Verdict(math.sqrt(difference / max(total, 1e-300)), worst, equal, allowed)
+    return Verdict(math.sqrt(difference / max(total, 1e-300)), worst, equal, allowed, precision)
 
 
 def whole_gradients(model: nn.Module) -> dict[str, Tensor]:
@@ -177,7 +190,8 @@ def whole_gradients(model: nn.Module) -> dict[str, Tensor]:
             # Offloaded shards meet over the devices' network, as NCCL knows no other.
             gradient = gradient.to(gradient.device_mesh.device_type).full_tensor()
         if gradient is not None:
-            found[plain(name)] = gradient.detach().float().cpu().clone()
+            exact = torch.promote_types(gradient.dtype, torch.float32)
+            found[plain(name)] = gradient.detach().to(exact).cpu().clone()
     return found
 
 
@@ -222,15 +236,15 @@ def _reference(
 
 def _differences(mine: Trained, reference: Trained | None, group: Group) -> dict[str, float]:
     """Rank 0 shows the others one gradient after the other: no rank holds more than two models."""
-    sizes = [{name: g.shape for name, g in reference.gradients.items()} if reference else {}]
+    sizes = [{n: (g.shape, g.dtype) for n, g in reference.gradients.items()} if reference else {}]
     if group.world_size > 1:
         dist.broadcast_object_list(sizes, device=group.device)
     found = {}
-    for name, shape in sizes[0].items():
+    for name, (shape, dtype) in sizes[0].items():
         if reference is not None:
             expected = reference.gradients[name].to(group.device)
         else:
-            expected = torch.empty(shape, device=group.device)
+            expected = torch.empty(shape, dtype=dtype, device=group.device)
         if group.world_size > 1:
             dist.broadcast(expected, 0)
         if name in mine.gradients:

@@ -49,6 +49,7 @@ class Precision:
 PRECISIONS = {
     precision.name: precision
     for precision in (
+        Precision("fp64", torch.float64),
         Precision("fp32", torch.float32),
         Precision("tf32", torch.float32, tf32=True),
         Precision("fp16", torch.float16),

@@ -53,6 +53,7 @@ def _verdict(verdict: Mapping[str, Any]) -> str:
     return (
         f"{'' if right else 'WRONG: '}its gradients differ{how} (relative, at most {allowed}) from "
         f"those of {verdict.get('reference', 'the reference')}"
+        + (f" in {precision}" if isinstance(precision := verdict.get("precision"), str) else "")
         + ("" if right else ": it does not train as it should, and its speed means nothing")
     )
 

@@ -14,9 +14,9 @@ HERE = Path(__file__).parent
 elastic = program("elastic_ddp")
 
 
-def torchrun(*argv: object) -> subprocess.CompletedProcess[str]:
-    """Run a script on two ranks, and leave no process behind if it takes too long."""
-    options = ["--nproc-per-node=2", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"]
+def torchrun(*argv: object, ranks: int = 2) -> subprocess.CompletedProcess[str]:
+    """Run a script on some ranks, and leave no process behind if it takes too long."""
+    options = [f"--nproc-per-node={ranks}", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"]
     command = [sys.executable, "-m", "torch.distributed.run", *options, *map(str, argv)]
     process = subprocess.Popen(
         command,

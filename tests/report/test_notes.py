@@ -25,6 +25,7 @@ DIFFER = "its gradients differ by 4.2e-07 (relative, at most 0.0001) from those 
     [
         ([None], []),
         ([RIGHT], [f"b: {DIFFER}"]),
+        ([{**RIGHT, "precision": "fp64"}], [f"b: {DIFFER} in fp64"]),
         ([RIGHT] * 3, [f"b: {DIFFER} (3 processes)"]),
         (
             [RIGHT, WRONG, RIGHT],

@@ -16,8 +16,9 @@ from .strategies.equality import batch, options, workload
 ALONE = Group(torch.device("cpu"))
 
 
-def verdict(argv="", plant=lambda strategy: None):
+def verdict(argv="", plant=lambda strategy: None, **changes):
     args = options().parse_args(["--mode", "single", *argv.split()])
+    vars(args).update(changes)
 
     def planted(*given):
         strategy = strategies.build(*given)
@@ -64,13 +65,33 @@ def test_what_is_planted_is_seen(plant):
     assert found.payload()["ok"] is False
 
 
+def scale_a_gradient_by_little(strategy):
+    first = next(strategy.model.parameters())
+    first.register_hook(lambda gradient: (1 + 1e-8) * gradient)
+
+
+def test_what_fp32_cannot_see_is_seen_in_fp64():
+    assert verdict(plant=scale_a_gradient_by_little).ok
+    found = verdict(plant=scale_a_gradient_by_little, check_fp32_in="fp64")
+    assert not found.ok
+    assert found.payload()["precision"] == "fp64"
+    assert 1e-10 < found.gradient_error < 1e-7
+    right = verdict(check_fp32_in="fp64")
+    assert right.ok
+    assert right.gradient_error < 1e-12
+
+
+def test_only_fp32_is_checked_in_another_precision():
+    assert verdict(precision="bf16", check_fp32_in="fp64").precision == "bf16"
+
+
 ONES = torch.ones(4)
 REFERENCE = Trained([2.0, 1.0], {"a": ONES, "b": ONES}, {})
 RIGHT = Part([2.0, 1.0], {"a": 0.0, "b": 0.0}, {("a",): "x", ("b", 0): "y"})
 
 
 def compared(*ranks):
-    return correctness.compare(REFERENCE, ranks, 1e-4)
+    return correctness.compare(REFERENCE, ranks, 1e-4, "fp32")
 
 
 def test_ranks_that_agree():

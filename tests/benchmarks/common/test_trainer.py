@@ -166,7 +166,7 @@ def test_known_times_are_reported_exactly(wire, monkeypatch, kind, shares):
 
 
 def test_a_wrong_strategy_is_told_and_measured_and_fails(wire, monkeypatch):
-    verdict = Verdict(1.34, 0.2, replicas_equal=True, tolerance=1e-4)
+    verdict = Verdict(1.34, 0.2, replicas_equal=True, tolerance=1e-4, precision="fp32")
     monkeypatch.setattr(trainer.correctness, "check", lambda *args: verdict)
     with pytest.raises(WrongGradientsError, match=r"gradients differ by 1\.3, losses by 0\.2 "):
         train(parsed("--check-correctness"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from .pivot import Block, Cell, Pivot
 from .settings import NOTHING
+from .skipped import by_reason, some
 
 GAP = "  "
 _PLACE = re.compile(r" \([^()]*:\d+\)$")
@@ -28,13 +29,8 @@ def pivot_text(made: Pivot) -> str:
 
 def _skipped(made: Pivot) -> Iterator[str]:
     """A line for each reason; where it stands in the configuration is in the text report."""
-    reasons: dict[str, list[str]] = {}
-    for name, why in made.skipped:
-        reasons.setdefault(_PLACE.sub("", why), []).append(name)
-    for why, names in reasons.items():
-        more = ", ..." if len(names) > 3 else ""
-        who = names[0] if len(names) == 1 else f"{len(names)} ({', '.join(names[:3])}{more})"
-        yield f"skipped: {who}: {why}"
+    for why, names in by_reason((name, _PLACE.sub("", why)) for name, why in made.skipped):
+        yield f"skipped: {some(names)}: {why}"
 
 
 def _block(made: Pivot, block: Block, notes: dict[str, int]) -> Iterator[str]:

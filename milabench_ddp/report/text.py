@@ -8,6 +8,7 @@ from .columns import COLUMNS, UNIT, Column
 from .model import Failure, Report, Row, RunInfo
 from .section import Heading, aligned, lines
 from .sections import IN_THE_TEXT
+from .skipped import by_reason, some
 
 MOST_WARNINGS = 40
 MOST_ALIKE = 5
@@ -133,12 +134,9 @@ def _section(title: str, said: Iterable[str]) -> Iterator[str]:
 
 def _skipped(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Each with its reason; many of one reason in one line."""
-    by_reason: dict[str, list[str]] = {}
-    for name, why in pairs:
-        by_reason.setdefault(why, []).append(name)
-    for why, names in by_reason.items():
+    for why, names in by_reason(pairs):
         if len(names) > MOST_ALIKE:
-            yield f"{names[0]}, {names[1]} and {len(names) - 2} more: {why}"
+            yield f"{some(names)}: {why}"
         else:
             yield from (f"{name}: {why}" for name in names)
 

@@ -136,7 +136,7 @@ def test_many_that_were_skipped_for_one_reason_share_a_line(here: Path) -> None:
     skipped = [{"name": f"s{k}", "reason": "not selected by --select"} for k in range(6)]
     skipped.insert(3, {"name": "other", "reason": "disabled (x.yaml:2)"})
     for count, shown in (
-        (7, ["s0, s1 and 4 more: not selected by --select", "other: disabled (x.yaml:2)"]),
+        (7, ["6 (s0, s1, s2, ...): not selected by --select", "other: disabled (x.yaml:2)"]),
         (3, [f"s{k}: not selected by --select" for k in range(3)]),
     ):
         write_state(here, "ok", {}, skipped=skipped[:count])

@@ -5,7 +5,7 @@ import time
 
 from ..config.runner import runner_of
 from ..dispatch import slurm
-from ..dispatch.engine import Engine, engine_of
+from ..dispatch.engine import Engine, engine_of, engine_of_run
 from ..dispatch.follow import Follower
 from ..dispatch.jobs import jobs_of
 from ..dispatch.onlooker import Onlooker
@@ -13,13 +13,12 @@ from ..errors import DispatchError, RunDirError
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
 from ..results.alive import alive
-from ..results.planfile import read_plan
 from ..results.points import is_final, read_point, save_point
 from ..results.rundir import RunDir
 from ..results.runfile import RunState
 from . import begin
 from .begin import Begun
-from .watching import onlooker
+from .watching import GOES_ON, onlooker
 
 
 def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
@@ -76,7 +75,7 @@ def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) ->
     done = {name: found for name in points if is_final(found := read_point(rundir.path / name))}
     rest = [name for name in points if name not in done]
     limits = {name: float(state.suite[name]["max_duration"]) for name in rest}
-    engine = engine_of(runner_of(read_plan(rundir.plan_json).runner).cluster)
+    engine = engine_of_run(rundir)
     follower = Follower(rundir, rest, state.jobs, seen, engine.states, limits)
     with alive(rundir.path), stopped_by_signals(inbox):
         has_ended = follower.follow(lambda: bool(inbox.stops))
@@ -86,7 +85,7 @@ def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) ->
             inbox.stops = 0
             has_ended = follower.follow(lambda: bool(inbox.stops))
         if not has_ended:
-            seen.say(f"no longer watched; it goes on: `milabench watch {rundir.path}`")
+            seen.say(GOES_ON.format(rundir.path))
             return Outcome.CANCELLED
         ended = {str(each["outcome"]) for each in done.values() if each is not None}
         outcomes = ended | set(follower.outcomes.values())

@@ -4,10 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..config.runner import runner_of
-from ..dispatch.engine import engine_of
+from ..dispatch.engine import engine_of_run
 from ..errors import DispatchError, RunDirError
-from ..results.planfile import read_plan
 from ..results.rundir import RunDir
 from ..results.runfile import read_state
 
@@ -20,7 +18,7 @@ def main(options: argparse.Namespace) -> int:
         raise RunDirError(
             f"{options.run} has no jobs of a scheduler: stop its command, by Ctrl-C or SIGTERM"
         )
-    engine = engine_of(runner_of(read_plan(rundir.plan_json).runner).cluster)
+    engine = engine_of_run(rundir)
     known = engine.states([job["id"] for job in state.jobs])
     if known is None:
         raise DispatchError(f"Slurm does not answer (`squeue` fails here): {options.run} goes on")

@@ -12,7 +12,7 @@ from ..results.rundir import RunDir
 from ..results.runfile import read_state
 from . import batch, report
 from .codes import EXIT_CODES
-from .watching import onlooker
+from .watching import GOES_ON, onlooker
 
 
 def main(options: argparse.Namespace) -> int:
@@ -36,6 +36,6 @@ def _look_on(rundir: RunDir, seen: Onlooker) -> Outcome:
     with stopped_by_signals(inbox):
         outcome = watch(rundir.path, seen, lambda: bool(inbox.stops))
     if outcome is None:
-        seen.say(f"no longer watched; it goes on: `milabench watch {rundir.path}`")
+        seen.say(GOES_ON.format(rundir.path))
         return Outcome.CANCELLED
     return outcome

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from ..dispatch.onlooker import Onlooker, PlainOnlooker, QuietOnlooker
 from ..display.sweep import LiveSweep
 
+GOES_ON = "no longer watched; it goes on: `milabench watch {0}`"
+
 
 @contextmanager
 def onlooker(points: int, *, quiet: bool) -> Iterator[Onlooker]:

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from ..config.runner import runner_of
+from ..results.planfile import read_plan
+from ..results.rundir import RunDir
 from . import processes, scheduler
 from .scheduler import JobState
 
@@ -20,3 +23,8 @@ class Engine(Protocol):
 def engine_of(cluster: str) -> Engine:
     """The engine of a runner profile's ``cluster``."""
     return scheduler if cluster == "slurm" else processes
+
+
+def engine_of_run(rundir: RunDir) -> Engine:
+    """The engine that has the jobs of a run; raises RunDirError where its plan cannot be read."""
+    return engine_of(runner_of(read_plan(rundir.plan_json).runner).cluster)

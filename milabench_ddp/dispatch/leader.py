@@ -119,12 +119,12 @@ class Leader:
     def _begin(self) -> None:
         """Start what can be started; give up what never can."""
         nodes = self._nodes
-        if nodes.is_gathering:
+        if not self._waiting or nodes.is_gathering:
             return
         sizes = {name: self._size(b) for name, b in self._waiting.items()}
         for name, ranks in pick(sizes, nodes.free, nodes.alive):
             self._start(self._waiting.pop(name), [nodes[rank] for rank in ranks])
-        if self._waiting and not self._running and not nodes.may_grow:
+        if not self._running and not nodes.may_grow:
             alive = len(nodes.alive)
             for name in [n for n in self._waiting if sizes[n] > alive]:
                 self._give_up(self._waiting.pop(name), sizes[name], alive)

@@ -71,7 +71,7 @@ class Shape:
         return body * (1 + s / (6 * h) + v / (head * self.layers * h))
 
 
-# Layers, heads and width as in ptd_benchmark.
+# Names, layers, heads and width are ptd_benchmark's.
 SHAPES: Mapping[str, tuple[int, int, int]] = {
     "GPTSmall": (12, 12, 768),
     "GPTMedium": (24, 16, 1024),

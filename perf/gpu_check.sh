@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that only a machine with a GPU can show, with the figures that docs/results.rst keeps.
 # It needs the packages of `pip install -e ".[test]"`, installed or on PYTHONPATH; nothing is
-# written into the repository. Each part ends within ten minutes on one GPU:
+# written into the repository. Each part is meant to end within ten minutes on one GPU:
 #
 #     bash perf/gpu_check.sh FOLDER [suite] [more] [compile] [tests] [costs]
 #

@@ -26,8 +26,9 @@ from common.timing import StepTimer
 
 STEP = 1_000_000  # nanoseconds
 PARTS = ("forward", "backward", "optimizer")
-# Half a second: to begin and to end a loop takes 0.3 ms once, which is no cost of a step.
+# Half a second: what it takes once to begin and to end a loop is no cost of a step, and is told.
 WORK_STEPS, WORK_ROUNDS = 500, 12
+SHORT_STEPS, SHORT_ROUNDS = 20, 40
 EMPTY_STEPS, EMPTY_ROUNDS = 5_000, 40
 
 Loop = Callable[[int, Callable[[], None]], None]
@@ -144,6 +145,8 @@ def main() -> None:
         mine, plain = quickest(pairs)
         middle = median(plain / mine for mine, plain in pairs)
         print(f"  {name:26} {plain / mine:.4f}   median of pairs {middle:.4f}")
+    once = [mine - plain for mine, plain in rounds(timed, SHORT_STEPS, work, SHORT_ROUNDS)]
+    print(f"  to begin and to end it, once {median(once) * SHORT_STEPS / 1e6:.2f} ms")
     print("an empty body: ns a step more than the bare loop (common: at most 1000)")
     for name, loop, count in (
         ("a pair of perf_counter_ns", clock_pair, EMPTY_STEPS),

@@ -121,8 +121,11 @@ class Leader:
         nodes = self._nodes
         if not self._waiting or nodes.is_gathering:
             return
+        free = nodes.free
+        if not free and self._running:
+            return
         sizes = {name: self._size(b) for name, b in self._waiting.items()}
-        for name, ranks in pick(sizes, nodes.free, nodes.alive):
+        for name, ranks in pick(sizes, free, nodes.alive):
             self._start(self._waiting.pop(name), [nodes[rank] for rank in ranks])
         if not self._running and not nodes.may_grow:
             alive = len(nodes.alive)

@@ -6,6 +6,7 @@ over the old one, is used again.
 
 import selectors
 import socket
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,6 +18,8 @@ from .channel import Channel, Message
 from .onlooker import Onlooker
 from .patience import Patience
 from .peer import Peer
+
+REST = 1e-4  # seconds for each node, between two times that the nodes are heard
 
 
 class Roster:
@@ -44,7 +47,8 @@ class Roster:
     ) -> None:
         self._rundir, self._expect, self._token = rundir, expect, token
         self._patience, self._onlooker, self._lost, self._clock = patience, onlooker, lost, clock
-        self._peers: dict[int, Peer] = {}
+        self._peers: dict[int, Peer] = {}  # by rank
+        self._speakers: dict[Channel, Peer] = {}  # the same, by where they are heard
         self._invited: dict[int, str] = {}  # by descriptor: nodes that have not said hello yet
         self._listens = False
         self._selector = selectors.DefaultSelector()
@@ -110,7 +114,11 @@ class Roster:
         Only when all that lay there was read, silent nodes are given up: a leader that was kept
         from listening finds what was said meanwhile.
         """
-        for key, _ in self._selector.select(timeout):
+        ready = self._selector.select(timeout)
+        if ready:  # the beats of many nodes are heard together: the leader shares its node's cores
+            time.sleep(len(self._peers) * REST)
+            ready = self._selector.select(0)
+        for key, _ in ready:
             match key.data:
                 case socket.socket() as server:
                     with suppress(OSError):  # it hung up before it was let in
@@ -126,7 +134,7 @@ class Roster:
     def _read(self, channel: Channel) -> Iterator[tuple[Peer, Message]]:
         messages = channel.receive()
         for message in messages or ():
-            peer = next((p for p in self._peers.values() if p.channel is channel), None)
+            peer = self._speakers.get(channel)
             if channel.closed:  # it is none of ours: the rest is not heard
                 return
             if peer is None:
@@ -159,12 +167,14 @@ class Roster:
 
     def _admit(self, channel: Channel, message: Message) -> None:
         rank = int(message["rank"])
-        if rank in self._peers:
-            self._lose(self._peers[rank], "lost its connection")
-            self._onlooker.say(f"{self._peers[rank].name} is back")
+        if (old := self._peers.get(rank)) is not None:
+            self._lose(old, "lost its connection")
+            self._onlooker.say(f"{old.name} is back")
+            self._speakers.pop(old.channel, None)
         self._invited.pop(channel.fd, None)
         node = wire.node(message["node"])
-        self._peers[rank] = Peer(rank, channel, node, message["address"], self._clock())
+        peer = Peer(rank, channel, node, message["address"], self._clock())
+        self._peers[rank] = self._speakers[channel] = peer
 
     def _greet(self, peer: Peer, message: Message) -> None:
         """What a lost node says may have been on its way for long: it is back when it answers."""
@@ -183,9 +193,8 @@ class Roster:
             self._onlooker.say(f"{name} does not come: {_last_line(log)}(see {log})")
         self._selector.unregister(channel.fd)
         channel.close()
-        for peer in self._peers.values():
-            if peer.channel is channel:
-                self._lose(peer, "is gone: its connection broke")
+        if (peer := self._speakers.pop(channel, None)) is not None:
+            self._lose(peer, "is gone: its connection broke")
 
     def _lose(self, peer: Peer, why: str) -> None:
         if not peer.alive:

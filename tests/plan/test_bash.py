@@ -158,7 +158,8 @@ def test_each_node_of_a_cluster_starts_its_own_part():
 
 
 def test_ranks_without_torchrun_are_told_where_they_meet():
-    text = "import os; print(os.environ['MASTER_ADDR'] + ':' + os.environ['MASTER_PORT'])"
+    where = "os.environ['MASTER_ADDR'] + ':' + os.environ['MASTER_PORT']"
+    text = f"import os; os.write(1, ({where} + chr(10)).encode())"  # a line in one write
     processes = tuple(
         Process(("b", "0", f"D{k}"), (sys.executable, "-c", text), {"RANK": str(k)}, 0, (k,), 0)
         for k in range(2)

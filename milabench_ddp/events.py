@@ -4,7 +4,7 @@ Times are seconds since the epoch. ``tag`` names the process of a plan that an e
 (``flops.D0``); a torchrun and all its ranks are one tag, and a payload's ``rank`` tells them apart.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -19,6 +19,56 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
     LOST = "lost"
     SKIPPED = "skipped"
+
+
+class Status(StrEnum):
+    """Where a benchmark of a run stands: not ended yet, or how it ended."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    OK = "ok"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    SKIPPED = "skipped"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self not in (Status.WAITING, Status.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How something ended, and why in one sentence; the reason is empty where it ended ok."""
+
+    outcome: Outcome
+    reason: str = ""
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it ended as it should."""
+        return self.outcome is Outcome.OK
+
+
+_GRAVEST_FIRST = (
+    Outcome.CANCELLED,
+    Outcome.LOST,
+    Outcome.FAILED,
+    Outcome.TIMEOUT,
+    Outcome.SKIPPED,
+    Outcome.OK,
+)
+
+
+def gravest(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on the whole: the first of the gravest of its parts; ok where there are none."""
+    return min(
+        verdicts,
+        key=lambda verdict: _GRAVEST_FIRST.index(verdict.outcome),
+        default=Verdict(Outcome.OK),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,76 @@
+"""Records <-> JSON: the one codec of every JSON file and of every protocol message.
+
+A record is a dataclass or a ``msgspec.Struct``, and is checked against its types when it is read.
+The lines of ``.data`` files are not records: milabench defines their format, and programs may put
+anything into them.
+"""
+
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from .errors import RunDirError
+
+T = TypeVar("T")
+
+
+def encode(record: object) -> bytes:
+    """A record as one line of JSON, without a newline."""
+    return msgspec.json.encode(record, enc_hook=_encode_other)
+
+
+def decode(data: bytes | str, kind: type[T]) -> T:
+    """The record of this type in some JSON.
+
+    Raises:
+        ValueError: it is not JSON, or not such a record; the message names the field.
+    """
+    return msgspec.json.decode(data, type=kind, dec_hook=_decode_other)
+
+
+def write_record(path: Path, record: object) -> None:
+    """Replace a file at once: a reader sees the old record or the new one, not half of it.
+
+    Raises:
+        RunDirError: it cannot be written, for example because the disk is full.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as out:
+            out.write(msgspec.json.format(encode(record), indent=1) + b"\n")
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+
+
+def read_record(path: Path, kind: type[T]) -> T:
+    """Read a file that ``write_record`` wrote.
+
+    Raises:
+        RunDirError: it is not there, or is not such a record; the message says which.
+    """
+    try:
+        return decode(path.read_bytes(), kind)
+    except OSError as error:
+        raise RunDirError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise RunDirError(
+            f"{path} was not written by this version of milabench: {error}"
+        ) from error
+
+
+def _encode_other(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _decode_other(kind: type[Any], value: object) -> object:
+    if issubclass(kind, Path) and isinstance(value, str):
+        return Path(value)
+    raise TypeError(f"{kind.__name__} cannot be read from JSON")

@@ -1,0 +1,124 @@
+"""The state of a run, as records: ``run.json`` and one ``<benchmark>/state.json`` for each.
+
+``run.json`` says what is run, where, by which jobs, and how the whole ended; it is written by the
+command that started the run. Each benchmark's file is written by whoever coordinates it.
+
+History of the schema:
+    1  the states of all benchmarks stood in ``run.json``, as ``outcome``; on several nodes, also
+       in files of their own
+    2  each benchmark has its own file; its state is called ``status``
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..events import Outcome, Status, Verdict
+
+SCHEMA = 2
+_FINAL = (Status.OK, Status.FAILED, Status.TIMEOUT, Status.SKIPPED)
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """A process that has ended; times in seconds since the epoch."""
+
+    tag: str
+    pid: int
+    returncode: int
+    outcome: Outcome
+    reason: str
+    started: float
+    ended: float
+    rates: int = 0  # how many it reported
+
+    @property
+    def verdict(self) -> Verdict:
+        """How it ended, and why."""
+        return Verdict(self.outcome, self.reason)
+
+
+@dataclass(frozen=True)
+class LaunchState:
+    """How one repeat of a benchmark ended, on all its nodes or on one of them.
+
+    The skews are in ms over its processes; None where fewer than two began.
+    """
+
+    repeat: int | None
+    outcome: Outcome
+    reason: str
+    start_skew_ms: float | None
+    begin_skew_ms: float | None
+    processes: tuple[ProcessState, ...] = ()
+    nodes: tuple[str, ...] = ()  # where it ran
+
+    @property
+    def verdict(self) -> Verdict:
+        """How it ended, and why."""
+        return Verdict(self.outcome, self.reason)
+
+
+@dataclass
+class BenchmarkState:
+    """One benchmark of a run: the file ``<benchmark>/state.json``."""
+
+    name: str
+    status: Status = Status.WAITING
+    reason: str = ""
+    started: float | None = None  # seconds since the epoch
+    ended: float | None = None
+    launches: list[LaunchState] = field(default_factory=list)
+    nodes: tuple[str, ...] = ()  # where it runs, or ran
+    interrupted: bool = False  # what ended it was not its own fault: `--resume` runs it again
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it has a result that `--resume` leaves alone."""
+        return self.status in _FINAL and not self.interrupted
+
+
+@dataclass(frozen=True)
+class SkippedBenchmark:
+    """A benchmark of the configuration that does not run, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass
+class JobState:
+    """A job of a cluster's scheduler, and the benchmarks that it runs."""
+
+    name: str
+    nodes: int
+    benchmarks: tuple[str, ...]
+    id: str
+    state: str = ""  # the scheduler's word for how it ended; empty until then
+
+
+@dataclass
+class RunHeader:
+    """The file ``run.json``; the names of its benchmarks are the keys of ``suite``, in order."""
+
+    name: str
+    milabench: str  # the version
+    created: float  # seconds since the epoch
+    command: list[str]
+    preset: str
+    config: str
+    machine: dict[str, Any]  # provenance
+    suite: dict[str, Any]  # each benchmark's resolved configuration
+    skipped: list[SkippedBenchmark] = field(default_factory=list)
+    jobs: list[JobState] = field(default_factory=list)
+    outcome: Outcome | None = None  # None until it has ended
+    ended: float | None = None
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What is known of a run and of each of its benchmarks, without what was measured."""
+
+    header: RunHeader
+    benchmarks: Mapping[str, BenchmarkState]  # by name, in the order of the suite

@@ -1,0 +1,115 @@
+"""A table as a value: raw values under named columns; one text layout and one CSV for all."""
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+UNKNOWN = "-"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, and the format of its numbers, which stand right.
+
+    Text has no format and stands left, unless ``right`` is set.
+    """
+
+    name: str
+    format: str = ""
+    right: bool = False
+
+    @property
+    def stands_right(self) -> bool:
+        """Whether its cells end below one another."""
+        return bool(self.format) or self.right
+
+    def text(self, value: Any) -> str:
+        """A value as the column shows it; what is not known is a dash."""
+        if is_unknown(value):
+            return UNKNOWN
+        return format(value, self.format) if self.format else str(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of raw values; None, NaN and the empty text are not known."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()  # below it
+
+    def __bool__(self) -> bool:
+        """Whether it says anything."""
+        return bool(self.rows)
+
+
+def is_unknown(value: object) -> bool:
+    """Whether a cell holds nothing."""
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def without_unknown(table: Table, always: int = 1) -> Table:
+    """The same table without columns in which nothing is known, but for the first ``always``."""
+    kept = []
+    for index in range(len(table.columns)):
+        if index < always or not all(is_unknown(row[index]) for row in table.rows):
+            kept.append(index)
+    return replace(
+        table,
+        columns=tuple(table.columns[index] for index in kept),
+        rows=tuple(tuple(row[index] for index in kept) for row in table.rows),
+    )
+
+
+def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> Iterator[str]:
+    """The table for a person: its title, its header, its rows and its notes.
+
+    Args:
+        table: the table.
+        separator: stands between two columns.
+        ruled: whether a line of dashes stands below the header.
+    """
+    if table.title:
+        yield table.title
+        yield "-" * len(table.title)
+    header = [column.name for column in table.columns]
+    rows = [_cells(table.columns, row) for row in table.rows]
+    widths = [max(map(len, texts)) for texts in zip(header, *rows, strict=True)]
+    yield _line(table.columns, header, widths, separator)
+    if ruled:
+        yield separator.join("-" * width for width in widths)
+    for row in rows:
+        yield _line(table.columns, row, widths, separator)
+    yield from table.notes
+
+
+def _cells(columns: Sequence[Column], row: Sequence[Any]) -> list[str]:
+    return [column.text(value) for column, value in zip(columns, row, strict=True)]
+
+
+def _line(
+    columns: Sequence[Column], texts: Sequence[str], widths: Sequence[int], separator: str
+) -> str:
+    padded = []
+    for column, text, width in zip(columns, texts, widths, strict=True):
+        padded.append(text.rjust(width) if column.stands_right else text.ljust(width))
+    return separator.join(padded).rstrip()
+
+
+def csv_text(table: Table, unknown: str = "") -> str:
+    """The table for a spreadsheet, at full precision.
+
+    Args:
+        table: the table.
+        unknown: stands where nothing is known.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.name for column in table.columns])
+    for row in table.rows:
+        writer.writerow([unknown if is_unknown(value) else value for value in row])
+    return out.getvalue()

@@ -6,7 +6,7 @@ import torch.distributed as dist
 from common.group import Group
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from .conftest import program
+from tests.support.programs import program
 
 GPT = "--model GPTTiny --block-size 16 --batch-size 8"
 BERT = "--model hf_Bert --scale tiny"

@@ -1,12 +1,12 @@
 import argparse
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .conftest import BENCHMARKS, measured, program
-from .test_ddp import HERE, torchrun
+from tests.support.programs import BENCHMARKS, measured, program, torchrun
 
 comm = program("comm")
 
@@ -107,6 +107,6 @@ def test_two_ranks(wire):
 
 @pytest.mark.slow
 def test_results_are_right_and_wrong_ones_are_seen():
-    done = torchrun(HERE / "collectives_on_two_ranks.py")
+    done = torchrun(Path(__file__).with_name("collectives_on_two_ranks.py"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("all right") == 2

@@ -1,38 +1,13 @@
 """Real torchruns of two ranks, all in one FIFO."""
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from .conftest import BENCHMARKS, measured, program
+from tests.support.programs import BENCHMARKS, measured, program, torchrun
 
 HERE = Path(__file__).parent
 elastic = program("elastic_ddp")
-
-
-def torchrun(*argv: object, ranks: int = 2) -> subprocess.CompletedProcess[str]:
-    """Run a script on some ranks, and leave no process behind if it takes too long."""
-    options = [f"--nproc-per-node={ranks}", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"]
-    command = [sys.executable, "-m", "torch.distributed.run", *options, *map(str, argv)]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
-        start_new_session=True,
-    )
-    try:
-        out, err = process.communicate(timeout=90)
-    except BaseException:
-        os.killpg(process.pid, signal.SIGTERM)  # torchrun ends its workers on SIGTERM
-        process.communicate(timeout=20)
-        raise
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def test_a_group_of_one_runs_the_same_program(wire):

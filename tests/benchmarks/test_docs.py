@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from .conftest import BENCHMARKS, program
+from tests.support.programs import BENCHMARKS, program
 
 PAGES = BENCHMARKS.parent / "docs" / "programs"
 PROGRAMS = sorted(path.parent.name for path in BENCHMARKS.glob("*/main.py"))

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from .conftest import measured, program
+from tests.support.programs import measured, program
 
 flops = program("flops")
 

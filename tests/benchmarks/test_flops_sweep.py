@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from .conftest import measured, program
+from tests.support.programs import measured, program
 
 flops = program("flops")
 

@@ -6,8 +6,7 @@ import pytest
 
 from milabench_ddp.config.facts import Facts
 from milabench_ddp.config.load import Request, load
-
-from .conftest import BENCHMARKS, measured, program
+from tests.support.programs import BENCHMARKS, measured, program
 
 gpt = program("gpt")
 SUITE = str(BENCHMARKS.parent / "config" / "strategies.yaml")

@@ -3,8 +3,7 @@ import sys
 
 import pytest
 
-from .conftest import BENCHMARKS, measured, program
-from .test_ddp import torchrun
+from tests.support.programs import BENCHMARKS, measured, program, torchrun
 
 # Looked for without importing: this folder's name answers to `import lightning`, too.
 MISSING = importlib.util.find_spec("pytorch_lightning") is None

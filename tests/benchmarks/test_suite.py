@@ -7,8 +7,7 @@ import pytest
 
 from milabench_ddp.config.facts import Facts
 from milabench_ddp.config.load import Request, load
-
-from .conftest import BENCHMARKS, program
+from tests.support.programs import BENCHMARKS, program
 
 CONFIG = BENCHMARKS.parent / "config"
 

@@ -5,8 +5,7 @@ import sys
 import pytest
 from PIL import Image
 
-from .conftest import BENCHMARKS, measured, program
-from .test_ddp import torchrun
+from tests.support.programs import BENCHMARKS, measured, program, torchrun
 
 SMALL = [
     "--model=resnet18", "--image-size=32", "--batch-size=2",

@@ -6,8 +6,7 @@ from common.failure import Refusal
 from common.models import transformers_models as models
 from common.models import transformers_parts as parts
 
-from .conftest import measured, program
-from .test_ddp import torchrun
+from tests.support.programs import measured, program, torchrun
 
 transformers = program("transformers")
 TINY = ["--scale=tiny", "--layers=2", "--steps=3", "--warmup=1", "--device=cpu", "--mode=single"]

@@ -5,9 +5,13 @@ One group, because to destroy it and begin another for each program hung in some
 """
 
 import os
+import sys
+from pathlib import Path
 
 import torch.distributed as dist
-from conftest import program
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.support.programs import program
 
 MODES = (
     "--model hf_Bert --mode ddp",

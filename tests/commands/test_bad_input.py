@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
-from tests.commands.conftest import GOOD
+from tests.support.workplace import GOOD
 
 ONE = "x: {program: p.py, plan: {method: per_gpu}}\n"
 

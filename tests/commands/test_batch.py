@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import EMIT, Suite, Workplace, row
-from tests.wait import wait_for
+from tests.support.wait import wait_for
+from tests.support.workplace import EMIT, Suite, Workplace, row
 
 QUICK = EMIT + "for step in range(20): rate(100.0 + step % 3)"
 WORDS = ("--gpus", "1", "--device", "cpu", "--name", "mine")

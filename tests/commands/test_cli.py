@@ -5,7 +5,7 @@ import pytest
 
 from milabench_ddp import __version__
 from milabench_ddp.cli import build_parser, main
-from tests.commands.conftest import GOOD, Suite, Workplace
+from tests.support.workplace import GOOD, Suite, Workplace
 
 
 def test_help_and_version_need_nothing_heavy():

@@ -8,8 +8,8 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.machine import detect
 from milabench_ddp.machine.found import Found
-from tests.commands.conftest import EMIT, GOOD, Suite, Workplace
 from tests.golden import check_golden
+from tests.support.workplace import EMIT, GOOD, Suite, Workplace
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

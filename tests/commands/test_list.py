@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
-from tests.commands.small_suite import listed, write_suite
 from tests.golden import check_golden
+from tests.support.small_suite import listed, write_suite
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
-from tests.commands.conftest import Workplace, row
-from tests.commands.sweep import ALL, LOCAL, Sweep, alive, cut_off
-from tests.wait import wait_for
+from tests.support.two_node_sweep import ALL, LOCAL, Sweep, alive, cut_off
+from tests.support.wait import wait_for
+from tests.support.workplace import Workplace, row
 
 
 @pytest.fixture

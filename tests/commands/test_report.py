@@ -9,7 +9,7 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.commands.report import run, show
 from milabench_ddp.errors import RunDirError
-from tests.results.make import RECORDED, config, end, rates, start, write
+from tests.support.result_files import RECORDED, config, end, rates, start, write
 
 FIRST = RECORDED / "first"
 RIJUBIGO = RECORDED / "milabench" / "rijubigo"

@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from milabench_ddp.cli import main
-from tests.commands.small_suite import resolved, write_suite
 from tests.golden import check_golden
+from tests.support.small_suite import resolved, write_suite
 
 
 @pytest.fixture

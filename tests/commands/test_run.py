@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.commands.conftest import EMIT, GOOD, Suite, Workplace, row
-from tests.wait import wait_for
+from tests.support.wait import wait_for
+from tests.support.workplace import EMIT, GOOD, Suite, Workplace, row
 
 ON_CPU = ("--device", "cpu", "--gpus", "2", "--name", "mine")
 BAD = EMIT + "rate(1.0)\nraise ValueError('the gradient went away')"

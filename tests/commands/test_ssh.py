@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Workplace, row
-from tests.commands.sweep import Sweep, cut_off
-from tests.wait import wait_for
+from tests.support.two_node_sweep import Sweep, cut_off
+from tests.support.wait import wait_for
+from tests.support.workplace import Workplace, row
 
 # What ssh and sshd do together: the words after the host are one line for a shell over there.
 SSH = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Workplace
+from tests.support.workplace import Workplace
 
 SLOW_RANK = Path(__file__).parents[1] / "benchmarks" / "slow_rank.py"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Workplace, row
+from tests.support.workplace import Workplace, row
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "benchmarks" / "voir_example"
 SUITE = """

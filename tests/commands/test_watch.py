@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.commands.conftest import EMIT, GOOD, Suite, Workplace, row
-from tests.wait import wait_for
+from tests.support.wait import wait_for
+from tests.support.workplace import EMIT, GOOD, Suite, Workplace, row
 
 HELD = (
     EMIT

@@ -7,7 +7,7 @@ import pytest
 from milabench_ddp.cli import build_parser, main
 from milabench_ddp.commands import where
 from milabench_ddp.errors import SelectionError
-from tests.commands.conftest import GOOD
+from tests.support.workplace import GOOD
 
 SUITE = "x: {program: p.py, plan: {method: per_gpu}}\n"
 SYSTEM = """

@@ -4,8 +4,7 @@ import pytest
 
 from milabench_ddp.config.schema import FakeImageNet, NJobs, PerGpu
 from milabench_ddp.errors import ConfigError
-
-from .make import only
+from tests.support.configuration import only
 
 
 def test_every_field(here: Path) -> None:

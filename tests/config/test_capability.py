@@ -3,8 +3,7 @@ import pytest
 from milabench_ddp.config.capability import judge
 from milabench_ddp.config.tree import Origin
 from milabench_ddp.errors import ConfigError
-
-from .make import facts
+from tests.support.configuration import facts
 
 ORIGIN = Origin("x.yaml")
 MACHINE = facts(node_count=2, gpu_count=4, gpu_capacity_mib=81920.0)

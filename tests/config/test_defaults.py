@@ -1,7 +1,6 @@
 from milabench_ddp.config.defaults import complete
 from milabench_ddp.config.tree import DEFAULT, plain
-
-from .make import facts, table
+from tests.support.configuration import facts, table
 
 
 def test_what_is_not_said() -> None:

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.config.explain import scalar, to_yaml
 from milabench_ddp.config.tree import DEFAULT, node_of, plain
-
-from .make import entries
+from tests.support.configuration import entries
 
 TEXT = st.text(max_size=8) | st.text(alphabet="ab -:#{}[],&*!|>'\"%@`\n\t0.=~", max_size=8)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT

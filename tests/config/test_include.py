@@ -6,8 +6,7 @@ from milabench_ddp.config.include import read_suite
 from milabench_ddp.config.merge import settle
 from milabench_ddp.config.tree import plain
 from milabench_ddp.errors import ConfigError
-
-from .make import write
+from tests.support.configuration import write
 
 
 def read(path: str) -> object:

@@ -4,8 +4,7 @@ from milabench_ddp.config.inherit import inherit
 from milabench_ddp.config.merge import settle
 from milabench_ddp.config.tree import plain
 from milabench_ddp.errors import ConfigError
-
-from .make import entries
+from tests.support.configuration import entries
 
 
 def inherited(text: str) -> dict[str, object]:

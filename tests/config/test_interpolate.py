@@ -5,8 +5,7 @@ import pytest
 from milabench_ddp.config.interpolate import interpolate
 from milabench_ddp.config.tree import plain
 from milabench_ddp.errors import ConfigError
-
-from .make import entries
+from tests.support.configuration import entries
 
 
 def interpolated(text: str) -> dict[str, object]:

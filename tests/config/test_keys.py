@@ -5,8 +5,7 @@ import pytest
 from milabench_ddp.config.keys import BENCHMARK, check_known, check_values
 from milabench_ddp.config.tree import DEFAULT, node_of
 from milabench_ddp.errors import ConfigError
-
-from .make import table
+from tests.support.configuration import table
 
 GOOD = {
     "argv": [{"--x": 1}, ["a"]],

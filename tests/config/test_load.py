@@ -8,8 +8,7 @@ import pytest
 from milabench_ddp.config.explain import to_yaml
 from milabench_ddp.config.load import Request, load, resolve
 from milabench_ddp.errors import ConfigError, MilabenchError, SelectionError
-
-from .make import facts, resolved, suite, write
+from tests.support.configuration import facts, resolved, suite, write
 
 pytestmark = pytest.mark.usefixtures("here")
 

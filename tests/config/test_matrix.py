@@ -4,8 +4,7 @@ from milabench_ddp.config.matrix import expand
 from milabench_ddp.config.merge import settle
 from milabench_ddp.config.tree import Append, Removed, plain
 from milabench_ddp.errors import ConfigError
-
-from .make import entries
+from tests.support.configuration import entries
 
 
 def expanded(text: str) -> dict[str, object]:

@@ -19,8 +19,7 @@ from milabench_ddp.config.tree import (
     plain,
 )
 from milabench_ddp.errors import ConfigError
-
-from .make import table
+from tests.support.configuration import table
 
 KEYS = st.sampled_from(["a", "b", "argv", "tags"])
 LEAVES = st.builds(Leaf, st.sampled_from([None, 1, 2, "x"]), st.just(DEFAULT))

@@ -6,8 +6,7 @@ import pytest
 
 from milabench_ddp.config.nodes import with_nodes
 from milabench_ddp.errors import SelectionError
-
-from .make import entries, facts, suite
+from tests.support.configuration import entries, facts, suite
 
 SWEEP = """
 sweep:

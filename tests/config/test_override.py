@@ -5,8 +5,7 @@ import pytest
 
 from milabench_ddp.config.override import locate
 from milabench_ddp.errors import ConfigError, MilabenchError, SelectionError
-
-from .make import resolved
+from tests.support.configuration import resolved
 
 TEXT = """
     _t: {argv: {--lr: 1, --amp: true}, url: [a], presets: {small: {max_duration: 5}}}

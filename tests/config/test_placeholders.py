@@ -11,8 +11,7 @@ from milabench_ddp.config.sizing import CpuOptions, Options, Sizer, SizerOptions
 from milabench_ddp.config.system import System
 from milabench_ddp.config.tree import DEFAULT, Leaf, Node, node_of, plain
 from milabench_ddp.errors import ConfigError
-
-from .make import facts, only, resolved
+from tests.support.configuration import facts, only, resolved
 
 VALUES = {"arch": "cuda", "n_worker": 8, "dir": "/a (b), c"}
 

@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import ConfigError, MilabenchError, SelectionError
-
-from .make import facts, only, suite
+from tests.support.configuration import facts, only, suite
 
 TEXT = """
     _t:

@@ -4,9 +4,8 @@ import pytest
 
 from milabench_ddp.config.program import absolute_paths, program_leaf, program_of
 from milabench_ddp.config.tree import Table
-
-from .make import only as only_benchmark
-from .make import table, write
+from tests.support.configuration import only as only_benchmark
+from tests.support.configuration import table, write
 
 
 def absolute(text: str, source: str = "/etc/suite/x.yaml") -> Table:

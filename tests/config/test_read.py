@@ -5,8 +5,7 @@ import pytest
 from milabench_ddp.config.read import read
 from milabench_ddp.config.tree import Append, Node, Removed, Table, plain
 from milabench_ddp.errors import ConfigError
-
-from .make import table, write
+from tests.support.configuration import table, write
 
 
 def at(node: Node, *keys: str) -> Node:

@@ -5,8 +5,7 @@ import pytest
 
 from milabench_ddp.config.runner import Runner, find_runner, read_runner, shipped_profiles
 from milabench_ddp.errors import ConfigError
-
-from .make import write
+from tests.support.configuration import write
 
 FULL = """\
 kind: slurm

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.config.scaling import largest_batch, read_scaling
 from milabench_ddp.errors import ConfigError
-
-from .make import write
+from tests.support.configuration import write
 
 
 def test_version_2(here: Path) -> None:

@@ -2,8 +2,7 @@ import pytest
 
 from milabench_ddp.config.select import labels, parse_selection
 from milabench_ddp.errors import SelectionError
-
-from .make import entries
+from tests.support.configuration import entries
 
 SUITE = entries("""
     resnet50: {group: vision, install_group: torch, tags: [cnn, multigpu], definition: /b/tv}

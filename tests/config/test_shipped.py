@@ -5,8 +5,7 @@ import pytest
 
 from milabench_ddp.config import shipped
 from milabench_ddp.errors import ConfigError
-
-from .make import write
+from tests.support.configuration import write
 
 
 @pytest.fixture

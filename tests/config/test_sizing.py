@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.config.sizing import CpuOptions, Sizer, SizerOptions
-
-from .make import facts, write
+from tests.support.configuration import facts, write
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from .make import facts, suite
+from tests.support.configuration import facts, suite
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -5,8 +5,7 @@ import pytest
 from milabench_ddp.config.sizing import CpuOptions, Options, SizerOptions
 from milabench_ddp.config.system import System, SystemNode, read_system
 from milabench_ddp.errors import ConfigError
-
-from .make import write
+from tests.support.configuration import write
 
 
 def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.results.planfile import RunPlan
-
-from .scripted import Led
+from tests.support.scripted_nodes import Led
 
 
 @pytest.fixture

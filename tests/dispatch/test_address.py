@@ -8,9 +8,8 @@ from typing import Any
 
 from milabench_ddp.dispatch.address import announce
 from milabench_ddp.dispatch.channel import Channel
-from tests.wait import wait_for
-
-from .started import STAYS, Started, exists, run_order
+from tests.support.started_agent import STAYS, Started, exists, run_order
+from tests.support.wait import wait_for
 
 
 class Listening:

@@ -13,9 +13,8 @@ from milabench_ddp.results.alive import alive
 from milabench_ddp.results.points import is_final, read_point, save_point
 from milabench_ddp.results.rundir import RunDir
 from milabench_ddp.results.runfile import BenchmarkState
-
-from .make import Clock
-from .scripted import Told
+from tests.support.dispatch import Clock
+from tests.support.scripted_nodes import Told
 
 Event = Callable[[], None]
 RUNNING = JobState("RUNNING", False)

@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.dispatch.jobs import Job, address_file, folder, jobs_of, read, save
 from milabench_ddp.errors import RunDirError
-from tests.make import benchmark
+from tests.support.launches import benchmark
 
 POINTS = [benchmark("a", num_machines=1), benchmark("b", num_machines=4), benchmark("c")]
 

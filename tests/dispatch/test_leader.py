@@ -10,11 +10,10 @@ from milabench_ddp.config.schema import NJobs
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome
 from milabench_ddp.results.alive import is_alive
-from tests.make import benchmark
-from tests.wait import wait_for
-
-from .make import QUICK, plan
-from .scripted import Led
+from tests.support.dispatch import QUICK, plan
+from tests.support.launches import benchmark
+from tests.support.scripted_nodes import Led
+from tests.support.wait import wait_for
 
 Make = Callable[..., Led]
 ONE = benchmark("one", num_machines=1)

@@ -12,10 +12,9 @@ from milabench_ddp.config.schema import NJobs
 from milabench_ddp.events import Outcome
 from milabench_ddp.results.points import is_final, save_point
 from milabench_ddp.results.runfile import BenchmarkState
-from tests.make import benchmark
-
-from .make import QUICK, plan
-from .scripted import SOON, Led
+from tests.support.dispatch import QUICK, plan
+from tests.support.launches import benchmark
+from tests.support.scripted_nodes import SOON, Led
 
 Make = Callable[..., Led]
 WATCHFUL = replace(QUICK, silence=0.5)

@@ -21,10 +21,9 @@ from milabench_ddp.launch.runner import Runner, Samples
 from milabench_ddp.launch.supervise import LaunchEnd
 from milabench_ddp.results.rundir import RunDir
 from milabench_ddp.results.write import Heading
-from tests.make import benchmark
-
-from .make import QUICK
-from .started import DEAF, RATE, STAYS, Started, exists, run_order
+from tests.support.dispatch import QUICK
+from tests.support.launches import benchmark
+from tests.support.started_agent import DEAF, RATE, STAYS, Started, exists, run_order
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@ import io
 import re
 
 from milabench_ddp.dispatch.onlooker import PlainOnlooker
-
-from .make import Clock
+from tests.support.dispatch import Clock
 
 
 def test_a_line_for_each_thing() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from milabench_ddp.dispatch import processes
-from tests.wait import wait_for
+from tests.support.wait import wait_for
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(100)"]
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from milabench_ddp.events import Outcome
-from tests.make import benchmark
-from tests.wait import wait_for
-
-from .make import QUICK, plan
-from .scripted import Led
+from tests.support.dispatch import QUICK, plan
+from tests.support.launches import benchmark
+from tests.support.scripted_nodes import Led
+from tests.support.wait import wait_for
 
 Make = Callable[..., Led]
 WATCHFUL = replace(QUICK, silence=0.5)

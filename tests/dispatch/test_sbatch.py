@@ -9,7 +9,7 @@ from milabench_ddp.dispatch.sbatch import flags, render_jobs
 from milabench_ddp.dispatch.slurm import parameters
 from milabench_ddp.plan.build import build
 from tests.golden import check_golden
-from tests.make import SITE, benchmark, cluster
+from tests.support.launches import SITE, benchmark, cluster
 
 RUNNER = Runner(
     kind="slurm",

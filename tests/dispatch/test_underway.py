@@ -6,8 +6,7 @@ from milabench_ddp.dispatch.patience import Patience
 from milabench_ddp.dispatch.underway import Underway
 from milabench_ddp.events import Outcome
 from milabench_ddp.launch.verdict import NO_RATE
-
-from .make import Clock, end, launch
+from tests.support.dispatch import Clock, end, launch
 
 PATIENCE = Patience(follow=10.0, report=30.0)
 

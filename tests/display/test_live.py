@@ -5,8 +5,8 @@ from rich.console import Console
 
 from milabench_ddp.display.live import LiveDisplay
 from milabench_ddp.events import Data, Outcome, Started
-from tests.make import launch
-from tests.terminal import screen
+from tests.support.launches import launch
+from tests.support.terminal import screen
 
 
 def test_the_table_shows_where_each_benchmark_is():

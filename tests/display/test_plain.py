@@ -3,7 +3,7 @@ import re
 
 from milabench_ddp.display.plain import PlainDisplay
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Started
-from tests.make import launch
+from tests.support.launches import launch
 
 
 def play(*events: Event, outcome: Outcome, reason: str) -> list[str]:

@@ -3,7 +3,7 @@ import io
 from rich.console import Console
 
 from milabench_ddp.display.sweep import LiveSweep
-from tests.terminal import screen
+from tests.support.terminal import screen
 
 
 def test_what_has_ended_stays_and_what_runs_is_drawn_below():

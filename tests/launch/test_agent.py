@@ -15,7 +15,7 @@ from milabench_ddp.plan.command import Launch
 from milabench_ddp.results.rundir import RunDir
 from milabench_ddp.results.runfile import BenchmarkState, RunState
 from milabench_ddp.results.write import Heading
-from tests.make import launch
+from tests.support.launches import launch
 
 RATE = (
     "import json, os; open(os.environ['MILABENCH_METRICS'], 'w')"

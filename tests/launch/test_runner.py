@@ -13,7 +13,7 @@ from milabench_ddp.launch.runner import Runner, Samples
 from milabench_ddp.monitor.sample import Sample
 from milabench_ddp.results.rundir import RunDir
 from milabench_ddp.results.write import Heading
-from tests.make import launch
+from tests.support.launches import launch
 
 RATE = """
 import json, os

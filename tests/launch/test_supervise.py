@@ -16,7 +16,7 @@ from milabench_ddp.launch import reap
 from milabench_ddp.launch.inbox import Inbox
 from milabench_ddp.launch.supervise import LaunchEnd, Supervisor
 from milabench_ddp.plan.command import Launch
-from tests.make import launch
+from tests.support.launches import launch
 
 GRACE = 1.0
 EMIT = """
@@ -264,7 +264,7 @@ import os, sys
 sys.path[:0] = {sys.path!r}
 from milabench_ddp.launch.inbox import Inbox
 from milabench_ddp.launch.supervise import Supervisor
-from tests.make import launch
+from tests.support.launches import launch
 def emit(event): print(getattr(event, "pid", ""), flush=True)
 Supervisor(os.environ, emit, lambda: None, Inbox()).run(launch("import time; time.sleep(60)"))
 """

@@ -21,7 +21,7 @@ from milabench_ddp.plan.bash import render
 from milabench_ddp.plan.build import build
 from milabench_ddp.plan.command import Launch, Process
 from tests.golden import check_golden
-from tests.make import SITE, benchmark, cluster, launch
+from tests.support.launches import SITE, benchmark, cluster, launch
 
 # One write, so that the lines of two processes do not mix.
 ECHO = """

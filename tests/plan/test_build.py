@@ -7,7 +7,7 @@ from milabench_ddp.errors import PlanError
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.build import build
 from milabench_ddp.plan.command import Launch
-from tests.make import SITE, benchmark, cluster
+from tests.support.launches import SITE, benchmark, cluster
 
 
 def only(launches: list[Launch]) -> Launch:

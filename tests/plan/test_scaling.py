@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from milabench_ddp.errors import PlanError
 from milabench_ddp.plan.build import build
 from milabench_ddp.plan.scaling import scaled
-from tests.make import SITE, benchmark, cluster
+from tests.support.launches import SITE, benchmark, cluster
 
 sizes = st.integers(1, 10_000)
 

@@ -9,8 +9,7 @@ from milabench_ddp.errors import ConfigError
 from milabench_ddp.provide import fake_imagenet
 from milabench_ddp.provide.failure import ProvideFailure
 from milabench_ddp.provide.fake_imagenet import make
-
-from .make import images
+from tests.support.data_sets import images
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -4,8 +4,7 @@ import pytest
 
 from milabench_ddp.errors import ConfigError
 from milabench_ddp.provide import manifest
-
-from .make import images
+from tests.support.data_sets import images
 
 
 def test_nothing_and_an_empty_folder_are_to_be_begun(tmp_path: Path):

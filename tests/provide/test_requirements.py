@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.errors import ConfigError
 from milabench_ddp.provide.requirements import Group, groups
-
-from .make import benchmark
+from tests.support.launches import benchmark
 
 
 def program(folder: Path, text: str | None) -> Path:
@@ -15,16 +15,20 @@ def program(folder: Path, text: str | None) -> Path:
     return folder / "main.py"
 
 
+def of_group(name: str, path: Path, group: str) -> Benchmark:
+    return benchmark(name, program=path, install_group=group)
+
+
 def test_only_groups_with_requirements(tmp_path: Path):
     one, two = program(tmp_path / "one", "x\n"), program(tmp_path / "two", "y\n")
     none = program(tmp_path / "none", None)
     found = groups(
         [
-            benchmark("a", one, "first"),
-            benchmark("b", none, "second"),
-            benchmark("c", two, "first"),
-            benchmark("d", one, "first"),
-            benchmark("e", none, "first"),
+            of_group("a", one, "first"),
+            of_group("b", none, "second"),
+            of_group("c", two, "first"),
+            of_group("d", one, "first"),
+            of_group("e", none, "first"),
         ]
     )
     files = (one.with_name("requirements.txt"), two.with_name("requirements.txt"))
@@ -43,7 +47,7 @@ def test_the_digest_is_that_of_the_text(tmp_path: Path):
 @pytest.mark.parametrize("name", ["../up", "a/b", ".hidden"])
 def test_a_group_that_names_no_folder(tmp_path: Path, name: str):
     with pytest.raises(ConfigError, match="is no name of a folder"):
-        groups([benchmark("a", program(tmp_path / "one", "x"), name)])
+        groups([of_group("a", program(tmp_path / "one", "x"), name)])
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path):

@@ -14,7 +14,7 @@ from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
 from milabench_ddp.report.section import csv_lines
 from milabench_ddp.report.sections import BY_NAME
 from milabench_ddp.report.text import text
-from tests.results.make import config, end, job, line, rates, start, write, write_state
+from tests.support.result_files import config, end, job, line, rates, start, write, write_state
 
 
 def test_runs_are_pooled_and_each_counts_once(tmp_path: Path) -> None:

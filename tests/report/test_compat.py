@@ -13,7 +13,18 @@ from milabench_ddp.report.build import report_of
 from milabench_ddp.report.export import json_text
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.text import text
-from tests.results.make import RECORDED, config, end, line, loss, rate, rates, sample, start, write
+from tests.support.result_files import (
+    RECORDED,
+    config,
+    end,
+    line,
+    loss,
+    rate,
+    rates,
+    sample,
+    start,
+    write,
+)
 
 MILABENCH = RECORDED / "milabench"
 EXPECTED = json.loads((MILABENCH / "expected.json").read_text())

@@ -9,7 +9,7 @@ from milabench_ddp.report.pivot import pivot
 from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
 from milabench_ddp.results.alive import alive
 from tests.golden import check_golden
-from tests.report.sweep import make
+from tests.support.sweep_of_models import make
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.export import csv_text, json_text
-from tests.report.test_steady import noisy
-from tests.results.make import config, end, rates, start, write, write_state
+from tests.support.rates import noisy
+from tests.support.result_files import config, end, rates, start, write, write_state
 
 COLUMNS = ["bench", "fail", "n", "ngpu", "perf", "sem%", "std%", "peak_memory", "score", "weight"]
 

@@ -5,8 +5,7 @@ import pytest
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.model import Failure, Report
 from milabench_ddp.results.alive import alive
-from tests.report.test_output import TORCHRUN
-from tests.results.make import config, end, line, rates, start, write, write_state
+from tests.support.result_files import TORCHRUN, config, end, line, rates, start, write, write_state
 
 
 def failures(*folders: Path, weights: dict[str, float] | None = None) -> tuple[Failure, ...]:

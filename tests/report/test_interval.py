@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.report.interval import Series, block_length, interval, mean
-from tests.report.test_steady import noisy
+from tests.support.rates import noisy
 
 
 def series(rates: list[float], seconds: list[float] | None = None) -> Series:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from milabench_ddp.report.measure import Process, row
 from milabench_ddp.report.model import Row
 from milabench_ddp.results.read import read_run
-from tests.report.test_steady import noisy
-from tests.results.make import config, end, line, rate, rates, sample, start, write
+from tests.support.rates import noisy
+from tests.support.result_files import config, end, line, rate, rates, sample, start, write
 
 
 def measured(*folders: Path, weight: float | None = None, missing: int = 0) -> Row:

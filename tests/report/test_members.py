@@ -10,7 +10,7 @@ from milabench_ddp.report.measure import Process
 from milabench_ddp.report.member import Member
 from milabench_ddp.report.members import members
 from milabench_ddp.results.read import read_run
-from tests.results.make import config, end, job, parts, rates, start, steps, told, write
+from tests.support.result_files import config, end, job, parts, rates, start, steps, told, write
 
 
 def known(*folders: Path) -> tuple[Member, ...]:

@@ -7,7 +7,7 @@ from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.metrics import METRICS, Metric, metric_of
 from milabench_ddp.report.model import NAN, Report, Row
-from tests.results.make import config, end, job, rates, start, steps, told, write
+from tests.support.result_files import config, end, job, rates, start, steps, told, write
 
 
 def row(**changes: Any) -> Row:

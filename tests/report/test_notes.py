@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.build import report_of
-from tests.results.make import config, end, rates, start, told, write
+from tests.support.result_files import config, end, rates, start, told, write
 
 RIGHT = {
     "ok": True,

@@ -4,10 +4,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.output import TAIL, failed_rank, of_rank, tail, without_launcher
-from tests.results.make import RECORDED, config, line, write
-
-# of PyTorch 2.15; only the paths are shorter, and a line of the program's own is added at the end
-TORCHRUN = (RECORDED / "torchrun.stderr").read_text().splitlines()
+from tests.support.result_files import RECORDED, TORCHRUN, config, line, write
 
 
 def test_the_rank_that_failed_first() -> None:

@@ -7,7 +7,7 @@ from milabench_ddp.report.build import report_of
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.peaks import precision
 from milabench_ddp.results.records import Record
-from tests.results.make import config, end, job, rates, start, told, write
+from tests.support.result_files import config, end, job, rates, start, told, write
 
 OK = end(0, outcome="ok", reason="")
 

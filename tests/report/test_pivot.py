@@ -8,7 +8,7 @@ from milabench_ddp.report.pivot import pivot
 from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
 from milabench_ddp.results.alive import alive
 from tests.golden import check_golden
-from tests.results.make import config, end, line, rates, start, write, write_state
+from tests.support.result_files import config, end, line, rates, start, write, write_state
 
 MODELS, BACKENDS = ("bert", "gpt2"), ("eager", "inductor")
 

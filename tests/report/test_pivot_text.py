@@ -5,7 +5,7 @@ from milabench_ddp.report.build import report_of
 from milabench_ddp.report.model import NAN
 from milabench_ddp.report.pivot import Block, Cell, Pivot, pivot
 from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
-from tests.results.make import config, end, rates, start, write
+from tests.support.result_files import config, end, rates, start, write
 
 CELLS = {
     (("a", "x"), "1"): Cell("12", 12.0),

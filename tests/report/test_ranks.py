@@ -2,7 +2,7 @@ from pathlib import Path
 
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.ranks import every_rank, ranks
-from tests.results.make import config, end, job, parts, start, steps, told, write
+from tests.support.result_files import config, end, job, parts, start, steps, told, write
 
 
 def test_the_slowest_the_fastest_and_the_one_with_most_own_work(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from milabench_ddp.report.section import Section, csv_lines
 from milabench_ddp.report.sections import BY_NAME
 from milabench_ddp.report.text import text
 from tests.golden import check_golden
-from tests.results.make import config, end, job, parts, rates, start, steps, told, write
+from tests.support.result_files import config, end, job, parts, rates, start, steps, told, write
 
 OK = end(0, outcome="ok", reason="")
 

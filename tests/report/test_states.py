@@ -5,7 +5,7 @@ import pytest
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.model import NAN, Failure, Report, Row, RunInfo
 from milabench_ddp.report.states import State, state, succeeded
-from tests.results.make import config, end, rates, start, write
+from tests.support.result_files import config, end, rates, start, write
 
 HEAD = "Traceback (most recent call last):"
 FRAME = '  File "main.py", line 5, in main'

@@ -1,5 +1,3 @@
-import math
-import random
 import statistics
 
 import pytest
@@ -7,16 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.report.steady import FEWEST, find
-
-
-def noisy(n: int, correlation: float, seed: int, level: float = 100.0) -> list[float]:
-    """An autoregressive series with a standard deviation of 1 % of its level."""
-    draw = random.Random(seed)
-    x, rates = draw.gauss(0, 1), []
-    for _ in range(n):
-        rates.append(level * (1 + 0.01 * x))
-        x = correlation * x + math.sqrt(1 - correlation**2) * draw.gauss(0, 1)
-    return rates
+from tests.support.rates import noisy
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,7 +5,7 @@ import pytest
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.section import Section
 from milabench_ddp.report.steps import steps as steps_of
-from tests.results.make import end, job, parts, start, steps, told, write
+from tests.support.result_files import end, job, parts, start, steps, told, write
 
 
 def made(folder: Path) -> Section:

@@ -9,9 +9,19 @@ from milabench_ddp.report.model import NAN, Report, Row
 from milabench_ddp.report.text import MOST_WARNINGS, table, text
 from milabench_ddp.results.alive import alive
 from tests.golden import check_golden
-from tests.report.test_output import TORCHRUN
-from tests.report.test_steady import noisy
-from tests.results.make import RECORDED, config, end, line, rates, sample, start, write, write_state
+from tests.support.rates import noisy
+from tests.support.result_files import (
+    RECORDED,
+    TORCHRUN,
+    config,
+    end,
+    line,
+    rates,
+    sample,
+    start,
+    write,
+    write_state,
+)
 
 GPU = {
     "cpu": {"count": 96, "brand": "AMD EPYC 9654"},

@@ -11,7 +11,7 @@ from milabench_ddp.config.schema import Benchmark, FakeImageNet, NJobs, PerGpu
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.plan.site import Site
 from milabench_ddp.results.planfile import RunPlan, read_plan
-from tests.make import benchmark
+from tests.support.launches import benchmark
 
 texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)
 paths = texts.map(lambda text: Path("/", text.replace("\0", "")))

@@ -8,7 +8,7 @@ from milabench_ddp.results.points import save_point
 from milabench_ddp.results.read import read_run
 from milabench_ddp.results.records import Kind
 from milabench_ddp.results.runfile import BenchmarkState
-from tests.results.make import RECORDED, config, end, line, rate, start, write, write_state
+from tests.support.result_files import RECORDED, config, end, line, rate, start, write, write_state
 
 
 def test_a_run_of_milabench() -> None:

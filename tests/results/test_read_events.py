@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.results.read_events import output_lines, read_events
 from milabench_ddp.results.records import Kind, Observation, Sample
-from tests.results.make import RECORDED, config, end, line, loss, rate, sample, start, write
+from tests.support.result_files import RECORDED, config, end, line, loss, rate, sample, start, write
 
 REPLAYS = RECORDED / "replays"
 

@@ -10,7 +10,7 @@ from milabench_ddp.events import Data, Ended, Line, Note, Outcome, Started
 from milabench_ddp.plan.build import build
 from milabench_ddp.results.rundir import RunDir
 from milabench_ddp.results.write import Heading, LaunchWriter
-from tests.make import SITE, benchmark, cluster
+from tests.support.launches import SITE, benchmark, cluster
 
 HEADING = Heading("mine", "cuda", {"cpu": {"count": 2}})
 

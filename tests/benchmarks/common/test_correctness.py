@@ -11,13 +11,13 @@ from common.correctness import TOLERANCES, Part, Trained
 from common.failure import Refusal
 from common.group import Group
 
-from .strategies.equality import batch, options, workload
+from tests.support.strategies import batch, option_parser, workload
 
 ALONE = Group(torch.device("cpu"))
 
 
 def verdict(argv="", plant=lambda strategy: None, **changes):
-    args = options().parse_args(["--mode", "single", *argv.split()])
+    args = option_parser().parse_args(["--mode", "single", *argv.split()])
     vars(args).update(changes)
 
     def planted(*given):

@@ -9,7 +9,7 @@ from common import metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ..conftest import BENCHMARKS
+from tests.support.programs import BENCHMARKS
 
 TIMES = st.lists(st.floats(0, 1e6), min_size=1, max_size=1000)
 

@@ -7,7 +7,7 @@ import torch
 from common.metrics import Emitter
 from common.timing import Losses, StepTimer
 
-from .fake_time import Time, rates, timer_of
+from tests.support.fake_time import Time, rates, timer_of
 
 
 def test_a_known_step_time_is_reported_exactly():

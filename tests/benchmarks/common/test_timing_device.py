@@ -5,7 +5,7 @@ from itertools import count, repeat
 import pytest
 from common.timing import RUN_AHEAD
 
-from .fake_time import MS, Device, rates, timer_of
+from tests.support.fake_time import MS, Device, rates, timer_of
 
 
 def test_a_device_is_measured_by_its_own_time():

@@ -4,7 +4,7 @@ from itertools import count, repeat
 
 import pytest
 
-from .fake_time import Device, Time, timer_of
+from tests.support.fake_time import Device, Time, timer_of
 
 PARTS = ("forward", "backward", "optimizer")
 

@@ -16,8 +16,8 @@ from common.trainer import Task, WrongGradientsError
 from common.workload import Workload
 from torch import nn
 
-from ..conftest import measured
-from .fake_time import Time
+from tests.support.fake_time import Time
+from tests.support.programs import measured
 
 TASK = Task("toy", items=8, units="tokens", flops=1e9, parameters=170)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import BENCHMARKS, measured
+from tests.support.programs import BENCHMARKS, measured
 
 EXAMPLE = Path(__file__).parents[1] / "voir_example"
 

@@ -6,53 +6,21 @@ A line of CASES is ``name: options``, a line of VERDICTS the JSON of one verdict
 with ``planted-`` is built with the error of that name.
 """
 
-import argparse
 import json
 import sys
 from functools import partial
 from pathlib import Path
 
-import torch
 from torch.nn.parallel import DistributedDataParallel
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "benchmarks"))
 from common import correctness, strategies
 from common.failure import Refusal
 from common.group import Group
-from common.models import gpt, gpt_stages
 from common.strategies import pipeline
-from common.workload import Workload
 
-SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
-BATCH = 8
-
-
-def options():
-    parser = argparse.ArgumentParser()
-    strategies.add_options(parser)
-    correctness.add_options(parser)
-    parser.set_defaults(precision="fp32", batch_size=BATCH, lr=0.1, seed=0, check_steps=5)
-    parser.set_defaults(check_fp32_in="fp32")
-    return parser
-
-
-def workload(args):
-    return Workload(
-        make_model=partial(gpt.make, SHAPE),
-        loss=gpt.loss,
-        blocks=gpt.blocks_of,
-        split=gpt.split,
-        stages=gpt_stages.stages,
-        stage_loss=gpt.stage_loss,
-        fill=gpt.fill,
-        tp_plan=partial(gpt.tp_plan, sequence=args.sequence_parallel),
-    )
-
-
-def batch(step, replica):
-    chance = torch.Generator().manual_seed(100 * step + replica)
-    words = torch.randint(SHAPE.vocabulary, (BATCH, SHAPE.block + 1), generator=chance)
-    return words[:, :-1].contiguous(), words[:, 1:].contiguous()
+from tests.support.strategies import batch, option_parser, workload
 
 
 def before_reduction(strategy, group):
@@ -97,7 +65,7 @@ def main(cases, verdicts):
     group = Group.join("cpu")
     for line in Path(cases).read_text().splitlines():
         name, _, argv = line.partition(": ")
-        args = options().parse_args(argv.split())
+        args = option_parser().parse_args(argv.split())
         try:
             verdict = correctness.check(args, workload(args), group, partial(factory, name), batch)
             told = verdict.payload() if verdict else {}

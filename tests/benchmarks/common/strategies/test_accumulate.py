@@ -4,8 +4,7 @@ from common import strategies
 from common.group import Group
 from common.strategies.accumulate import Accumulated
 
-from .equality import batch, workload
-from .test_refuse import options
+from tests.support.strategies import batch, options, workload
 
 ALONE = Group(torch.device("cpu"))
 

@@ -7,14 +7,7 @@ from common import strategies
 from common.failure import Refusal
 from common.group import Group
 
-from .equality import workload
-
-
-def options(argv, **settings):
-    parser = argparse.ArgumentParser()
-    strategies.add_options(parser)
-    settings = {"precision": "fp32", "batch_size": 8, "lr": 0.1, "seed": 0} | settings
-    return argparse.Namespace(**vars(parser.parse_args(argv.split())) | settings)
+from tests.support.strategies import options, workload
 
 
 def check(argv, ranks=4, **settings):

@@ -15,10 +15,9 @@ from common.models import gpt, gpt_memory
 from common.strategies import weights
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from ...test_ddp import torchrun
-from .equality import workload
-from .live import Live
-from .test_refuse import options
+from tests.support.live_memory import Live
+from tests.support.programs import torchrun
+from tests.support.strategies import options, workload
 
 CPU = torch.device("cpu")
 # The blocks are a small part of it each, the ends a smaller one.

@@ -12,8 +12,8 @@ from common import strategies
 from common.group import Group
 from common.models import gpt
 
-from tests.benchmarks.common.strategies.equality import batch, options, workload
-from tests.benchmarks.common.strategies.live import Live
+from tests.support.live_memory import Live
+from tests.support.strategies import batch, option_parser, workload
 
 SHAPE = gpt.Shape(layers=16, heads=4, width=32, vocabulary=64, block=16)
 MODES = ("--mode fsdp", "--mode tp", "--mode pipeline")
@@ -21,7 +21,7 @@ MODES = ("--mode fsdp", "--mode tp", "--mode pipeline")
 
 def trained(argv, group):
     """The peak while it was built, and the losses of 20 steps on one batch."""
-    args = options().parse_args(argv.split())
+    args = option_parser().parse_args(argv.split())
     deep = replace(workload(args), make_model=partial(gpt.make, SHAPE))
     with Live() as seen:
         strategy = strategies.build(args, deep, group)

@@ -3,7 +3,18 @@
 from pathlib import Path
 from typing import Any
 
-from tests.results.make import config, end, job, line, rates, start, steps, told, write, write_state
+from tests.support.result_files import (
+    config,
+    end,
+    job,
+    line,
+    rates,
+    start,
+    steps,
+    told,
+    write,
+    write_state,
+)
 
 NODES = (1, 2, 4)
 TRACE = """Traceback (most recent call last):

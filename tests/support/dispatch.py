@@ -1,4 +1,4 @@
-"""Nodes, ends of launches, and a clock, for the tests of this folder."""
+"""Nodes, ends of launches, and a clock, for the tests of many nodes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.build import build
 from milabench_ddp.plan.command import Launch
 from milabench_ddp.results.planfile import RunPlan
-from tests.make import SITE, benchmark
+from tests.support.launches import SITE, benchmark
 
 # Quick where a test must wait, and long enough for a busy machine where it need not.
 QUICK = Patience(beat=0.02, silence=10.0, join=10.0, follow=0.1, report=0.3, reconnect=10.0)

@@ -1,4 +1,4 @@
-"""Configurations and facts that the tests of this folder need."""
+"""Configurations, and the facts of a machine, made from a few lines."""
 
 from pathlib import Path
 from textwrap import dedent

@@ -10,10 +10,9 @@ from typing import Any
 from milabench_ddp.dispatch import wire
 from milabench_ddp.plan.command import Process
 from milabench_ddp.results.rundir import RunDir
-from tests.make import benchmark
-from tests.wait import wait_for
-
-from .make import plan
+from tests.support.dispatch import plan
+from tests.support.launches import benchmark
+from tests.support.wait import wait_for
 
 RATE = """
 import json, os, sys, time

@@ -18,8 +18,7 @@ from milabench_ddp.launch.inbox import Inbox
 from milabench_ddp.results.planfile import RunPlan
 from milabench_ddp.results.points import read_point
 from milabench_ddp.results.rundir import RunDir
-
-from .make import QUICK, end, node
+from tests.support.dispatch import QUICK, end, node
 
 SOON = 10.0  # seconds within which what is awaited must come
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from milabench_ddp.results.read import read_run
-from tests.commands.conftest import EMIT, Workplace
-from tests.wait import wait_for
+from tests.support.wait import wait_for
+from tests.support.workplace import EMIT, Workplace
 
 PROGRAM = (
     EMIT

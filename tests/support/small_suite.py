@@ -7,7 +7,7 @@ from typing import Any
 from milabench_ddp.commands import list as list_command
 from milabench_ddp.commands import resolve as resolve_command
 from milabench_ddp.config.load import Request
-from tests.config.make import facts, write
+from tests.support.configuration import facts, write
 
 DEFAULTS = """\
 _defaults:

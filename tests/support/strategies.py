@@ -1,0 +1,47 @@
+"""A small model and its batches, to train it in every way of sharing the work."""
+
+import argparse
+from functools import partial
+
+import torch
+from common import correctness, strategies
+from common.models import gpt, gpt_stages
+from common.workload import Workload
+
+SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
+BATCH = 8
+
+
+def option_parser():
+    parser = argparse.ArgumentParser()
+    strategies.add_options(parser)
+    correctness.add_options(parser)
+    parser.set_defaults(precision="fp32", batch_size=BATCH, lr=0.1, seed=0, check_steps=5)
+    parser.set_defaults(check_fp32_in="fp32")
+    return parser
+
+
+def workload(args):
+    return Workload(
+        make_model=partial(gpt.make, SHAPE),
+        loss=gpt.loss,
+        blocks=gpt.blocks_of,
+        split=gpt.split,
+        stages=gpt_stages.stages,
+        stage_loss=gpt.stage_loss,
+        fill=gpt.fill,
+        tp_plan=partial(gpt.tp_plan, sequence=args.sequence_parallel),
+    )
+
+
+def batch(step, replica):
+    chance = torch.Generator().manual_seed(100 * step + replica)
+    words = torch.randint(SHAPE.vocabulary, (BATCH, SHAPE.block + 1), generator=chance)
+    return words[:, :-1].contiguous(), words[:, 1:].contiguous()
+
+
+def options(argv, **settings):
+    parser = argparse.ArgumentParser()
+    strategies.add_options(parser)
+    settings = {"precision": "fp32", "batch_size": 8, "lr": 0.1, "seed": 0} | settings
+    return argparse.Namespace(**vars(parser.parse_args(argv.split())) | settings)

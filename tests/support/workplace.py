@@ -1,0 +1,74 @@
+"""The real command in a process of its own, in a folder with small programs."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+EMIT = """
+import json, os, sys, time
+
+def emit(**data):
+    with open(os.environ.get("MILABENCH_METRICS", "/dev/stdout"), "w") as channel:
+        channel.write(json.dumps(data) + "\\n")
+
+def rate(value, **more):
+    emit(task="train", rate=value, units="items/s", **more)
+"""
+GOOD = EMIT + "for step in range(20): rate(100.0 + step % 3)"
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+def row(out: str, name: str) -> list[str]:
+    """The cells of a benchmark's row in the first table of a text report."""
+    table = out.split("\nFailure rate:")[0]
+    (line,) = (line for line in table.splitlines() if line.split("|")[0].strip() == name)
+    return [cell.strip() for cell in line.split("|")]
+
+
+class Workplace:
+    """A folder with configurations and programs, and the command in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    def start(self, *words: str, **options: object) -> subprocess.Popen[str]:
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        return subprocess.Popen(
+            [sys.executable, "-m", "milabench_ddp", *words],
+            cwd=self.folder,
+            text=True,
+            env=self.environment(),
+            **options,  # type: ignore[call-overload]
+        )
+
+    def environment(self) -> dict[str, str]:
+        # Unbuffered, a write to a pipe whose reader has gone may end short, without an error.
+        env = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+        return {**env, "MILABENCH_BASE": str(self.folder / "base"), "COLUMNS": "100"}
+
+    def milabench(self, *words: str) -> Done:
+        with self.start(*words) as process:
+            out, err = process.communicate(timeout=100)
+        return Done(process.returncode, out, err)
+
+    def run(self, name: str = "mine") -> Path:
+        return self.folder / "base" / "runs" / name
+
+
+Suite = Callable[..., str]

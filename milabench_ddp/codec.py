@@ -30,6 +30,15 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     return msgspec.json.decode(data, type=kind, dec_hook=_decode_other)
 
 
+def convert(raw: object, kind: type[T]) -> T:
+    """The record of this type in what JSON was decoded to.
+
+    Raises:
+        ValueError: it is not such a record; the message names the field.
+    """
+    return msgspec.convert(raw, kind, dec_hook=_decode_other)
+
+
 def write_record(path: Path, record: object) -> None:
     """Replace a file at once: a reader sees the old record or the new one, not half of it.
 

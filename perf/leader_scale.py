@@ -24,7 +24,7 @@ from milabench_ddp.dispatch.onlooker import QuietOnlooker
 from milabench_ddp.dispatch.patience import Patience
 from milabench_ddp.dispatch.roster import Roster
 from milabench_ddp.machine.devices import Node
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir
 
 SECONDS = 5
 

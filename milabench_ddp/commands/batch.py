@@ -12,9 +12,8 @@ from ..dispatch.onlooker import Onlooker
 from ..errors import DispatchError, RunDirError
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
-from ..results.alive import alive
 from ..results.points import is_final, read_point, save_point
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir, alive
 from ..results.runfile import RunState
 from . import begin
 from .begin import Begun

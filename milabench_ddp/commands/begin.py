@@ -13,10 +13,9 @@ from .. import __version__
 from ..config.schema import Benchmark, Suite
 from ..errors import RunDirError, SelectionError
 from ..events import Outcome
-from ..results.alive import is_alive
 from ..results.planfile import RunPlan, read_plan
 from ..results.points import is_final, read_point, save_point
-from ..results.rundir import RunDir, create
+from ..results.run_dir import RunDir, create, is_alive
 from ..results.runfile import BenchmarkState, RunState, benchmark_state, read_state
 from . import where
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..dispatch.engine import engine_of_run
 from ..errors import DispatchError, RunDirError
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from ..results.runfile import read_state
 
 

@@ -20,9 +20,9 @@ from ..machine.detect import Detection, detect
 from ..machine.provenance import collect, meta
 from ..plan.bash import render
 from ..plan.build import build
-from ..results.alive import alive
 from ..results.planfile import RunPlan
 from ..results.points import set_aside
+from ..results.run_dir import alive
 from ..results.write import Heading, save_script
 from . import begin, many, report, setup, where
 from .begin import Begun

@@ -11,7 +11,7 @@ from ..dispatch import local, ssh
 from ..dispatch.leader import Leader
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
-from ..results.alive import alive
+from ..results.run_dir import alive
 from . import begin
 from .begin import Begun
 from .watching import onlooker

@@ -8,7 +8,7 @@ from ..dispatch.onlooker import Onlooker
 from ..dispatch.watch import watch
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from ..results.runfile import read_state
 from . import batch, report
 from .codes import EXIT_CODES

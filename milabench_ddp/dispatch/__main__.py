@@ -22,7 +22,7 @@ from ..machine.devices import Node
 from ..machine.part import part
 from ..machine.provenance import collect, meta
 from ..results.planfile import RunPlan, read_plan
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from ..results.write import Heading
 from . import wire
 from .address import connect

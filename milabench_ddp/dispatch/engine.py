@@ -5,7 +5,7 @@ from typing import Protocol
 
 from ..config.runner import runner_of
 from ..results.planfile import read_plan
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from . import processes, scheduler
 from .scheduler import JobState
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..events import Outcome
 from ..results.points import is_final, read_point, save_point
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from ..results.runfile import BenchmarkState
 from .onlooker import Onlooker
 from .scheduler import CANCELLED, LIMIT, JobState

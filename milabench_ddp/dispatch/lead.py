@@ -17,7 +17,7 @@ from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
 from ..results.planfile import read_plan
 from ..results.points import is_final, read_point
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from . import jobs, scheduler
 from .address import announce
 from .leader import Leader

@@ -13,7 +13,7 @@ from ..events import Outcome
 from ..launch.inbox import Inbox
 from ..results.planfile import RunPlan
 from ..results.points import save_point
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from ..results.runfile import BenchmarkState
 from .channel import Channel, Message
 from .heart import beating

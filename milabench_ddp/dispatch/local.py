@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from ..errors import DispatchError
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from .channel import Channel
 
 _LEAVE = 10.0  # seconds beyond the grace for an agent that was told to end

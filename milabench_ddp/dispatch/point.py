@@ -13,10 +13,9 @@ from ..machine.devices import Cluster
 from ..plan.bash import render
 from ..plan.build import build
 from ..plan.command import Launch, Process
-from ..results.alive import alive
 from ..results.planfile import RunPlan
 from ..results.points import save_point, set_aside
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir, alive
 from ..results.runfile import BenchmarkState
 from ..results.write import save_script
 from . import wire

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from . import wire
 from .channel import Channel, Message
 from .onlooker import Onlooker

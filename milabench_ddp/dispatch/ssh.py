@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..config.system import SystemNode
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from .local import agent
 
 

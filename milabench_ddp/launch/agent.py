@@ -8,7 +8,7 @@ from typing import Protocol
 from ..config.schema import Benchmark
 from ..events import Outcome
 from ..plan.command import Launch
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from ..results.runfile import BenchmarkState, LaunchState, RunState
 from .inbox import Inbox
 from .runner import Onlooker, Runner

@@ -7,7 +7,7 @@ from typing import Protocol
 from ..events import Data, Event, Note
 from ..monitor.sample import Sample, gpudata
 from ..plan.command import Launch, Process
-from ..results.rundir import RunDir
+from ..results.run_dir import RunDir
 from ..results.write import Heading, LaunchWriter
 from .inbox import Inbox
 from .supervise import LaunchEnd, Supervisor

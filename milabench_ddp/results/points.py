@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import RunDirError
 from ..events import Outcome
-from .alive import is_alive
+from .run_dir import is_alive
 from .runfile import BenchmarkState
 
 NAME = "state.json"

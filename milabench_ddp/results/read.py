@@ -7,11 +7,11 @@ from typing import Any
 
 from ..errors import RunDirError, did_you_mean
 from ..events import Outcome
-from .alive import is_alive
 from .points import NAME as POINT
 from .points import read_point
 from .read_events import read_events
 from .records import Defect, Kind, Run
+from .run_dir import is_alive
 
 DO_NOT_COUNT = (Kind.UNREADABLE, Kind.EMPTY, Kind.NO_CONFIG, Kind.NO_NAME, Kind.LAUNCHER)
 

@@ -16,7 +16,7 @@ from ..config.schema import NJobs
 from ..errors import RunDirError
 from ..events import Data, Ended, Event, Line, Note, Started
 from ..plan.command import Launch, Process
-from .rundir import RunDir
+from .run_dir import RunDir
 
 SCHEMA = 1
 

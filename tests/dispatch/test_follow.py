@@ -9,9 +9,8 @@ import pytest
 
 from milabench_ddp.dispatch.follow import ASK, Follower
 from milabench_ddp.dispatch.scheduler import JobState
-from milabench_ddp.results.alive import alive
 from milabench_ddp.results.points import is_final, read_point, save_point
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir, alive
 from milabench_ddp.results.runfile import BenchmarkState
 from tests.support.dispatch import Clock
 from tests.support.scripted_nodes import Told

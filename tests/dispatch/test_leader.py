@@ -9,7 +9,7 @@ import pytest
 from milabench_ddp.config.schema import NJobs
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome
-from milabench_ddp.results.alive import is_alive
+from milabench_ddp.results.run_dir import is_alive
 from tests.support.dispatch import QUICK, plan
 from tests.support.launches import benchmark
 from tests.support.scripted_nodes import Led

@@ -8,7 +8,7 @@ import pytest
 
 from milabench_ddp.dispatch import local
 from milabench_ddp.errors import DispatchError
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir
 
 
 def test_each_part_has_an_address_of_its_own(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from milabench_ddp.dispatch.node import NodeAgent, free_ports
 from milabench_ddp.events import Outcome
 from milabench_ddp.launch.runner import Runner, Samples
 from milabench_ddp.launch.supervise import LaunchEnd
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import Heading
 from tests.support.dispatch import QUICK
 from tests.support.launches import benchmark

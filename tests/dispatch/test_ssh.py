@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.config.system import SystemNode
 from milabench_ddp.dispatch import ssh
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir
 
 ONE = SystemNode("one", "10.0.0.1", user="me", main=True)
 TWO = SystemNode("two", "10.0.0.2", sshport=2222)

@@ -12,7 +12,7 @@ from milabench_ddp.launch.inbox import Inbox
 from milabench_ddp.launch.runner import Runner, Samples
 from milabench_ddp.monitor.sample import Sample
 from milabench_ddp.plan.command import Launch
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.runfile import BenchmarkState, RunState
 from milabench_ddp.results.write import Heading
 from tests.support.launches import launch

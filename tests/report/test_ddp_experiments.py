@@ -7,7 +7,7 @@ from milabench_ddp.report.ddp_experiments import breaks, fits
 from milabench_ddp.report.model import NAN, Report, Row
 from milabench_ddp.report.pivot import pivot
 from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
-from milabench_ddp.results.alive import alive
+from milabench_ddp.results.run_dir import alive
 from tests.golden import check_golden
 from tests.support.sweep_of_models import make
 

@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.model import Failure, Report
-from milabench_ddp.results.alive import alive
+from milabench_ddp.results.run_dir import alive
 from tests.support.result_files import TORCHRUN, config, end, line, rates, start, write, write_state
 
 

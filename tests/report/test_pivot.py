@@ -6,7 +6,7 @@ from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.pivot import pivot
 from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
-from milabench_ddp.results.alive import alive
+from milabench_ddp.results.run_dir import alive
 from tests.golden import check_golden
 from tests.support.result_files import config, end, line, rates, start, write, write_state
 

@@ -7,7 +7,7 @@ import pytest
 from milabench_ddp.report.build import report_of
 from milabench_ddp.report.model import NAN, Report, Row
 from milabench_ddp.report.text import MOST_WARNINGS, table, text
-from milabench_ddp.results.alive import alive
+from milabench_ddp.results.run_dir import alive
 from tests.golden import check_golden
 from tests.support.rates import noisy
 from tests.support.result_files import (

@@ -7,8 +7,8 @@ import pytest
 
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome
-from milabench_ddp.results.alive import alive
 from milabench_ddp.results.points import LOST, is_final, read_point, save_point, set_aside
+from milabench_ddp.results.run_dir import alive
 from milabench_ddp.results.runfile import (
     BenchmarkState,
     LaunchState,

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.results.alive import alive
 from milabench_ddp.results.points import save_point
 from milabench_ddp.results.read import read_run
 from milabench_ddp.results.records import Kind
+from milabench_ddp.results.run_dir import alive
 from milabench_ddp.results.runfile import BenchmarkState
 from tests.support.result_files import RECORDED, config, end, line, rate, start, write, write_state
 

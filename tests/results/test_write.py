@@ -8,7 +8,7 @@ from milabench_ddp.config.schema import NJobs
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Data, Ended, Line, Note, Outcome, Started
 from milabench_ddp.plan.build import build
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import Heading, LaunchWriter
 from tests.support.launches import SITE, benchmark, cluster
 

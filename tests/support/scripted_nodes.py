@@ -17,7 +17,7 @@ from milabench_ddp.events import Outcome
 from milabench_ddp.launch.inbox import Inbox
 from milabench_ddp.results.planfile import RunPlan
 from milabench_ddp.results.points import read_point
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir
 from tests.support.dispatch import QUICK, end, node
 
 SOON = 10.0  # seconds within which what is awaited must come

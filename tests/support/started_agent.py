@@ -9,7 +9,7 @@ from typing import Any
 
 from milabench_ddp.dispatch import wire
 from milabench_ddp.plan.command import Process
-from milabench_ddp.results.rundir import RunDir
+from milabench_ddp.results.run_dir import RunDir
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark
 from tests.support.wait import wait_for

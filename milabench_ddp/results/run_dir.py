@@ -1,11 +1,22 @@
-"""The folder of one run: every path in it, and how it is made."""
+"""The folder of one run: every path in it, how it is made, and the lock that says that it goes on.
 
+A lock is held by the process that runs something, and the kernel releases it with the process. So a
+reader can tell a run that was cut off (SIGKILL, a power cut) from one that goes on, from the folder
+alone. Where the file system has no locks, a run that has not ended is taken to go on.
+"""
+
+import fcntl
+import os
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RunDirError
+
+_LOCK = ".alive"
 
 
 @dataclass(frozen=True)
@@ -29,8 +40,20 @@ class RunDir:
         """What the run is to do: for node agents, and to resume it."""
         return self.path / "plan.json"
 
+    def benchmark(self, name: str) -> Path:
+        """The folder of a benchmark: its state, its script, its traces, its earlier attempts."""
+        return self.path / name
+
+    def state_json(self, benchmark: str) -> Path:
+        """Where a benchmark stands."""
+        return self.benchmark(benchmark) / "state.json"
+
+    def job_json(self, job: str) -> Path:
+        """A job of a cluster's scheduler."""
+        return self.path / "jobs" / f"{job}.json"
+
     def node_log(self, node: str) -> Path:
-        """What the agent of a node has to say beside its results."""
+        """What the agent of a node printed beside its results."""
         return self.path / "nodes" / f"{node}.log"
 
     def data(self, tag: str) -> Path:
@@ -43,23 +66,24 @@ class RunDir:
 
     def script(self, benchmark: str) -> Path:
         """The bash that repeats a benchmark."""
-        return self.path / benchmark / "command.sh"
+        return self.benchmark(benchmark) / "command.sh"
 
 
 def create(base: Path, name: str | None) -> RunDir:
     """Make the folder of a new run.
 
     Raises:
-        RunDirError: the name is taken or is no name of a folder, or the folder cannot be written.
+        RunDirError: the name is taken or cannot name a folder, or the folder cannot be written.
     """
     name = default_name() if name is None else name
     if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise RunDirError(f"--name {name!r} is no name of a folder: leave out any `/`")
+        raise RunDirError(f"--name {name!r} cannot name a folder: leave out any `/`")
     path = base / "runs" / name
     try:
         path.mkdir(parents=True, exist_ok=False)
-        probe = path / "run.json"
+        probe = path / ".writable"
         probe.touch()  # a folder that cannot be written must fail now, not after the measurement
+        probe.unlink()
     except FileExistsError:
         if path.is_dir():
             raise RunDirError(_taken(path)) from None
@@ -88,3 +112,42 @@ def default_name() -> str:
     pick = random.SystemRandom().choice
     word = "".join(pick("bdfghjklmnprstvz") + pick("aeiou") for _ in range(4))
     return f"{word}.{time.strftime('%Y-%m-%d_%H:%M:%S')}.{time.time_ns() // 1000 % 10**6:06d}"
+
+
+@contextmanager
+def alive(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, of a run or of a benchmark, as long as the block lasts.
+
+    Raises:
+        RunDirError: the folder cannot be written.
+    """
+    path = folder / _LOCK
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+    try:
+        with suppress(OSError):  # no locks on this file system
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        with suppress(OSError):  # without its lock the file says nothing
+            path.unlink()
+        os.close(fd)
+
+
+def is_alive(folder: Path) -> bool:
+    """Whether a process holds the lock of a folder, as far as can be known."""
+    try:
+        fd = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False

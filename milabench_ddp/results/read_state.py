@@ -1,0 +1,138 @@
+"""The state of a run from its folder: ``run.json`` and each benchmark's ``state.json``.
+
+Schema 1 is read, too. A benchmark that says that it runs, while no process is left to go on with
+it, is lost; so is its run, unless a cluster's scheduler still has jobs of it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..codec import convert, decode
+from ..errors import RunDirError
+from ..events import Outcome, Status
+from .run_dir import RunDir, is_alive
+from .state import SCHEMA, BenchmarkState, RunHeader, RunState
+
+CUT_OFF = "the run was cut off"
+OnDefect = Callable[[Path, OSError | ValueError], None]
+"""Gets a file that is damaged, and how that was noticed."""
+
+
+def _refuse(path: Path, error: OSError | ValueError) -> None:
+    if isinstance(error, OSError):
+        raise RunDirError(f"cannot read {path}: {error.strerror}") from error
+    raise RunDirError(f"{path} was not written by this version of milabench: {error}") from error
+
+
+def require_state(run: RunDir) -> RunState:
+    """The state of a run that this program started.
+
+    Raises:
+        RunDirError: the folder has no ``run.json``, or one of the files is damaged.
+    """
+    state = read_state(run, _refuse)
+    if state is None:
+        raise RunDirError(f"cannot read {run.run_json}: No such file or directory")
+    return state
+
+
+def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
+    """The state of a run; None where there is no ``run.json``, or none that can be read."""
+    raw = _read_object(run.run_json, on_defect)
+    if not raw:
+        return None
+    try:
+        header = convert(_upgraded_header(raw), RunHeader)
+    except ValueError as error:
+        on_defect(run.run_json, error)
+        return None
+    listed = {str(entry.get("name")): entry for entry in _objects(raw.get("benchmarks"))}
+    benchmarks = {}
+    for name in listed or header.suite:
+        benchmarks[name] = _benchmark(run, name, listed.get(name), on_defect)
+    return RunState(_settled(run, header, benchmarks), benchmarks)
+
+
+def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = _refuse) -> BenchmarkState | None:
+    """What a benchmark's own file says; None where there is no such file yet.
+
+    Raises:
+        RunDirError: it is damaged, unless ``on_defect`` is given.
+    """
+    path = run.state_json(name)
+    raw = _read_object(path, on_defect)
+    if raw is None:
+        return None
+    return _checked(raw, path, run.benchmark(name), on_defect)
+
+
+def _benchmark(
+    run: RunDir, name: str, listed: Mapping[str, Any] | None, on_defect: OnDefect
+) -> BenchmarkState:
+    own = read_benchmark(run, name, on_defect)
+    if own is None and listed is not None:
+        own = _checked(listed, run.run_json, run.path, on_defect)
+    return own or BenchmarkState(name)
+
+
+def _checked(
+    raw: Mapping[str, Any], path: Path, lock: Path, on_defect: OnDefect
+) -> BenchmarkState | None:
+    """The record; a benchmark that runs while no process holds its lock is lost."""
+    try:
+        state = convert(_upgraded_benchmark(raw), BenchmarkState)
+    except ValueError as error:
+        on_defect(path, error)
+        return None
+    if state.status is Status.RUNNING and not is_alive(lock):
+        state.status, state.reason = Status.LOST, CUT_OFF
+    return state
+
+
+def _settled(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkState]) -> RunHeader:
+    """The header of a run that nobody will go on with says that it is lost."""
+    if header.outcome is not None or is_alive(run.path):
+        return header
+    found = {state.status for state in benchmarks.values()}
+    has_open_jobs = any(not job.state for job in header.jobs)
+    if Status.RUNNING in found or (has_open_jobs and Status.WAITING in found):
+        return header
+    return replace(header, outcome=Outcome.LOST)
+
+
+def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
+    """The JSON object of a file; None where there is no file, or it is empty or damaged."""
+    try:
+        text = path.read_bytes()
+        return decode(text, dict[str, Any]) if text else None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        on_defect(path, error)
+        return None
+
+
+def _upgraded_header(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of ``run.json`` as schema 2 names them."""
+    if raw.get("schema") == SCHEMA:
+        return raw
+    jobs = [_renamed(job, points="benchmarks") for job in _objects(raw.get("jobs"))]
+    return {**raw, "jobs": jobs}
+
+
+def _upgraded_benchmark(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a benchmark's state as schema 2 names them."""
+    return _renamed(raw, outcome="status", cut_short="interrupted")
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    """The JSON objects of a list; others in it are damaged, and left out."""
+    if not isinstance(value, list):
+        return []
+    return [each for each in value if isinstance(each, dict)]
+
+
+def _renamed(raw: Mapping[str, Any], **names: str) -> Mapping[str, Any]:
+    return {names.get(key, key): value for key, value in raw.items()}

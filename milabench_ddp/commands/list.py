@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from ..config.facts import Facts
-from ..config.load import Request, load
+from ..config.facts import MachineFacts
+from ..config.load import SuiteRequest, load
 from ..config.paths import shown
-from ..config.schema import Benchmark, NJobs, Suite
+from ..config.schema import Benchmark, Suite
 from . import setup
 
 _HEAD = ("name", "plan", "preset", "tags", "program")
@@ -19,7 +19,7 @@ def main(options: argparse.Namespace) -> int:
     return run(*setup.here(options), sys.stdout)
 
 
-def run(request: Request, facts: Facts, out: TextIO) -> int:
+def run(request: SuiteRequest, facts: MachineFacts, out: TextIO) -> int:
     """Print a table of the benchmarks that would run, and below it the reasons of the others.
 
     Returns 0; raises ConfigError and SelectionError.
@@ -44,9 +44,14 @@ def _lines(suite: Suite) -> Iterator[str]:
 
 
 def _row(benchmark: Benchmark) -> tuple[str, ...]:
-    plan = f"njobs {benchmark.plan.n}" if isinstance(benchmark.plan, NJobs) else "per_gpu"
     tags = ",".join(sorted(benchmark.tags))
-    return (benchmark.name, plan, benchmark.preset or "-", tags or "-", shown(benchmark.program))
+    return (
+        benchmark.name,
+        str(benchmark.plan),
+        benchmark.preset or "-",
+        tags or "-",
+        shown(benchmark.program),
+    )
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:

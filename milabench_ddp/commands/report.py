@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from ..config.facts import Facts
-from ..config.load import Request, resolve
+from ..config.facts import MachineFacts
+from ..config.load import SuiteRequest, resolve
 from ..config.tree import plain
 from ..errors import SelectionError
 from ..report.build import report_of
@@ -53,8 +53,8 @@ def _table(options: argparse.Namespace, weights: Mapping[str, float] | None, out
 
 def _weights(config: str) -> dict[str, float]:
     """The weights of the enabled benchmarks of a configuration; they do not depend on a machine."""
-    nowhere = Facts("cpu", 1, 1, 1, "", 0.0, Path.cwd())
-    benchmarks = resolve(Request(config), nowhere).benchmarks
+    nowhere = MachineFacts("cpu", 1, 1, 1, "", 0.0, Path.cwd())
+    benchmarks = resolve(SuiteRequest(config), nowhere).benchmarks
     tables = {name: plain(applied.table) for name, applied in benchmarks.items()}
     return {name: float(t["weight"]) for name, t in tables.items() if t["enabled"]}
 

@@ -5,8 +5,8 @@ import sys
 from typing import TextIO
 
 from ..config.explain import to_yaml
-from ..config.facts import Facts
-from ..config.load import Request, resolve
+from ..config.facts import MachineFacts
+from ..config.load import SuiteRequest, resolve
 from ..config.paths import shown
 from . import setup
 
@@ -16,7 +16,7 @@ def main(options: argparse.Namespace) -> int:
     return run(*setup.here(options), options.explain, sys.stdout)
 
 
-def run(request: Request, facts: Facts, explain: bool, out: TextIO) -> int:
+def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) -> int:
     """Print the benchmarks that are selected as YAML; with ``explain``, where each value is from.
 
     Returns 0; raises ConfigError and SelectionError.

@@ -5,8 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from ..config.facts import Facts
-from ..config.load import Request
+from ..config.facts import MachineFacts
+from ..config.load import SuiteRequest
 from ..config.runner import Runner
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
@@ -22,9 +22,9 @@ def base_folder(options: argparse.Namespace) -> Path:
     return Path(options.base or os.environ.get("MILABENCH_BASE") or ".").expanduser().absolute()
 
 
-def request(options: argparse.Namespace, system: System | None) -> Request:
+def request(options: argparse.Namespace, system: System | None) -> SuiteRequest:
     """What the command line asks of the configuration."""
-    return Request(
+    return SuiteRequest(
         config=options.config,
         select=tuple(options.select),
         exclude=tuple(options.exclude),
@@ -74,14 +74,14 @@ def described(options: argparse.Namespace, given: System | None) -> tuple[Cluste
     return pretend(arch or "cuda", nodes, count), True
 
 
-def facts(cluster: Cluster, given: System | None, base: Path) -> Facts:
+def facts(cluster: Cluster, given: System | None, base: Path) -> MachineFacts:
     """What a configuration may ask about this cluster."""
     node = cluster.nodes[0]
     if not node.devices:
         raise MachineError(f"node {node.name} has no device")
     device = node.devices[0]
     capacity = given.gpu_capacity_mib if given else None
-    return Facts(
+    return MachineFacts(
         arch=cluster.arch,
         node_count=len(cluster.nodes),
         gpu_count=len(node.devices),
@@ -92,7 +92,7 @@ def facts(cluster: Cluster, given: System | None, base: Path) -> Facts:
     )
 
 
-def here(options: argparse.Namespace) -> tuple[Request, Facts]:
+def here(options: argparse.Namespace) -> tuple[SuiteRequest, MachineFacts]:
     """What is asked of the configuration, and what it may ask about the machine."""
     given = system(options)
     cluster, _ = described(options, given)

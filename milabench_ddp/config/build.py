@@ -9,7 +9,7 @@ from .argv import command_line
 from .paths import shown
 from .preset import Applied
 from .program import program_leaf, program_of
-from .schema import Benchmark, FakeImageNet, NJobs, PerGpu, Plan
+from .schema import PLAN_METHODS, Benchmark, FakeImageNet, PlanSpec
 from .tree import Leaf, Table, plain, scalar_text
 
 
@@ -54,7 +54,7 @@ def _program(name: str, entry: Table) -> Path:
     raise ConfigError(f"`{key}` of `{name}` in {leaf.origin}: no such file: {shown(path)}")
 
 
-def _plan(name: str, entry: Table) -> Plan:
+def _plan(name: str, entry: Table) -> PlanSpec:
     plan = entry.entries.get("plan")
     if not isinstance(plan, Table):
         raise ConfigError(
@@ -62,7 +62,12 @@ def _plan(name: str, entry: Table) -> Plan:
             "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"
         )
     values = plain(plan)
-    return NJobs(values.get("n") or 1) if values["method"] == "njobs" else PerGpu()
+    method = values["method"]
+    options = {}
+    for key, option in PLAN_METHODS[method].items():
+        stated = values.get(key)
+        options[key] = option.default if stated is None else stated
+    return PlanSpec(method, options)
 
 
 def _data(name: str, entry: Table) -> FakeImageNet | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ConfigError, did_you_mean
-from .facts import Facts
+from .facts import MachineFacts
 from .tree import Origin
 
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
@@ -32,13 +32,13 @@ class Verdict:
     values: Mapping[str, Any]  # source text of each name: its value
 
 
-def judge(condition: str, facts: Facts, origin: Origin) -> Verdict:
+def judge(condition: str, facts: MachineFacts, origin: Origin) -> Verdict:
     """Evaluate a condition; raises ConfigError where it is outside the grammar."""
     return _Judge(condition, facts, origin).verdict()
 
 
 class _Judge:
-    def __init__(self, condition: str, facts: Facts, origin: Origin) -> None:
+    def __init__(self, condition: str, facts: MachineFacts, origin: Origin) -> None:
         self.condition = condition
         self.origin = origin
         self.values: dict[str, Any] = {}

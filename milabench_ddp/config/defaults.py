@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from .facts import Facts
+from .facts import MachineFacts
 from .tree import DEFAULT, Items, Leaf, Node, Table, is_null
 
 MAX_DURATION = 600  # seconds
 WEIGHT = 0
 
 
-def complete(name: str, entry: Table, facts: Facts) -> Table:
+def complete(name: str, entry: Table, facts: MachineFacts) -> Table:
     """A settled benchmark with its defaults, and its tags sorted.
 
     A key whose value is null counts as not stated.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Facts:
+class MachineFacts:
     """Facts of one node (all nodes are alike) and of the folders of a run."""
 
     arch: str  # cuda, rocm, hpu, xpu or cpu

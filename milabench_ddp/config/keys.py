@@ -20,6 +20,7 @@ from .checks import (
     wrong,
 )
 from .preset import KEYS as PRESET_KEYS
+from .schema import PLAN_METHODS
 from .tree import Leaf, Node, Removed, Table, is_null
 
 
@@ -89,6 +90,13 @@ def _folder(key: str, node: Node) -> None:
         raise wrong(key, node, "the name of a folder, without `/`")
 
 
+def _plan(key: str, node: Node) -> None:
+    checks = {"method": one_of(*PLAN_METHODS)}
+    for options in PLAN_METHODS.values():  # an option of another method may have been inherited
+        checks |= {name: option.check for name, option in options.items()}
+    mapping(checks, required=["method"])(key, node)
+
+
 _NAME = re.compile(r"\w[\w.+=@-]*")
 _SHARE = number("a number from 0 to 1", 0, 1)
 
@@ -118,7 +126,7 @@ BENCHMARK: Mapping[str, Check] = {
     "max_duration": number("a positive number of seconds", 0, above=True),
     "num_machines": whole(1),
     "pip": free,
-    "plan": mapping({"method": one_of("per_gpu", "njobs"), "n": whole(1)}, required=["method"]),
+    "plan": _plan,
     "prepare": mapping({"fake_imagenet": mapping(_FAKE_IMAGENET, required=["images"])}),
     "program": text,
     "requires_capabilities": texts,

@@ -7,7 +7,7 @@ from pathlib import Path
 from ..errors import ConfigError
 from .build import build
 from .defaults import complete
-from .facts import Facts
+from .facts import MachineFacts
 from .include import read_suite
 from .inherit import inherit
 from .interpolate import interpolate
@@ -20,7 +20,7 @@ from .paths import shown
 from .placeholders import fill_all
 from .preset import Applied, apply, choose
 from .program import absolute_paths
-from .schema import Benchmark, Skip, Suite
+from .schema import Benchmark, SkippedBenchmark, Suite
 from .select import Selection, parse_selection
 from .shipped import find
 from .sizing import Options
@@ -30,7 +30,7 @@ from .tree import Table
 
 
 @dataclass(frozen=True)
-class Request:
+class SuiteRequest:
     """What the command line says of the configuration."""
 
     config: str  # a path, or the name of a shipped configuration
@@ -52,7 +52,7 @@ class Resolved:
     selection: Selection
 
 
-def resolve(request: Request, facts: Facts) -> Resolved:
+def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     """Read, merge, expand, inherit, override, interpolate and check, in this order.
 
     Raises ConfigError and SelectionError, which say where, what, and what was probably meant.
@@ -84,7 +84,7 @@ def resolve(request: Request, facts: Facts) -> Resolved:
     return Resolved(path, preset, benchmarks, selection)
 
 
-def load(request: Request, facts: Facts) -> Suite:
+def load(request: SuiteRequest, facts: MachineFacts) -> Suite:
     """The benchmarks that would run, and why the rest would not.
 
     Raises what `resolve` raises, and ConfigError for a program that is not there.
@@ -98,7 +98,7 @@ def load(request: Request, facts: Facts) -> Suite:
         path=resolved.path,
         preset=resolved.preset,
         benchmarks=tuple(v for v in verdicts if isinstance(v, Benchmark)),
-        skipped=tuple(v for v in verdicts if isinstance(v, Skip)),
+        skipped=tuple(v for v in verdicts if isinstance(v, SkippedBenchmark)),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import ConfigError, did_you_mean
 from .braces import fill, only_field
-from .facts import Facts
+from .facts import MachineFacts
 from .program import program_of
 from .shipped import shipped_root
 from .sizing import Options, Sizer
@@ -19,7 +19,9 @@ _AUTO = re.compile(r"([\w.-]+=)?auto\(([^,()]*),([^,()]*)\)")
 _AUTO_BATCH = re.compile(r"([\w.-]+=)?auto_batch\(([^,()]*)\)")
 
 
-def fill_all(entries: Mapping[str, Table], facts: Facts, options: Options) -> dict[str, Table]:
+def fill_all(
+    entries: Mapping[str, Table], facts: MachineFacts, options: Options
+) -> dict[str, Table]:
     """Fill in the argv, env and voir of every benchmark.
 
     Raises ConfigError for a placeholder that is not known, and for a malformed scaling file.
@@ -34,7 +36,7 @@ def fill_all(entries: Mapping[str, Table], facts: Facts, options: Options) -> di
     return filled
 
 
-def _machine_values(facts: Facts, options: Options) -> dict[str, Scalar]:
+def _machine_values(facts: MachineFacts, options: Options) -> dict[str, Scalar]:
     base = facts.base
     return {
         "arch": facts.arch,
@@ -52,7 +54,7 @@ def _machine_values(facts: Facts, options: Options) -> dict[str, Scalar]:
     }
 
 
-def _own_values(name: str, entry: Table, facts: Facts) -> dict[str, Scalar]:
+def _own_values(name: str, entry: Table, facts: MachineFacts) -> dict[str, Scalar]:
     program = program_of(entry)
     group, install_group = (str(plain(entry.entries[k])) for k in ("group", "install_group"))
     return {

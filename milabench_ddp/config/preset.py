@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import SelectionError, did_you_mean
-from .facts import Facts
+from .facts import MachineFacts
 from .merge import merge_benchmark
 from .tree import Leaf, Node, Table
 
@@ -24,7 +24,7 @@ class Applied:
     disables: bool = False  # the preset is what switches the benchmark off
 
 
-def choose(asked: str, facts: Facts, entries: Mapping[str, Table]) -> str:
+def choose(asked: str, facts: MachineFacts, entries: Mapping[str, Table]) -> str:
     """The preset that is meant: ``auto`` is ``full`` where there is a GPU, else ``small``.
 
     Raises SelectionError for a name that is not standard and that no benchmark carries.

@@ -1,24 +1,38 @@
 """The resolved configuration: frozen, typed, nothing left to look up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-
-@dataclass(frozen=True)
-class PerGpu:
-    """One independent process on every device."""
+from .checks import Check, whole
 
 
 @dataclass(frozen=True)
-class NJobs:
-    """n jobs side by side; each is one torchrun over its share of the devices."""
+class PlanOption:
+    """An option of a plan method: what its value may be, and its value where none is stated."""
 
-    n: int = 1
+    check: Check
+    default: int
 
 
-Plan = PerGpu | NJobs
+# The plan methods and their options; ``plan.methods`` says what each of them does.
+PLAN_METHODS: Mapping[str, Mapping[str, PlanOption]] = {
+    "per_gpu": {},
+    "njobs": {"n": PlanOption(whole(1), default=1)},
+}
+
+
+@dataclass(frozen=True)
+class PlanSpec:
+    """How a benchmark is laid out on the devices: a method, and a value for each option of it."""
+
+    method: str
+    options: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """``per_gpu``, ``njobs 2``."""
+        return " ".join([self.method, *map(str, self.options.values())])
 
 
 @dataclass(frozen=True)
@@ -39,7 +53,7 @@ class Benchmark:
 
     name: str
     program: Path  # absolute path of the script
-    plan: Plan
+    plan: PlanSpec
     argv: tuple[str, ...]  # placeholders filled in
     env: Mapping[str, str]
     group: str
@@ -57,8 +71,8 @@ class Benchmark:
 
 
 @dataclass(frozen=True)
-class Skip:
-    """A benchmark of the configuration that will not run, and why, in one sentence."""
+class SkippedBenchmark:
+    """A benchmark of the configuration that does not run, and why, in one sentence."""
 
     name: str
     reason: str
@@ -71,4 +85,4 @@ class Suite:
     path: Path
     preset: str  # the preset that was asked for, or that `auto` chose
     benchmarks: tuple[Benchmark, ...]
-    skipped: tuple[Skip, ...]
+    skipped: tuple[SkippedBenchmark, ...]

@@ -6,7 +6,7 @@ Both are off unless ``system.options`` (its names are milabench's) switches them
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .facts import Facts
+from .facts import MachineFacts
 from .scaling import Observation, largest_batch, read_scaling
 
 
@@ -20,7 +20,7 @@ class CpuOptions:
     n_workers: int | None = None  # wins over what the machine has
     reserved_cores: int = 0  # CPUs of a node that are not for the benchmarks
 
-    def workers(self, facts: Facts) -> int:
+    def workers(self, facts: MachineFacts) -> int:
         """The CPUs of a device, clamped to ``min`` and ``max``."""
         if self.n_workers is not None:
             return self.n_workers
@@ -62,7 +62,7 @@ class Sizer:
     """Answers ``auto_batch``; reads the scaling file when it is first needed."""
 
     options: SizerOptions
-    facts: Facts
+    facts: MachineFacts
     _observed: dict[str, list[Observation]] | None = None
 
     def batch_size(self, benchmark: str, default: str) -> str:

@@ -1,15 +1,17 @@
 """Why a benchmark would not run."""
 
 from .capability import judge as judge_condition
-from .facts import Facts
+from .facts import MachineFacts
 from .preset import Applied
 from .program import program_leaf
-from .schema import Skip
+from .schema import SkippedBenchmark
 from .select import Selection
 from .tree import Items, Leaf, Table, scalar_text
 
 
-def judge(name: str, applied: Applied, selection: Selection, facts: Facts) -> Skip | None:
+def judge(
+    name: str, applied: Applied, selection: Selection, facts: MachineFacts
+) -> SkippedBenchmark | None:
     """The first reason against running the benchmark, None where there is none.
 
     A benchmark that is switched off runs all the same where ``--select`` gives its very name.
@@ -17,16 +19,16 @@ def judge(name: str, applied: Applied, selection: Selection, facts: Facts) -> Sk
     """
     entry = applied.table
     if selection.excludes(name, entry):
-        return Skip(name, "excluded by --exclude")
+        return SkippedBenchmark(name, "excluded by --exclude")
     if not selection.selects(name, entry):
-        return Skip(name, "not selected by --select")
+        return SkippedBenchmark(name, "not selected by --select")
     reason = (
         (None if selection.insists(name) else _switched_off(applied))
         or ("has neither a `definition` nor a `program`" if not program_leaf(entry) else None)
         or _unmet_condition(entry, facts)
         or _too_few_nodes(entry, facts)
     )
-    return Skip(name, reason) if reason else None
+    return SkippedBenchmark(name, reason) if reason else None
 
 
 def _switched_off(applied: Applied) -> str | None:
@@ -40,7 +42,7 @@ def _switched_off(applied: Applied) -> str | None:
     return f"disabled{by}{said} ({switch.origin})"
 
 
-def _unmet_condition(entry: Table, facts: Facts) -> str | None:
+def _unmet_condition(entry: Table, facts: MachineFacts) -> str | None:
     conditions = entry.entries.get("requires_capabilities")
     for item in conditions.items if isinstance(conditions, Items) else ():
         assert isinstance(item, Leaf)
@@ -52,7 +54,7 @@ def _unmet_condition(entry: Table, facts: Facts) -> str | None:
     return None
 
 
-def _too_few_nodes(entry: Table, facts: Facts) -> str | None:
+def _too_few_nodes(entry: Table, facts: MachineFacts) -> str | None:
     needed = entry.entries.get("num_machines")
     if not isinstance(needed, Leaf) or not isinstance(needed.value, int):
         return None

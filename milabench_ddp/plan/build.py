@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..config.schema import Benchmark, NJobs, PerGpu
+from ..config.schema import Benchmark
 from ..errors import PlanError
 from ..machine.devices import Cluster, Device, Node
 from ..machine.visibility import VISIBILITY
@@ -48,14 +48,14 @@ def _processes(
     found: list[Process] = []
     for rank, node in enumerate(nodes):
         tail = (node.name,) if len(nodes) > 1 else ()
-        match benchmark.plan:
-            case PerGpu():
+        match benchmark.plan.method:
+            case "per_gpu":
                 for device in node.devices:
                     words = taskset(plain(benchmark, site), device.cpus)
                     tag = (*head, f"D{device.index}", *tail)
                     found.append(_process(benchmark, arch, tag, words, rank, node, (device,)))
-            case NJobs(n):
-                shares = _shares(benchmark, node.devices, n)
+            case "njobs":
+                shares = _shares(benchmark, node.devices, benchmark.plan.options["n"])
                 for i, share in enumerate(shares):
                     job = _Job((*head, str(i)), i, rank, len(nodes), share)
                     start = _tasks if site.launcher == "tasks" else _torchrun

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..config.schema import Benchmark, FakeImageNet, NJobs, PerGpu
+from ..config.schema import Benchmark, FakeImageNet, PlanSpec
 from ..errors import RunDirError
 from ..plan.site import Site
 
@@ -66,8 +66,7 @@ def _check(schema: object) -> None:
 
 
 def _of_benchmark(benchmark: Benchmark) -> dict[str, Any]:
-    plan = {"n": benchmark.plan.n} if isinstance(benchmark.plan, NJobs) else None
-    return {**asdict(benchmark), "plan": plan, "tags": sorted(benchmark.tags)}
+    return {**asdict(benchmark), "tags": sorted(benchmark.tags)}
 
 
 def _benchmark(values: dict[str, Any]) -> Benchmark:
@@ -76,7 +75,7 @@ def _benchmark(values: dict[str, Any]) -> Benchmark:
         **{
             **values,
             "program": Path(values["program"]),
-            "plan": PerGpu() if values["plan"] is None else NJobs(**values["plan"]),
+            "plan": PlanSpec(**values["plan"]),
             "argv": tuple(values["argv"]),
             "tags": frozenset(values["tags"]),
             "voirfile": None if voirfile is None else Path(voirfile),

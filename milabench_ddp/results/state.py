@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Status, Verdict
 
 SCHEMA = 2
@@ -76,14 +77,6 @@ class BenchmarkState:
     def is_final(self) -> bool:
         """Whether it has a result that `--resume` leaves alone."""
         return self.status in _FINAL and not self.interrupted
-
-
-@dataclass(frozen=True)
-class SkippedBenchmark:
-    """A benchmark of the configuration that does not run, and why."""
-
-    name: str
-    reason: str
 
 
 @dataclass

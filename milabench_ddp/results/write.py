@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from ..config.schema import NJobs
 from ..errors import RunDirError
 from ..events import Data, Ended, Event, Line, Note, Started
 from ..plan.command import Launch, Process
@@ -94,7 +93,7 @@ class LaunchWriter:
             "name": benchmark.name,
             "group": benchmark.group,
             "tag": list(process.tag),
-            "plan": {"method": "per_gpu"},
+            "plan": {"method": benchmark.plan.method, **benchmark.plan.options},
             "weight": benchmark.weight,
             "enabled": True,
             "num_machines": self._launch.nodes,
@@ -105,9 +104,7 @@ class LaunchWriter:
             "schema": SCHEMA,
             "repeat": self._launch.repeat,
         }
-        if isinstance(benchmark.plan, NJobs):
-            config["plan"] = {"method": "njobs", "n": benchmark.plan.n}
-        else:
+        if benchmark.plan.method == "per_gpu":
             config["device"] = process.devices[0]
         return config
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.facts import Facts
-from milabench_ddp.config.load import Request, load
+from milabench_ddp.config.facts import MachineFacts
+from milabench_ddp.config.load import SuiteRequest, load
 from tests.support.programs import BENCHMARKS, measured, program
 
 gpt = program("gpt")
@@ -14,8 +14,8 @@ SMALL = ["--model=GPTTiny", "--block-size=16", "--batch-size=4", "--device=cpu",
 
 
 def suite(ranks, preset="small"):
-    facts = Facts("cpu", 1, ranks, ranks, "cpu", 0, Path("/nowhere"))
-    return load(Request(SUITE, preset=preset), facts)
+    facts = MachineFacts("cpu", 1, ranks, ranks, "cpu", 0, Path("/nowhere"))
+    return load(SuiteRequest(SUITE, preset=preset), facts)
 
 
 @pytest.mark.parametrize("preset", ["small", "full"])

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.facts import Facts
-from milabench_ddp.config.load import Request, load
+from milabench_ddp.config.facts import MachineFacts
+from milabench_ddp.config.load import SuiteRequest, load
 from tests.support.programs import BENCHMARKS, program
 
 CONFIG = BENCHMARKS.parent / "config"
 
 
 def suite(preset, name="ddp", ranks=2):
-    facts = Facts("cpu", 1, ranks, ranks, "cpu", 0, Path("/nowhere"))
-    return load(Request(str(CONFIG / f"{name}.yaml"), preset=preset), facts)
+    facts = MachineFacts("cpu", 1, ranks, ranks, "cpu", 0, Path("/nowhere"))
+    return load(SuiteRequest(str(CONFIG / f"{name}.yaml"), preset=preset), facts)
 
 
 SUITES = ["ddp", "dynamo", "everything", "strategies", "sweeps/small", "sweeps/ddp_experiments"]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.schema import FakeImageNet, NJobs, PerGpu
+from milabench_ddp.config.schema import FakeImageNet, PlanSpec
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import only
 
@@ -24,7 +24,7 @@ def test_every_field(here: Path) -> None:
     """)
     assert found.name == "b"
     assert found.program == here / "prog" / "main.py"
-    assert found.plan == NJobs(2)
+    assert found.plan == PlanSpec("njobs", {"n": 2})
     assert found.argv == ("--x", "1")
     assert found.env == {"A": "true", "B": "0.5", "D": "x y"}
     assert (found.group, found.install_group) == ("g", "i")
@@ -38,13 +38,15 @@ def test_every_field(here: Path) -> None:
 
 def test_the_least_that_runs(here: Path) -> None:
     found = only("b: {program: main.py, plan: {method: per_gpu}}")
-    assert found.plan == PerGpu()
+    assert found.plan == PlanSpec("per_gpu")
     assert (found.argv, found.env, found.tags, found.num_machines) == ((), {}, frozenset(), None)
 
 
 @pytest.mark.parametrize("n", ["", ", n: ~"])
 def test_njobs_is_one_job(here: Path, n: str) -> None:
-    assert only(f"b: {{program: main.py, plan: {{method: njobs{n}}}}}").plan == NJobs(1)
+    assert only(f"b: {{program: main.py, plan: {{method: njobs{n}}}}}").plan == PlanSpec(
+        "njobs", {"n": 1}
+    )
 
 
 def test_voir_is_used_only_where_the_benchmark_asks(here: Path) -> None:

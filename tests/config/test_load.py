@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.config.explain import to_yaml
-from milabench_ddp.config.load import Request, load, resolve
+from milabench_ddp.config.load import SuiteRequest, load, resolve
 from milabench_ddp.errors import ConfigError, MilabenchError, SelectionError
 from tests.support.configuration import facts, resolved, suite, write
 
@@ -89,10 +89,10 @@ def test_a_suite_of_several_files() -> None:
 def test_what_resolve_prints_resolves_to_itself() -> None:
     write("config/base.yaml", BASE)
     write("x.yaml", MAIN)
-    first = resolve(Request("x.yaml", preset="small"), facts())
+    first = resolve(SuiteRequest("x.yaml", preset="small"), facts())
     tables = {name: applied.table for name, applied in first.benchmarks.items()}
     assert resolved(to_yaml(tables, explain=False)) == resolved(to_yaml(tables, explain=True))
-    again = resolve(Request("x.yaml"), facts())
+    again = resolve(SuiteRequest("x.yaml"), facts())
     printed = to_yaml({k: a.table for k, a in again.benchmarks.items()}, explain=False)
     assert printed == to_yaml(tables, explain=False)
 
@@ -172,4 +172,4 @@ def test_bad_input(
 
 def test_a_missing_file() -> None:
     with pytest.raises(ConfigError, match=r"^config/no\.yaml: no such file, and no shipped conf"):
-        load(Request("config/no.yaml"), facts())
+        load(SuiteRequest("config/no.yaml"), facts())

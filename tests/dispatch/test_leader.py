@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.schema import NJobs
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome
 from milabench_ddp.results.run_dir import is_alive
 from tests.support.dispatch import QUICK, plan
-from tests.support.launches import benchmark
+from tests.support.launches import benchmark, njobs
 from tests.support.scripted_nodes import Led
 from tests.support.wait import wait_for
 
@@ -75,7 +74,7 @@ def test_a_failing_point_does_not_end_the_sweep(led: Make) -> None:
 
 
 def test_a_torchrun_is_told_where_its_ranks_meet(led: Make) -> None:
-    jobs = benchmark("jobs", plan=NJobs(2), num_machines=2)
+    jobs = benchmark("jobs", plan=njobs(2), num_machines=2)
     run = led(plan(jobs, gpus=2))
     # torchrun takes the rank 0 of a c10d rendezvous from the order of the addresses
     nodes = [run.node(0, "10.0.0.9", 2).hello(), run.node(1, "10.0.0.10", 2).hello()]
@@ -171,7 +170,7 @@ def test_what_a_node_has_to_say_is_passed_on(led: Make) -> None:
 
 
 def test_what_is_said_of_another_launch_is_not_heard(led: Make) -> None:
-    jobs = benchmark("jobs", plan=NJobs(1), num_machines=2)
+    jobs = benchmark("jobs", plan=njobs(1), num_machines=2)
     run = led(plan(jobs))
     nodes = [run.node(rank).hello() for rank in range(2)]
     run.start()

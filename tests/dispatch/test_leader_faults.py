@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.schema import NJobs
 from milabench_ddp.events import Outcome
 from milabench_ddp.results.points import is_final, save_point
 from milabench_ddp.results.runfile import BenchmarkState
 from tests.support.dispatch import QUICK, plan
-from tests.support.launches import benchmark
+from tests.support.launches import benchmark, njobs
 from tests.support.scripted_nodes import SOON, Led
 
 Make = Callable[..., Led]
@@ -97,7 +96,7 @@ def test_a_node_that_does_not_say_how_it_ended(led: Make) -> None:
 
 
 def test_the_first_node_is_lost_while_it_looks_for_ports(led: Make) -> None:
-    jobs = benchmark("jobs", plan=NJobs(1), num_machines=2)
+    jobs = benchmark("jobs", plan=njobs(1), num_machines=2)
     run = led(plan(jobs, ONE))
     nodes = [run.node(rank).hello() for rank in range(2)]
     run.start()
@@ -154,7 +153,7 @@ def test_stopped_before_anything_began(led: Make) -> None:
 
 
 def test_stopped_while_the_first_node_looks_for_ports(led: Make) -> None:
-    run = led(plan(benchmark("jobs", plan=NJobs(1), num_machines=2)))
+    run = led(plan(benchmark("jobs", plan=njobs(1), num_machines=2)))
     nodes = [run.node(rank).hello() for rank in range(2)]
     run.start()
     nodes[0].order("ports")

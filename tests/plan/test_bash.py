@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.config.schema import NJobs
 from milabench_ddp.events import Event, Line
 from milabench_ddp.launch.fifo import METRICS, START
 from milabench_ddp.launch.inbox import Inbox
@@ -21,7 +20,7 @@ from milabench_ddp.plan.bash import render
 from milabench_ddp.plan.build import build
 from milabench_ddp.plan.command import Launch, Process
 from tests.golden import check_golden
-from tests.support.launches import SITE, benchmark, cluster, launch
+from tests.support.launches import SITE, benchmark, cluster, launch, njobs
 
 # One write, so that the lines of two processes do not mix.
 ECHO = """
@@ -112,7 +111,7 @@ def test_ctrl_c_ends_the_programs_of_a_script(tmp_path: Path, number: signal.Sig
 
 def suite(nodes: int) -> list[Launch]:
     flops = benchmark("flops", argv=("--dtype", "fp16", "--note", "it's"), env={"A": "x y"})
-    ddp = benchmark("ddp", plan=NJobs(2), voir={})
+    ddp = benchmark("ddp", plan=njobs(2), voir={})
     where = cluster(gpus=2, nodes=nodes)
     return [*build(flops, where, SITE, 2), *build(ddp, where, SITE)]
 

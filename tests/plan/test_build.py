@@ -2,12 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from milabench_ddp.config.schema import NJobs
 from milabench_ddp.errors import PlanError
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.build import build
 from milabench_ddp.plan.command import Launch
-from tests.support.launches import SITE, benchmark, cluster
+from tests.support.launches import SITE, benchmark, cluster, njobs
 
 
 def only(launches: list[Launch]) -> Launch:
@@ -35,7 +34,7 @@ def test_per_gpu_is_one_process_for_each_device():
 
 
 def test_njobs_is_one_torchrun_for_each_share():
-    launch = only(build(benchmark(plan=NJobs(2)), cluster(gpus=4), SITE))
+    launch = only(build(benchmark(plan=njobs(2)), cluster(gpus=4), SITE))
     assert [p.name for p in launch.processes] == ["b.0", "b.1"]
     assert [p.env["CUDA_VISIBLE_DEVICES"] for p in launch.processes] == ["0,1", "2,3"]
     assert torchrun_options(launch.processes[1].argv) == [
@@ -49,8 +48,8 @@ def test_njobs_is_one_torchrun_for_each_share():
 
 
 def test_one_device_runs_the_same_code_as_two():
-    one = only(build(benchmark(plan=NJobs(1)), cluster(gpus=1), SITE)).processes[0].argv
-    two = only(build(benchmark(plan=NJobs(1)), cluster(gpus=2), SITE)).processes[0].argv
+    one = only(build(benchmark(plan=njobs(1)), cluster(gpus=1), SITE)).processes[0].argv
+    two = only(build(benchmark(plan=njobs(1)), cluster(gpus=2), SITE)).processes[0].argv
     assert [w for w in two if w not in one] == ["--nproc-per-node=2"]
     assert [w for w in one if w not in two] == ["--nproc-per-node=1"]
 
@@ -70,13 +69,13 @@ def test_threads_are_shared_out():
 
 def test_no_port_is_ever_fixed():
     for nodes in (1, 2):
-        for launch in build(benchmark(plan=NJobs(1)), cluster(nodes=nodes), SITE):
+        for launch in build(benchmark(plan=njobs(1)), cluster(nodes=nodes), SITE):
             for process in launch.processes:
                 assert not [key for key in process.env if key.startswith("MASTER_")]
 
 
 def test_several_nodes_are_one_job():
-    launch = only(build(benchmark(plan=NJobs(1)), cluster(gpus=2, nodes=2), SITE))
+    launch = only(build(benchmark(plan=njobs(1)), cluster(gpus=2, nodes=2), SITE))
     assert [p.name for p in launch.processes] == ["b.0.node0", "b.0.node1.nolog"]
     assert [p.node for p in launch.processes] == [0, 1]
     for process in launch.processes:
@@ -98,9 +97,9 @@ def test_num_machines_limits_the_nodes():
 
 def test_devices_that_do_not_divide_are_an_error():
     with pytest.raises(PlanError, match=r"3 devices of a node do not divide into plan\.n = 2 jobs"):
-        build(benchmark(plan=NJobs(2)), cluster(gpus=3), SITE)
+        build(benchmark(plan=njobs(2)), cluster(gpus=3), SITE)
     with pytest.raises(PlanError, match="1 devices"):
-        build(benchmark(plan=NJobs(2)), cluster(gpus=1), SITE)
+        build(benchmark(plan=njobs(2)), cluster(gpus=1), SITE)
 
 
 def test_cpu_slots_hide_the_gpus_and_keep_to_their_cores():
@@ -112,7 +111,7 @@ def test_cpu_slots_hide_the_gpus_and_keep_to_their_cores():
         ("taskset", "--cpu-list", "2"),
     ]
     assert {p.env["CUDA_VISIBLE_DEVICES"] for p in per_gpu} == {""}
-    (job,) = only(build(benchmark(plan=NJobs(1)), host, SITE)).processes
+    (job,) = only(build(benchmark(plan=njobs(1)), host, SITE)).processes
     assert job.argv[:3] == ("taskset", "--cpu-list", "0,1,2")
 
 
@@ -130,7 +129,7 @@ def test_the_venv_of_the_install_group_has_the_interpreter():
 
 
 def test_voir_goes_around_the_script_and_inside_torchrun(tmp_path):
-    b = benchmark(voir={"stop": 3}, voirfile=tmp_path / "voirfile.py", argv=("--x",), plan=NJobs(1))
+    b = benchmark(voir={"stop": 3}, voirfile=tmp_path / "voirfile.py", argv=("--x",), plan=njobs(1))
     (process,) = only(build(b, cluster(gpus=1), SITE)).processes
     shim = str(SITE.voir_shim)
     assert process.argv[-5:] == (shim, "--options", '{"stop": 3}', "/programs/main.py", "--x")
@@ -143,7 +142,7 @@ def test_a_program_that_is_no_python_is_executed_as_it_is(tmp_path):
 
     b = benchmark(program=Path("/programs/run.sh"))
     assert only(build(b, cluster(gpus=1), SITE)).processes[0].argv == ("/programs/run.sh",)
-    job = benchmark(program=Path("/programs/run.sh"), plan=NJobs(1))
+    job = benchmark(program=Path("/programs/run.sh"), plan=njobs(1))
     assert "--no-python" in only(build(job, cluster(gpus=1), SITE)).processes[0].argv
 
 
@@ -154,7 +153,7 @@ def test_the_benchmark_has_the_last_word_on_its_environment():
 
 def test_tasks_are_the_ranks_themselves():
     site = replace(SITE, launcher="tasks")
-    launch = only(build(benchmark(plan=NJobs(1)), cluster(gpus=2, nodes=2), site))
+    launch = only(build(benchmark(plan=njobs(1)), cluster(gpus=2, nodes=2), site))
     assert [p.name for p in launch.processes] == [
         "b.0.D0.node0", "b.0.D1.node0.nolog", "b.0.D0.node1.nolog", "b.0.D1.node1.nolog",
     ]  # fmt: skip
@@ -175,8 +174,8 @@ def test_tasks_are_the_ranks_themselves():
 
 
 def test_jobs_over_nodes_meet_in_different_places():
-    launch = only(build(benchmark(plan=NJobs(2)), cluster(gpus=2, nodes=2), SITE))
+    launch = only(build(benchmark(plan=njobs(2)), cluster(gpus=2, nodes=2), SITE))
     assert [(p.node, p.job) for p in launch.processes] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert launch.nodes == 2
-    alone = only(build(benchmark(plan=NJobs(2)), cluster(gpus=2), SITE))
+    alone = only(build(benchmark(plan=njobs(2)), cluster(gpus=2), SITE))
     assert [p.job for p in alone.processes] == [None, None]  # torchrun finds a port by itself

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.config.runner import Runner, runner_of
-from milabench_ddp.config.schema import Benchmark, FakeImageNet, NJobs, PerGpu
+from milabench_ddp.config.schema import Benchmark, FakeImageNet, PlanSpec
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.plan.site import Site
 from milabench_ddp.results.planfile import RunPlan, read_plan
@@ -22,7 +22,11 @@ benchmarks = st.builds(
     Benchmark,
     name=texts,
     program=paths,
-    plan=st.just(PerGpu()) | st.builds(NJobs, st.integers(1, 64)),
+    plan=st.builds(
+        PlanSpec,
+        st.sampled_from(["per_gpu", "njobs"]),
+        st.dictionaries(st.just("n"), st.integers(1, 64)),
+    ),
     argv=st.lists(texts, max_size=3).map(tuple),
     env=maps,
     group=texts,

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.config.schema import NJobs
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Data, Ended, Line, Note, Outcome, Started
 from milabench_ddp.plan.build import build
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import Heading, LaunchWriter
-from tests.support.launches import SITE, benchmark, cluster
+from tests.support.launches import SITE, benchmark, cluster, njobs
 
 HEADING = Heading("mine", "cuda", {"cpu": {"count": 2}})
 
@@ -59,7 +58,7 @@ def test_a_process_has_its_files_in_milabench_s_format(tmp_path: Path):
 
 
 def test_njobs_says_how_many_and_which_devices(tmp_path: Path):
-    (launch,) = build(benchmark(plan=NJobs(2)), cluster(gpus=4), SITE)
+    (launch,) = build(benchmark(plan=njobs(2)), cluster(gpus=4), SITE)
     with LaunchWriter(RunDir(tmp_path), launch, HEADING) as writer:
         writer.head()
     config = lines(tmp_path / "b.1.data")[0]["data"]

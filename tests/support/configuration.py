@@ -4,8 +4,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from milabench_ddp.config.facts import Facts
-from milabench_ddp.config.load import Request, load, resolve
+from milabench_ddp.config.facts import MachineFacts
+from milabench_ddp.config.load import SuiteRequest, load, resolve
 from milabench_ddp.config.read import parse
 from milabench_ddp.config.schema import Benchmark, Suite
 from milabench_ddp.config.tree import Table, plain
@@ -13,7 +13,7 @@ from milabench_ddp.config.tree import Table, plain
 BASE = Path("/base")
 
 
-def facts(**changes: Any) -> Facts:
+def facts(**changes: Any) -> MachineFacts:
     values: dict[str, Any] = {
         "arch": "cuda",
         "node_count": 1,
@@ -23,7 +23,7 @@ def facts(**changes: Any) -> Facts:
         "gpu_capacity_mib": 80_000.0,
         "base": BASE,
     }
-    return Facts(**{**values, **changes})
+    return MachineFacts(**{**values, **changes})
 
 
 def table(text: str, source: str = "x.yaml") -> Table:
@@ -46,18 +46,18 @@ def write(name: str, text: str) -> Path:
     return path
 
 
-def suite(text: str, *, on: Facts | None = None, **request: Any) -> Suite:
+def suite(text: str, *, on: MachineFacts | None = None, **request: Any) -> Suite:
     write("x.yaml", text)
-    return load(Request("x.yaml", **request), on or facts())
+    return load(SuiteRequest("x.yaml", **request), on or facts())
 
 
-def only(text: str, *, on: Facts | None = None, **request: Any) -> Benchmark:
+def only(text: str, *, on: MachineFacts | None = None, **request: Any) -> Benchmark:
     (benchmark,) = suite(text, on=on, **request).benchmarks
     return benchmark
 
 
-def resolved(text: str, *, on: Facts | None = None, **request: Any) -> dict[str, Any]:
+def resolved(text: str, *, on: MachineFacts | None = None, **request: Any) -> dict[str, Any]:
     """The values of every benchmark, by its name."""
     write("x.yaml", text)
-    found = resolve(Request("x.yaml", **request), on or facts())
+    found = resolve(SuiteRequest("x.yaml", **request), on or facts())
     return {name: plain(applied.table) for name, applied in found.benchmarks.items()}

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from milabench_ddp.config.schema import NJobs
 from milabench_ddp.dispatch.patience import Patience
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.build import build
 from milabench_ddp.plan.command import Launch
 from milabench_ddp.results.planfile import RunPlan
-from tests.support.launches import SITE, benchmark
+from tests.support.launches import SITE, benchmark, njobs
 
 # Quick where a test must wait, and long enough for a busy machine where it need not.
 QUICK = Patience(beat=0.02, silence=10.0, join=10.0, follow=0.1, report=0.3, reconnect=10.0)
@@ -34,7 +33,7 @@ def node(rank: int, devices: int = 1) -> Node:
 def launch(nodes: int = 2, *, jobs: int = 0, devices: int = 1, **changes: Any) -> Launch:
     """A launch over nodes; ``jobs`` torchruns on each, or per_gpu for 0."""
     if jobs:
-        changes["plan"] = NJobs(jobs)
+        changes["plan"] = njobs(jobs)
     parts = tuple(node(rank, devices) for rank in range(nodes))
     return build(benchmark(**changes), Cluster("cpu", parts), SITE)[0]
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from milabench_ddp.config.schema import Benchmark, NJobs, PerGpu
+from milabench_ddp.config.schema import Benchmark, PlanSpec
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.command import Launch, Process
 from milabench_ddp.plan.site import Site
@@ -12,11 +12,16 @@ from milabench_ddp.plan.site import Site
 SITE = Site("/usr/bin/python3", {}, Path("/shipped/benchmarks/common/with_voir.py"))
 
 
+def njobs(n: int) -> PlanSpec:
+    """n jobs side by side, each one torchrun."""
+    return PlanSpec("njobs", {"n": n})
+
+
 def benchmark(name: str = "b", **changes: Any) -> Benchmark:
     values: dict[str, Any] = {
         "name": name,
         "program": Path("/programs/main.py"),
-        "plan": PerGpu(),
+        "plan": PlanSpec("per_gpu"),
         "argv": (),
         "env": {},
         "group": name,
@@ -44,5 +49,5 @@ def launch(*scripts: str, max_duration: float = 60.0, njobs: bool = False) -> La
         Process(("b", f"D{i}"), (sys.executable, "-u", "-c", text), {}, 0, (i,))
         for i, text in enumerate(scripts)
     )
-    plan = NJobs(1) if njobs else PerGpu()
+    plan = PlanSpec("njobs", {"n": 1}) if njobs else PlanSpec("per_gpu")
     return Launch(benchmark(max_duration=max_duration, plan=plan), None, processes)

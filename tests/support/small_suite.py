@@ -6,7 +6,7 @@ from typing import Any
 
 from milabench_ddp.commands import list as list_command
 from milabench_ddp.commands import resolve as resolve_command
-from milabench_ddp.config.load import Request
+from milabench_ddp.config.load import SuiteRequest
 from tests.support.configuration import facts, write
 
 DEFAULTS = """\
@@ -82,11 +82,11 @@ def write_suite() -> None:
 def resolved(here: Path, *, explain: bool, **request: Any) -> str:
     """What `resolve` prints, with the current folder as /here."""
     out = io.StringIO()
-    assert resolve_command.run(Request("suite.yaml", **request), facts(), explain, out) == 0
+    assert resolve_command.run(SuiteRequest("suite.yaml", **request), facts(), explain, out) == 0
     return out.getvalue().replace(str(here), "/here")
 
 
 def listed(**request: Any) -> str:
     out = io.StringIO()
-    assert list_command.run(Request("suite.yaml", **request), facts(), out) == 0
+    assert list_command.run(SuiteRequest("suite.yaml", **request), facts(), out) == 0
     return out.getvalue()

@@ -18,11 +18,12 @@ from itertools import repeat
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
-from common.clocks import clock_of
-from common.metrics import Emitter
-from common.timing import StepTimer
+
+from benchmarks.common.clocks import clock_of
+from benchmarks.common.metrics import Emitter
+from benchmarks.common.timing import StepTimer
 
 STEP = 1_000_000  # nanoseconds
 PARTS = ("forward", "backward", "optimizer")

@@ -39,15 +39,15 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import cli, start
-from common.clocks import clock_of
-from common.collectives import OPERATIONS, Exchange, Place, checked
-from common.device import peak_memory
-from common.failure import Refusal
-from common.group import Group
-from common.metrics import Emitter
-from common.session import session
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.comm.collectives import OPERATIONS, Exchange, Place, checked
+from benchmarks.common import cli, start
+from benchmarks.common.clocks import clock_of
+from benchmarks.common.device import peak_memory
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.metrics import Emitter
+from benchmarks.common.session import session
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 _SUFFIX = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}

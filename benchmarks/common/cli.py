@@ -4,7 +4,7 @@ import argparse
 import difflib
 from collections.abc import Iterable
 
-from common.device import KINDS
+from benchmarks.common.device import KINDS
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):

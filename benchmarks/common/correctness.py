@@ -19,13 +19,13 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from common import cli, strategies
-from common.failure import Refusal
-from common.group import Group
-from common.names import plain
-from common.precision import PRECISIONS
-from common.strategies.strategy import Strategy
-from common.workload import Batch, Workload
+from benchmarks.common import cli, strategies
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.names import plain
+from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.strategies.strategy import Strategy
+from benchmarks.common.workload import Batch, Workload
 
 # What may lie between two ways to add up the same numbers, relative to the norm of all gradients.
 # Measured in fp32 are 1e-7 to 1e-6; in 16 bits a rounding is 4e-3 (bf16), 5e-4 (fp16).

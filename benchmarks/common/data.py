@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, default_collate
 
-from common.failure import Refusal
+from benchmarks.common.failure import Refusal
 
 FIXED = 2  # batches that `synthetic` cycles through
 CORE, E2E = ("fixed", "synthetic"), ("pytorch", "image-folder")

@@ -2,7 +2,7 @@
 
 import torch
 
-from common.failure import Refusal
+from benchmarks.common.failure import Refusal
 
 KINDS = ("cpu", "cuda", "xpu")
 

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from common.metrics import Emitter
+from benchmarks.common.metrics import Emitter
 
 MESSAGE_LIMIT = 1000  # bytes of JSON; with the trace and the names below the 4096 of a line
 TRACE_LIMIT = 2600

@@ -8,8 +8,8 @@ from typing import TypeVar
 import torch
 import torch.distributed as dist
 
-from common.device import bind, pick
-from common.failure import Refusal
+from benchmarks.common.device import bind, pick
+from benchmarks.common.failure import Refusal
 
 BACKENDS = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}
 

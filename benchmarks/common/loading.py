@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset
 
-from common import data
-from common.data import Placement, Source
-from common.failure import Refusal
-from common.group import Group
-from common.precision import PRECISIONS
+from benchmarks.common import data
+from benchmarks.common.data import Placement, Source
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.precision import PRECISIONS
 
 
 def loader(args: argparse.Namespace) -> str:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from common import console
+from benchmarks.common import console
 
 LINE_LIMIT = select.PIPE_BUF  # bytes, the newline included
 CHUNK = 128  # steps in a line of step times: two lists of 12 characters a value fit the limit

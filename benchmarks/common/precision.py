@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from common.failure import Refusal
+from benchmarks.common.failure import Refusal
 
 
 @dataclass(frozen=True)

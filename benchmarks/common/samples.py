@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset
 
-from common.failure import Refusal
+from benchmarks.common.failure import Refusal
 
 Sample = tuple[torch.Tensor, ...]
 # Of the images of ImageNet, as every classifier of torchvision expects them.

@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import torch
 
-from common import start
-from common.clocks import clock_of
-from common.device import check_build, peak_memory
-from common.failure import reported
-from common.group import Group
-from common.metrics import Emitter
-from common.shares import shares, spread
-from common.timing import INTERVAL, Losses, StepTimer
+from benchmarks.common import start
+from benchmarks.common.clocks import clock_of
+from benchmarks.common.device import check_build, peak_memory
+from benchmarks.common.failure import reported
+from benchmarks.common.group import Group
+from benchmarks.common.metrics import Emitter
+from benchmarks.common.shares import shares, spread
+from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
 Batch = TypeVar("Batch")
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import fmean, pstdev
 
-from common.timing import StepTimer
+from benchmarks.common.timing import StepTimer
 
 
 def shares(timer: StepTimer) -> dict[str, float]:

@@ -4,7 +4,7 @@ import os
 import select
 import time
 
-from common.metrics import Emitter
+from benchmarks.common.metrics import Emitter
 
 
 def barrier(emitter: Emitter) -> None:

@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 import numpy
 import torch
 
-from common.clocks import Clock
-from common.metrics import Emitter
+from benchmarks.common.clocks import Clock
+from benchmarks.common.metrics import Emitter
 
 INTERVAL = 0.05  # seconds
 RUN_AHEAD = 8  # observations that the host may queue before it waits for the oldest

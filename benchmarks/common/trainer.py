@@ -13,14 +13,14 @@ from typing import Any
 
 from torch import Tensor
 
-from common import cli, correctness, profile, strategies
-from common.data import Source
-from common.device import reset_peak_memory
-from common.precision import PRECISIONS
-from common.session import Session
-from common.strategies.strategy import Phased, Strategy
-from common.timing import Losses
-from common.workload import Batch, Workload
+from benchmarks.common import cli, correctness, profile, strategies
+from benchmarks.common.data import Source
+from benchmarks.common.device import reset_peak_memory
+from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.session import Session
+from benchmarks.common.strategies.strategy import Phased, Strategy
+from benchmarks.common.timing import Losses
+from benchmarks.common.workload import Batch, Workload
 
 TRAINERS = ("core", "e2e")
 PIPELINES = ("pipeline", "pdp")

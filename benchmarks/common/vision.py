@@ -9,14 +9,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torchvision import models
 
-from common import cli, flop_count, loading, strategies, trainer
-from common.blocks import rows
-from common.data import LOADERS, Source, split
-from common.failure import Refusal
-from common.group import Group
-from common.samples import Images, folder
-from common.trainer import Task
-from common.workload import Batch, Workload
+from benchmarks.common import cli, flop_count, loading, strategies, trainer
+from benchmarks.common.blocks import rows
+from benchmarks.common.data import LOADERS, Source, split
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.samples import Images, folder
+from benchmarks.common.trainer import Task
+from benchmarks.common.workload import Batch, Workload
 
 CLASSES = 1000
 

@@ -19,9 +19,9 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import cli
-from common.session import session
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.common import cli
+from benchmarks.common.session import session
 
 
 class ToyModel(nn.Module):

@@ -26,13 +26,13 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import cli
-from common.clocks import clock_of
-from common.failure import Refusal
-from common.metrics import Emitter
-from common.precision import PRECISIONS, PURE
-from common.session import session
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.common import cli
+from benchmarks.common.clocks import clock_of
+from benchmarks.common.failure import Refusal
+from benchmarks.common.metrics import Emitter
+from benchmarks.common.precision import PRECISIONS, PURE
+from benchmarks.common.session import session
 
 Shape = tuple[int, int, int]  # m, n, k
 

@@ -27,24 +27,24 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import cli, loading, strategies, trainer
-from common.data import Source
-from common.failure import Refusal
-from common.group import Group
-from common.models import gpt, gpt_memory, gpt_stages
-from common.samples import Tokens
-from common.session import session
-from common.strategies.tensor import tensor_size
-from common.trainer import Task
-from common.workload import Workload
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.common import cli, loading, strategies, trainer
+from benchmarks.common.data import Source
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.samples import Tokens
+from benchmarks.common.session import session
+from benchmarks.common.strategies.tensor import tensor_size
+from benchmarks.common.trainer import Task
+from benchmarks.common.workload import Workload
+from benchmarks.gpt import memory, model, stages
 
 
 def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
-    add("--model", default="GPTSmall", help=f"one of {', '.join(gpt.SHAPES)}")
+    add("--model", default="GPTSmall", help=f"one of {', '.join(model.SHAPES)}")
     add("--vocab-size", type=cli.positive, default=3072, help="words of the vocabulary")
     add("--block-size", type=cli.positive, default=128, help="tokens of a sequence")
     trainer.add_options(parser, batch_size=10)
@@ -52,11 +52,11 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def shape(args: argparse.Namespace, ranks: int) -> gpt.Shape:
+def shape(args: argparse.Namespace, ranks: int) -> model.Shape:
     """The size that was asked for; ``Refusal`` for an unknown one, or heads that ranks divide."""
-    if args.model not in gpt.SHAPES:
-        raise Refusal(cli.unknown("model", args.model, gpt.SHAPES))
-    found = gpt.shape_of(args.model, args.vocab_size, args.block_size)
+    if args.model not in model.SHAPES:
+        raise Refusal(cli.unknown("model", args.model, model.SHAPES))
+    found = model.shape_of(args.model, args.vocab_size, args.block_size)
     shards = tensor_size(args, ranks)
     if found.heads % shards:
         raise Refusal(f"{args.model} has {found.heads} heads, which {shards} ranks cannot share")
@@ -65,17 +65,17 @@ def shape(args: argparse.Namespace, ranks: int) -> gpt.Shape:
     return found
 
 
-def workload(args: argparse.Namespace, size: gpt.Shape) -> Workload:
+def workload(args: argparse.Namespace, size: model.Shape) -> Workload:
     """The GPT, as the strategies know it."""
     return Workload(
-        make_model=partial(gpt.make, size),
-        loss=gpt.loss,
-        blocks=gpt.blocks_of,
-        split=gpt.split,
-        stages=gpt_stages.stages,
-        stage_loss=gpt.stage_loss,
-        fill=gpt.fill,
-        tp_plan=partial(gpt.tp_plan, sequence=args.sequence_parallel),
+        make_model=partial(model.make, size),
+        loss=model.loss,
+        blocks=model.blocks_of,
+        split=model.split,
+        stages=stages.stages,
+        stage_loss=model.stage_loss,
+        fill=model.fill,
+        tp_plan=partial(model.tp_plan, sequence=args.sequence_parallel),
     )
 
 
@@ -93,14 +93,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         size = shape(args, run.group.world_size)
         work = workload(args, size)
         strategies.check(args, work, run.group)
-        memory = gpt_memory.check(size, args, run.group)
+        estimate = memory.check(size, args, run.group)
         batch = args.batch_size
         task = Task(
             args.model, batch * args.block_size, "tokens", size.flop(batch), size.parameters
         )
         trainer.train(run, args, work, source(args, run.group), task)
         if run.group.rank == 0:
-            run.tell(memory_estimate=memory.mib())
+            run.tell(memory_estimate=estimate.mib())
             if args.activation == "checkpoint":
                 more = size.flop(batch, recomputed=True) / size.flop(batch)
                 run.tell(hardware_flops_ratio=round(more, 4))

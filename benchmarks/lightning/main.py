@@ -26,14 +26,14 @@ from typing import Any
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import cli, vision
-from common.data import LOADERS
-from common.failure import Refusal
-from common.precision import PRECISIONS
-from common.session import Session, session
-from common.trainer import Task
-from common.workload import Batch
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.common import cli, vision
+from benchmarks.common.data import LOADERS
+from benchmarks.common.failure import Refusal
+from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.session import Session, session
+from benchmarks.common.trainer import Task
+from benchmarks.common.workload import Batch
 
 try:
     from lightning.pytorch import Callback, LightningModule, Trainer

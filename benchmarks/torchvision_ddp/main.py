@@ -17,9 +17,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import trainer, vision
-from common.session import session
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.common import trainer, vision
+from benchmarks.common.session import session
 
 MODES = ("ddp", "fsdp", "hsdp")
 

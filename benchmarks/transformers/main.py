@@ -22,17 +22,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import cli, loading, strategies, trainer
-from common.data import Source, split
-from common.failure import Refusal
-from common.group import Group
-from common.models import transformers_models as models
-from common.models import transformers_parts
-from common.session import session
-from common.strategies.tensor import tensor_size
-from common.trainer import Task
-from common.workload import Workload
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.common import cli, loading, strategies, trainer
+from benchmarks.common.blocks import rows
+from benchmarks.common.data import Source, split
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.session import session
+from benchmarks.common.strategies.tensor import tensor_size
+from benchmarks.common.trainer import Task
+from benchmarks.common.workload import Workload
+from benchmarks.transformers import models, stages
 
 SCALES = ("full", "tiny")
 TENSOR, STAGED = ("bert", "vit"), ("bert", "gpt2", "vit")
@@ -78,11 +78,11 @@ def workload(args: argparse.Namespace, size: models.Shape, ranks: int) -> Worklo
     return Workload(
         make_model=partial(models.make, size, tied=not staged),
         loss=models.t5_loss if size.family == "t5" else models.loss,
-        blocks=transformers_parts.rows,
+        blocks=rows,
         split=split,
-        stages=transformers_parts.stages if size.family in STAGED else None,
+        stages=stages.stages if size.family in STAGED else None,
         stage_loss=models.score_loss,
-        tp_plan=transformers_parts.tp_plan if size.family in TENSOR else None,
+        tp_plan=stages.tp_plan if size.family in TENSOR else None,
     )
 
 

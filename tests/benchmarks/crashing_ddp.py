@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from common.session import session
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.common.session import session
 
 with session("cpu", distributed=True) as run:
     steps = run.steps(repeat(None), work=1, units="items", count=9, warmup=1, interval=0)

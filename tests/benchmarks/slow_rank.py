@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from common.session import session
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.common.session import session
 
 FORWARD, PLANTED = 0.020, 0.006  # seconds
 

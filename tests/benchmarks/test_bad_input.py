@@ -3,9 +3,9 @@
 import pytest
 import torch
 import torch.distributed as dist
-from common.group import Group
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+from benchmarks.common.group import Group
 from tests.support.programs import program
 
 GPT = "--model GPTTiny --block-size 16 --batch-size 8"

@@ -1,7 +1,7 @@
 """Clocks moved by hand, and a timer that reads them: no test sleeps, and every figure is exact."""
 
-from common.metrics import Emitter
-from common.timing import StepTimer
+from benchmarks.common.metrics import Emitter
+from benchmarks.common.timing import StepTimer
 
 MS = 1_000_000  # nanoseconds
 

@@ -1,7 +1,4 @@
-"""The benchmark programs: as modules, and as a torchrun.
-
-The programs are scripts: their folder is put on the path, as they do themselves.
-"""
+"""The benchmark programs: as modules, and as a torchrun."""
 
 import importlib.util
 import json
@@ -15,7 +12,6 @@ from types import ModuleType
 from typing import Any
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
 
 
 class Wire:

@@ -4,9 +4,11 @@ import argparse
 from functools import partial
 
 import torch
-from common import correctness, strategies
-from common.models import gpt, gpt_stages
-from common.workload import Workload
+
+from benchmarks.common import correctness, strategies
+from benchmarks.common.workload import Workload
+from benchmarks.gpt import model as gpt
+from benchmarks.gpt import stages as gpt_stages
 
 SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
 BATCH = 8

@@ -3,15 +3,15 @@
 import argparse
 from collections.abc import Callable, Mapping
 
-from common.group import Group
-from common.precision import PRECISIONS
-from common.strategies import data_parallel, pipeline, sharded, tensor
-from common.strategies.accumulate import Accumulated
-from common.strategies.options import MODES, add_options, defaults
-from common.strategies.refuse import check
-from common.strategies.setup import Setup
-from common.strategies.strategy import Phased, Strategy, Whole
-from common.workload import Workload
+from benchmarks.common.group import Group
+from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.strategies import data_parallel, pipeline, sharded, tensor
+from benchmarks.common.strategies.accumulate import Accumulated
+from benchmarks.common.strategies.options import MODES, add_options, defaults
+from benchmarks.common.strategies.refuse import check
+from benchmarks.common.strategies.setup import Setup
+from benchmarks.common.strategies.strategy import Phased, Strategy, Whole
+from benchmarks.common.workload import Workload
 
 __all__ = ["MODES", "Phased", "Strategy", "add_options", "build", "check", "defaults"]
 

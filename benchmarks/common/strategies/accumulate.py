@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from common.strategies.strategy import Whole
-from common.workload import Batch, Workload
+from benchmarks.common.strategies.strategy import Whole
+from benchmarks.common.workload import Batch, Workload
 
 
 class Accumulated:

@@ -7,8 +7,8 @@ from typing import Any
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
-from common.strategies.setup import Setup
-from common.strategies.strategy import Replicas, Whole
+from benchmarks.common.strategies.setup import Setup
+from benchmarks.common.strategies.strategy import Replicas, Whole
 
 # The newer name leaves the copy when DDP is made, and is about each forward pass alone.
 _BUFFERS = (

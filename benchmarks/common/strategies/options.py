@@ -5,12 +5,12 @@ from argparse import BooleanOptionalAction as OnOff
 from collections.abc import Sequence
 from typing import Any
 
-from common import activation, cli, compiling
-from common.failure import Refusal
-from common.strategies.data_parallel import HOOKS
-from common.strategies.optimizer import OPTIMIZERS
-from common.strategies.pipeline import REPLICATED, SCHEDULES
-from common.strategies.sharded import DTYPES, PREFETCHES
+from benchmarks.common import activation, cli, compiling
+from benchmarks.common.failure import Refusal
+from benchmarks.common.strategies.data_parallel import HOOKS
+from benchmarks.common.strategies.optimizer import OPTIMIZERS
+from benchmarks.common.strategies.pipeline import REPLICATED, SCHEDULES
+from benchmarks.common.strategies.sharded import DTYPES, PREFETCHES
 
 MODES = ("single", "ddp", "fsdp", "hsdp", "pipeline", "pdp", "tp", "tp-fsdp")
 

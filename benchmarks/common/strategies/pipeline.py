@@ -22,11 +22,11 @@ from torch.distributed.pipelining.schedules import (
     get_schedule_class,
 )
 
-from common.failure import Refusal
-from common.strategies.setup import Setup
-from common.strategies.sharded import policy, shard
-from common.strategies.strategy import Replicas, held
-from common.workload import Batch
+from benchmarks.common.failure import Refusal
+from benchmarks.common.strategies.setup import Setup
+from benchmarks.common.strategies.sharded import policy, shard
+from benchmarks.common.strategies.strategy import Replicas, held
+from benchmarks.common.workload import Batch
 
 SCHEDULES = (
     "GPipe",

@@ -2,13 +2,13 @@
 
 import argparse
 
-from common.failure import Refusal
-from common.group import Group
-from common.strategies.options import check_knobs
-from common.strategies.pipeline import ZERO_BUBBLE, chunks, pipeline_size
-from common.strategies.sharded import shard_size
-from common.strategies.tensor import tensor_size
-from common.workload import Workload
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.strategies.options import check_knobs
+from benchmarks.common.strategies.pipeline import ZERO_BUBBLE, chunks, pipeline_size
+from benchmarks.common.strategies.sharded import shard_size
+from benchmarks.common.strategies.tensor import tensor_size
+from benchmarks.common.workload import Workload
 
 
 def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:

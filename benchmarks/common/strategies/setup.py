@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from common import activation
-from common.compiling import Compiler
-from common.group import Group
-from common.precision import PRECISIONS, Precision
-from common.strategies import weights
-from common.strategies.optimizer import Optimizer
-from common.workload import Workload
+from benchmarks.common import activation
+from benchmarks.common.compiling import Compiler
+from benchmarks.common.group import Group
+from benchmarks.common.precision import PRECISIONS, Precision
+from benchmarks.common.strategies import weights
+from benchmarks.common.strategies.optimizer import Optimizer
+from benchmarks.common.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from torch.distributed.fsdp import (
     fully_shard,
 )
 
-from common.strategies.setup import Setup
-from common.strategies.strategy import Replicas, Whole
+from benchmarks.common.strategies.setup import Setup
+from benchmarks.common.strategies.strategy import Replicas, Whole
 
 DTYPES = {"none": None, "fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 PREFETCHES = ("noop", "prehook", "posthook")

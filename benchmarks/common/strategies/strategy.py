@@ -6,8 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
-from common.strategies.setup import Setup
-from common.workload import Batch
+from benchmarks.common.strategies.setup import Setup
+from benchmarks.common.workload import Batch
 
 
 class Strategy(Protocol):

@@ -6,9 +6,9 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor.parallel import parallelize_module
 
-from common.strategies.setup import Setup
-from common.strategies.sharded import on_mesh
-from common.strategies.strategy import Replicas, Whole
+from benchmarks.common.strategies.setup import Setup
+from benchmarks.common.strategies.sharded import on_mesh
+from benchmarks.common.strategies.strategy import Replicas, Whole
 
 
 def tensor_size(args: argparse.Namespace, ranks: int) -> int:

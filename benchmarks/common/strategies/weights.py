@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from common.names import plain
-from common.workload import Fill
+from benchmarks.common.names import plain
+from benchmarks.common.workload import Fill
 
 
 @torch.no_grad()

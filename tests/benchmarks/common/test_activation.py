@@ -2,11 +2,12 @@
 
 import pytest
 import torch
-from common import activation
-from common.models import gpt
-from common.names import plain
-from common.strategies import weights
 from torch.autograd.graph import saved_tensors_hooks
+
+from benchmarks.common import activation
+from benchmarks.common.names import plain
+from benchmarks.common.strategies import weights
+from benchmarks.gpt import model as gpt
 
 SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
 CPU = torch.device("cpu")

@@ -1,9 +1,10 @@
 from itertools import combinations, pairwise
 
 import pytest
-from common.balance import balanced
 from hypothesis import given
 from hypothesis import strategies as st
+
+from benchmarks.common.balance import balanced
 
 
 def largest(sizes, cuts):

@@ -1,5 +1,6 @@
 import pytest
-from common import cli
+
+from benchmarks.common import cli
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from common import clocks
+
+from benchmarks.common import clocks
 
 
 class Event:

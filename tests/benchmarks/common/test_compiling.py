@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from common.compiling import Compiler
 from torch import nn
+
+from benchmarks.common.compiling import Compiler
 
 # Dynamo looks at every tensor's gradient, and hides the warning that this is no leaf's; where
 # warnings are errors it cannot.

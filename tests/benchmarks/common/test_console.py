@@ -1,4 +1,4 @@
-from common import console
+from benchmarks.common import console
 
 RATE = {"task": "train", "rank": 0, "rate": 812.5, "units": "images/s", "step": 3, "time": 1.0}
 

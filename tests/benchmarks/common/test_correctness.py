@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from common import correctness, strategies
-from common.correctness import TOLERANCES, Part, Trained
-from common.failure import Refusal
-from common.group import Group
 
+from benchmarks.common import correctness, strategies
+from benchmarks.common.correctness import TOLERANCES, Part, Trained
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
 from tests.support.strategies import batch, option_parser, workload
 
 ALONE = Group(torch.device("cpu"))

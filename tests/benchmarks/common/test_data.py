@@ -2,9 +2,10 @@ from itertools import islice
 
 import pytest
 import torch
-from common.data import Placement, Source, split
-from common.failure import Refusal
-from common.samples import Images
+
+from benchmarks.common.data import Placement, Source, split
+from benchmarks.common.failure import Refusal
+from benchmarks.common.samples import Images
 
 CPU = torch.device("cpu")
 PLACE = Placement(CPU)

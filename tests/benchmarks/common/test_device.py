@@ -1,7 +1,8 @@
 import pytest
 import torch
-from common import device
-from common.failure import Refusal
+
+from benchmarks.common import device
+from benchmarks.common.failure import Refusal
 
 
 def test_cpu():

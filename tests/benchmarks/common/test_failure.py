@@ -2,10 +2,11 @@ import contextlib
 import json
 
 import pytest
-from common.failure import Refusal, head, reported, tail
-from common.metrics import Emitter, encode
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from benchmarks.common.failure import Refusal, head, reported, tail
+from benchmarks.common.metrics import Emitter, encode
 
 
 @given(st.text(), st.integers(10, 100))

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from common import vision
-from common.flop_count import RESNETS, counted
-from common.models import transformers_models as models
 from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.common import vision
+from benchmarks.common.flop_count import RESNETS, counted
+from benchmarks.transformers import models
 
 META, CPU = torch.device("meta"), torch.device("cpu")
 WITHIN = 0.02

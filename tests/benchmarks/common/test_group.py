@@ -1,7 +1,8 @@
 import pytest
 import torch.distributed as dist
-from common.failure import Refusal
-from common.group import Group
+
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
 
 
 def test_a_group_of_one_is_a_process_group():

@@ -2,10 +2,11 @@ import argparse
 
 import pytest
 import torch
-from common import cli, loading, trainer
-from common.failure import Refusal
-from common.group import Group
-from common.samples import Images
+
+from benchmarks.common import cli, loading, trainer
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.samples import Images
 
 CPU = torch.device("cpu")
 

@@ -5,10 +5,10 @@ import sys
 import time
 
 import pytest
-from common import metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.common import metrics
 from tests.support.programs import BENCHMARKS
 
 TIMES = st.lists(st.floats(0, 1e6), min_size=1, max_size=1000)
@@ -84,10 +84,10 @@ def test_a_full_pipe_delays_and_loses_nothing(tmp_path):
     os.mkfifo(path)
     reader = os.open(path, os.O_RDWR)
     script = (
-        "from common.metrics import Channel\nimport sys\nsend = Channel(sys.argv[1])\n"
+        "from benchmarks.common.metrics import Channel\nimport sys\nsend = Channel(sys.argv[1])\n"
         "for n in range(100): send({'who': sys.argv[2], 'n': n, 'text': 'x' * 4000})"
     )
-    env = os.environ | {"PYTHONPATH": str(BENCHMARKS)}
+    env = os.environ | {"PYTHONPATH": str(BENCHMARKS.parent)}
     writers = [
         subprocess.Popen([sys.executable, "-c", script, str(path), str(k)], env=env)
         for k in range(3)

@@ -1,5 +1,6 @@
 import pytest
-from common.names import plain
+
+from benchmarks.common.names import plain
 
 
 @pytest.mark.parametrize(

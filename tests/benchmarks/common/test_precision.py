@@ -1,7 +1,8 @@
 import pytest
 import torch
-from common.failure import Refusal
-from common.precision import PRECISIONS, PURE
+
+from benchmarks.common.failure import Refusal
+from benchmarks.common.precision import PRECISIONS, PURE
 
 CPU = torch.device("cpu")
 GPU = torch.device("cuda", 0)

@@ -1,8 +1,9 @@
 import pytest
 import torch
-from common.failure import Refusal
-from common.samples import Images, Pairs, Tokens, folder
 from PIL import Image
+
+from benchmarks.common.failure import Refusal
+from benchmarks.common.samples import Images, Pairs, Tokens, folder
 
 
 def same(one, two):

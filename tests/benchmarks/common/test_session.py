@@ -3,7 +3,8 @@ from itertools import repeat
 import pytest
 import torch
 import torch.distributed as dist
-from common.session import session
+
+from benchmarks.common.session import session
 
 
 def train(run, count):

@@ -6,8 +6,9 @@ import threading
 import time
 
 import pytest
-from common import start
-from common.metrics import Emitter
+
+from benchmarks.common import start
+from benchmarks.common.metrics import Emitter
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from itertools import count, repeat
 
 import pytest
 import torch
-from common.metrics import Emitter
-from common.timing import Losses, StepTimer
 
+from benchmarks.common.metrics import Emitter
+from benchmarks.common.timing import Losses, StepTimer
 from tests.support.fake_time import Time, rates, timer_of
 
 

@@ -3,8 +3,8 @@
 from itertools import count, repeat
 
 import pytest
-from common.timing import RUN_AHEAD
 
+from benchmarks.common.timing import RUN_AHEAD
 from tests.support.fake_time import MS, Device, rates, timer_of
 
 

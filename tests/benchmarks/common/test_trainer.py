@@ -8,14 +8,14 @@ from statistics import median
 
 import pytest
 import torch
-from common import cli, loading, session, strategies, trainer
-from common.correctness import Verdict
-from common.data import Placement, Source, split
-from common.samples import Tokens
-from common.trainer import Task, WrongGradientsError
-from common.workload import Workload
 from torch import nn
 
+from benchmarks.common import cli, loading, session, strategies, trainer
+from benchmarks.common.correctness import Verdict
+from benchmarks.common.data import Placement, Source, split
+from benchmarks.common.samples import Tokens
+from benchmarks.common.trainer import Task, WrongGradientsError
+from benchmarks.common.workload import Workload
 from tests.support.fake_time import Time
 from tests.support.programs import measured
 

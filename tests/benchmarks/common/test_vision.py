@@ -1,8 +1,9 @@
 import pytest
 import torch
-from common import vision
-from common.failure import Refusal
 from torch import nn
+
+from benchmarks.common import vision
+from benchmarks.common.failure import Refusal
 
 META = torch.device("meta")
 

@@ -14,12 +14,10 @@ from pathlib import Path
 from torch.nn.parallel import DistributedDataParallel
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "benchmarks"))
-from common import correctness, strategies
-from common.failure import Refusal
-from common.group import Group
-from common.strategies import pipeline
-
+from benchmarks.common import correctness, strategies
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.strategies import pipeline
 from tests.support.strategies import batch, option_parser, workload
 
 

@@ -1,9 +1,9 @@
 import pytest
 import torch
-from common import strategies
-from common.group import Group
-from common.strategies.accumulate import Accumulated
 
+from benchmarks.common import strategies
+from benchmarks.common.group import Group
+from benchmarks.common.strategies.accumulate import Accumulated
 from tests.support.strategies import batch, options, workload
 
 ALONE = Group(torch.device("cpu"))

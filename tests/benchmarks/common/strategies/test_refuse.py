@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from common import strategies
-from common.failure import Refusal
-from common.group import Group
 
+from benchmarks.common import strategies
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
 from tests.support.strategies import options, workload
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-from common import strategies
-from common.group import Group
-from common.models import gpt, gpt_memory
-from common.strategies import weights
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+from benchmarks.common import strategies
+from benchmarks.common.group import Group
+from benchmarks.common.strategies import weights
+from benchmarks.gpt import memory as gpt_memory
+from benchmarks.gpt import model as gpt
 from tests.support.live_memory import Live
 from tests.support.programs import torchrun
 from tests.support.strategies import options, workload

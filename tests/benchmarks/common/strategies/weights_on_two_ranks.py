@@ -7,11 +7,9 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "benchmarks"))
-from common import strategies
-from common.group import Group
-from common.models import gpt
-
+from benchmarks.common import strategies
+from benchmarks.common.group import Group
+from benchmarks.gpt import model as gpt
 from tests.support.live_memory import Live
 from tests.support.strategies import batch, option_parser, workload
 

@@ -2,10 +2,12 @@ import argparse
 
 import pytest
 import torch
-from common import strategies
-from common.failure import Refusal
-from common.group import Group
-from common.models import gpt, gpt_memory
+
+from benchmarks.common import strategies
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.gpt import memory as gpt_memory
+from benchmarks.gpt import model as gpt
 
 SHAPE = gpt.shape_of("GPTXXXL", 3072, 128)
 

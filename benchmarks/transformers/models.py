@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import Dataset
 
-from common.failure import Refusal
-from common.flop_count import Transformer
-from common.samples import Images, Pairs, Tokens
-from common.workload import Batch, Workload
+from benchmarks.common.failure import Refusal
+from benchmarks.common.flop_count import Transformer
+from benchmarks.common.samples import Images, Pairs, Tokens
+from benchmarks.common.workload import Batch, Workload
 
 PATCH, CLASSES = 14, 1000
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from common.collectives import OPERATIONS, Place, checked
-from common.group import Group
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+from benchmarks.comm.collectives import OPERATIONS, Place, checked
+from benchmarks.common.group import Group
 
 group = Group.join("cpu")
 for (name, operation), dtype in product(

@@ -107,6 +107,6 @@ def test_two_ranks(wire):
 
 @pytest.mark.slow
 def test_results_are_right_and_wrong_ones_are_seen():
-    done = torchrun(Path(__file__).with_name("collectives_on_two_ranks.py"))
+    done = torchrun(Path(__file__).with_name("on_two_ranks.py"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("all right") == 2

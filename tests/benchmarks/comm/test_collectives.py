@@ -1,5 +1,6 @@
 import torch
-from common.collectives import OPERATIONS, Exchange, Place
+
+from benchmarks.comm.collectives import OPERATIONS, Exchange, Place
 
 CPU = torch.device("cpu")
 

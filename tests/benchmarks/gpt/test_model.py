@@ -1,8 +1,10 @@
 import pytest
 import torch
-from common.failure import Refusal
-from common.models import gpt, gpt_stages
 from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.common.failure import Refusal
+from benchmarks.gpt import model as gpt
+from benchmarks.gpt import stages as gpt_stages
 
 TINY = gpt.shape_of("GPTTiny", vocabulary=96, block=24)
 

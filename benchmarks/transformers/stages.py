@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor.parallel import ColwiseParallel, ParallelStyle, RowwiseParallel
 
-from common.balance import balanced
-from common.blocks import rows
-from common.failure import Refusal
+from benchmarks.common.balance import balanced
+from benchmarks.common.blocks import rows
+from benchmarks.common.failure import Refusal
 
 # Ends of the names of matrices: sharded by their outputs (heads, hidden units), by their inputs.
 BY_OUTPUT = (

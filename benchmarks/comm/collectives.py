@@ -10,7 +10,7 @@ from fractions import Fraction
 import torch
 import torch.distributed as dist
 
-from common.failure import Refusal
+from benchmarks.common.failure import Refusal
 
 
 @dataclass(frozen=True)

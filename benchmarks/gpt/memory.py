@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import torch
 
-from common.failure import Refusal
-from common.group import Group
-from common.models.gpt import Shape
-from common.models.gpt_stages import largest_stage
-from common.precision import PRECISIONS
-from common.strategies.pipeline import pipeline_size, stages_per_rank
-from common.strategies.sharded import shard_size
-from common.strategies.tensor import tensor_size
+from benchmarks.common.failure import Refusal
+from benchmarks.common.group import Group
+from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.strategies.pipeline import pipeline_size, stages_per_rank
+from benchmarks.common.strategies.sharded import shard_size
+from benchmarks.common.strategies.tensor import tensor_size
+from benchmarks.gpt.model import Shape
+from benchmarks.gpt.stages import largest_stage
 
 GIB = 2**30
 

@@ -2,10 +2,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from common.failure import Refusal
-from common.models import transformers_models as models
-from common.models import transformers_parts as parts
 
+from benchmarks.common.failure import Refusal
+from benchmarks.transformers import models, stages
 from tests.support.programs import measured, program, torchrun
 
 transformers = program("transformers")
@@ -75,27 +74,27 @@ def test_stages_one_after_the_other_are_the_model(name):
     model = models.make(size, tied=False).eval()
     inputs, targets = (tensor[None] for tensor in models.samples(size, 2, seed=0)[1])
     expected = models.loss(model, (inputs, targets))
-    stages = parts.stages(model, 3)
+    made = stages.stages(model, 3)
     x = inputs
-    for stage in stages:
+    for stage in made:
         x = stage.eval()(x)
     assert torch.allclose(models.score_loss(x, (inputs, targets)), expected)
-    names = [name for stage in stages for name, _ in stage.named_parameters()]
+    names = [name for stage in made for name, _ in stage.named_parameters()]
     assert sorted(names) == sorted(name for name, _ in model.named_parameters())
-    sizes = [sum(p.numel() for p in stage.parameters()) for stage in stages]
+    sizes = [sum(p.numel() for p in stage.parameters()) for stage in made]
     assert max(sizes) < 0.6 * sum(sizes)
 
 
 def test_more_stages_than_parts():
     model = models.make(models.SHAPES["hf_GPT2"].sized(tiny=True), tied=False)
     with pytest.raises(Refusal, match="a model of 4 blocks and two ends has no 7 stages"):
-        parts.stages(model, 7)
+        stages.stages(model, 7)
 
 
 @pytest.mark.parametrize("name", ["hf_Bert", "hf_ViT_large"])
 def test_tensor_parallelism_shards_every_matrix_of_the_blocks(name):
     model = models.make(models.SHAPES[name].sized(tiny=True))
-    plan = parts.tp_plan(model)
+    plan = stages.tp_plan(model)
     assert len(plan) == 4 * 6  # query, key, value, output, up, down
     assert {"ColwiseParallel", "RowwiseParallel"} == {type(s).__name__ for s in plan.values()}
 
@@ -103,7 +102,7 @@ def test_tensor_parallelism_shards_every_matrix_of_the_blocks(name):
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_two_ranks_train_as_one_device_does(wire):
-    done = torchrun(Path(__file__).parent / "transformers_on_two_ranks.py")
+    done = torchrun(Path(__file__).parent / "on_two_ranks.py")
     assert done.returncode == 0, done.stderr
     verdicts = [p["correctness"] for p in wire.close() if "correctness" in p]
     assert len(verdicts) == 5

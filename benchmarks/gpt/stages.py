@@ -4,9 +4,9 @@ from itertools import pairwise
 
 from torch import nn
 
-from common.balance import balanced
-from common.failure import Refusal
-from common.models.gpt import GPT, Shape
+from benchmarks.common.balance import balanced
+from benchmarks.common.failure import Refusal
+from benchmarks.gpt.model import GPT, Shape
 
 
 def stages(model: nn.Module, count: int) -> list[nn.Module]:

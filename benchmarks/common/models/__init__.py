@@ -1,1 +1,0 @@
-"""The models that the programs train, where a library does not have them."""

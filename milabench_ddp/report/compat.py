@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..results.records import Kind, Record, Run, is_finite
+from ..results.records import DefectKind, Record, Run, is_finite
 from .model import NAN, Row
 
 UNFIT = (
-    Kind.NOT_OBJECT,
-    Kind.NO_EVENT,
-    Kind.BAD_EVENT,
-    Kind.TWO_STARTS,
-    Kind.TWO_ENDS,
-    Kind.NO_START,
+    DefectKind.NOT_OBJECT,
+    DefectKind.NO_EVENT,
+    DefectKind.BAD_EVENT,
+    DefectKind.TWO_STARTS,
+    DefectKind.TWO_ENDS,
+    DefectKind.NO_START,
 )
 QUARTILES = {"min": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "max": 1.0}
 

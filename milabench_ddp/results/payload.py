@@ -1,27 +1,37 @@
 """A payload of metrics of a `.data` file -> what a `Record` keeps of it."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from .rank import Rank
-from .records import FACTS, TABLES, Kind, Observation, Record, Sample, is_finite, is_rate
+from .records import (
+    FACTS,
+    TABLES,
+    DefectKind,
+    DeviceSample,
+    Observation,
+    Payload,
+    Record,
+    is_finite,
+    is_rate,
+)
 
-Fault = Callable[[Kind], None]
+ReportDefect = Callable[[DefectKind], None]
 
 
-def take(record: Record, data: Mapping[str, Any], fault: Fault) -> None:
-    """Add a payload to a record; what is damaged in it is left out, and told to ``fault``."""
+def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> None:
+    """Add a payload to a record; each damaged part is left out, and reported as a defect."""
     if "rate" in data and data.get("task") == "train":
-        _rate(record, data["rate"], data, fault)
+        _rate(record, data["rate"], data, report_defect)
     if "train_rate" in data:
-        _rate(record, data["train_rate"], data, fault)
+        _rate(record, data["train_rate"], data, report_defect)
     if "loss" in data:
         record.losses.append(data["loss"])
     if "gpudata" in data:
-        _samples(record, data["gpudata"], fault)
+        _samples(record, data["gpudata"], report_defect)
     if "step_times" in data:
-        _step_times(record, data["step_times"], fault)
+        _step_times(record, data["step_times"], report_defect)
     if "memory_peak" in data:
         _memory_peak(record, data)
     if isinstance(data.get("node"), str) and type(data.get("rank")) is int:
@@ -36,67 +46,66 @@ def take(record: Record, data: Mapping[str, Any], fault: Fault) -> None:
             record.tables.setdefault(key, []).append(data[key])
 
 
-def _rate(record: Record, rate: Any, data: Mapping[str, Any], fault: Fault) -> None:
+def _rate(record: Record, rate: Any, data: Payload, report_defect: ReportDefect) -> None:
     steps, units = data.get("steps"), data.get("units")
     known = steps if isinstance(steps, int) and steps > 0 else None
     record.rates.append(Observation(rate, known, data.get("warmup") is True))
     if isinstance(units, str):
         record.units = record.units or units
     if not is_rate(rate):
-        fault(Kind.BAD_RATE)
+        report_defect(DefectKind.BAD_RATE)
 
 
-def _samples(record: Record, gpudata: Any, fault: Fault) -> None:
+def _samples(record: Record, gpudata: Any, report_defect: ReportDefect) -> None:
     if not isinstance(gpudata, dict):
-        fault(Kind.BAD_SAMPLE)
+        report_defect(DefectKind.BAD_SAMPLE)
         return
     for device, data in gpudata.items():
         if device == "time":  # newer files of milabench keep the time among the devices
             continue
         try:
             used, load = float(data["memory"][0]), float(data["load"])
-            sample = Sample(used, load, float(data.get("power") or 0))
+            sample = DeviceSample(used, load, float(data.get("power") or 0))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            fault(Kind.BAD_SAMPLE)
+            report_defect(DefectKind.BAD_SAMPLE)
         else:
             record.samples.setdefault(device, []).append(sample)
 
 
-def _step_times(record: Record, times: Any, fault: Fault) -> None:
+def _step_times(record: Record, times: Any, report_defect: ReportDefect) -> None:
     try:
         rank, ms, wait_ms = times["rank"], times["ms"], times["wait_ms"]
     except (LookupError, TypeError):
-        fault(Kind.BAD_STEPS)
+        report_defect(DefectKind.BAD_STEPS)
         return
     known = type(rank) is int and isinstance(ms, list) and isinstance(wait_ms, list)
     if not (known and _rank(record, rank).take(ms, wait_ms)):
-        fault(Kind.BAD_STEPS)
+        report_defect(DefectKind.BAD_STEPS)
 
 
-def _memory_peak(record: Record, data: Mapping[str, Any]) -> None:
+def _memory_peak(record: Record, data: Payload) -> None:
     """Allocated and reserved, or one number, which is what was reserved."""
     peak, rank = data["memory_peak"], data.get("rank", 0)
     listed = peak if isinstance(peak, list) else [peak]
     if type(rank) is not int or not listed or not is_finite(listed[-1]):
         return
-    of = _rank(record, rank)
-    of.reserved = _greater(of.reserved, listed[-1])
+    known = _rank(record, rank)
+    known.reserved = _greater(known.reserved, listed[-1])
     if len(listed) > 1 and is_finite(listed[0]):
-        of.allocated = _greater(of.allocated, listed[0])
+        known.allocated = _greater(known.allocated, listed[0])
 
 
-def _parts(record: Record, data: Mapping[str, Any]) -> None:
+def _parts(record: Record, data: Payload) -> None:
     rank, part_ms = data.get("rank", 0), data.get("part_ms")
     if type(rank) is not int:
         return
-    of = _rank(record, rank)
-    of.shares = {name: share for name, share in data["shares"].items() if is_finite(share)}
-    listed = part_ms.items() if isinstance(part_ms, dict) else ()
-    of.part_ms = {
-        name: (float(of_part[0]), float(of_part[1]))
-        for name, of_part in listed
-        if isinstance(of_part, list) and len(of_part) == 2 and all(map(is_finite, of_part))
-    }
+    known = _rank(record, rank)
+    known.shares = {name: share for name, share in data["shares"].items() if is_finite(share)}
+    times: dict[str, tuple[float, float]] = {}
+    for name, pair in part_ms.items() if isinstance(part_ms, dict) else ():
+        if isinstance(pair, list) and len(pair) == 2 and all(map(is_finite, pair)):
+            times[name] = float(pair[0]), float(pair[1])
+    known.part_ms = times
 
 
 def _rank(record: Record, rank: int) -> Rank:

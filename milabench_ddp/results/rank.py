@@ -1,4 +1,4 @@
-"""What one rank of a process measured, as rank 0 tells it at the end."""
+"""What one rank of a process measured, as rank 0 reports it at the end."""
 
 import math
 from array import array
@@ -23,7 +23,7 @@ class Rank:
     node: str = ""  # where it runs, of several nodes
 
     def take(self, ms: list[float], wait_ms: list[float]) -> bool:
-        """Append steps in the order of time; False, and nothing is taken, where one is no time."""
+        """Append steps in the order of time; False, and none is taken, where one is not a time."""
         try:
             steps, waited = array("d", ms), math.fsum(wait_ms)
         except (OverflowError, TypeError, ValueError):

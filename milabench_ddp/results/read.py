@@ -10,10 +10,16 @@ from ..events import Outcome
 from .points import NAME as POINT
 from .points import read_point
 from .read_events import read_events
-from .records import Defect, Kind, Run
+from .records import DefectKind, FileDefect, Run
 from .run_dir import is_alive
 
-DO_NOT_COUNT = (Kind.UNREADABLE, Kind.EMPTY, Kind.NO_CONFIG, Kind.NO_NAME, Kind.LAUNCHER)
+DO_NOT_COUNT = (
+    DefectKind.UNREADABLE,
+    DefectKind.EMPTY,
+    DefectKind.NO_CONFIG,
+    DefectKind.NO_NAME,
+    DefectKind.LAUNCHER,
+)
 
 
 def read_run(path: Path) -> Run:
@@ -23,7 +29,7 @@ def read_run(path: Path) -> Run:
         RunDirError: there is no such folder, or it is none of a run.
     """
     files = _data_files(path)
-    defects: list[Defect] = []
+    defects: list[FileDefect] = []
     state = _settled(_read_state(path / "run.json", defects), path, defects)
     records = [read_events(file) for file in files]
     defects += [defect for record in records for defect in record.defects]
@@ -36,7 +42,7 @@ def read_states(path: Path) -> Mapping[str, Any]:
     return _settled(_read_state(path / "run.json", []), path, [])
 
 
-def _settled(state: Mapping[str, Any], path: Path, defects: list[Defect]) -> Mapping[str, Any]:
+def _settled(state: Mapping[str, Any], path: Path, defects: list[FileDefect]) -> Mapping[str, Any]:
     """The state with what each benchmark's own file says, and with what became of those who led.
 
     A benchmark that says it runs, and that nobody is alive to go on with, is lost; so is the run,
@@ -61,12 +67,12 @@ def _settled(state: Mapping[str, Any], path: Path, defects: list[Defect]) -> Map
     return {**state, "outcome": Outcome.LOST}
 
 
-def _point(path: Path, entry: Mapping[str, Any], defects: list[Defect]) -> Mapping[str, Any]:
+def _point(path: Path, entry: Mapping[str, Any], defects: list[FileDefect]) -> Mapping[str, Any]:
     folder = path / str(entry.get("name"))
     try:
         own = read_point(folder)
     except (OSError, ValueError, TypeError):
-        defects.append(Defect(folder / POINT, Kind.UNREADABLE))
+        defects.append(FileDefect(folder / POINT, DefectKind.UNREADABLE))
         own = None
     if own is not None:
         return {**entry, **own}
@@ -126,22 +132,22 @@ def _some(runs: list[str], folder: Path = Path()) -> str:
     return f"{shown} and {len(runs) - 5} more" if len(runs) > 5 else shown
 
 
-def _read_state(path: Path, defects: list[Defect]) -> Mapping[str, Any]:
+def _read_state(path: Path, defects: list[FileDefect]) -> Mapping[str, Any]:
     try:
         text = path.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:
-        defects.append(Defect(path, Kind.UNREADABLE, detail=error.strerror or str(error)))
+        defects.append(FileDefect(path, DefectKind.UNREADABLE, detail=error.strerror or str(error)))
         return {}
     if not text:  # a run that has only just been made
         return {}
     try:
         state = json.loads(text.decode())
     except ValueError:
-        defects.append(Defect(path, Kind.NOT_JSON))
+        defects.append(FileDefect(path, DefectKind.NOT_JSON))
         return {}
     if not isinstance(state, dict):
-        defects.append(Defect(path, Kind.NOT_OBJECT))
+        defects.append(FileDefect(path, DefectKind.NOT_OBJECT))
         return {}
     return state

@@ -9,23 +9,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .payload import take
-from .records import Defect, Kind, Record
+from .payload import add_payload
+from .records import DefectKind, FileDefect, Record
 
 KNOWN_WITHOUT_USE = frozenset({"phase", "line", "message", "ready", "begin"})
 NOT_PARSED = b'{"event": "line", '
-FAULTS = {"format_error": Kind.FORMAT_ERROR, "binary": Kind.FORMAT_ERROR}
+SENT_BADLY = {"format_error": DefectKind.FORMAT_ERROR, "binary": DefectKind.FORMAT_ERROR}
 
 
 def read_events(path: Path) -> Record:
     """Everything in a `.data` file that a report uses, and what is wrong with the file."""
-    reader = _Reader(path)
+    reader = _EventReader(path)
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 reader.line(number, line)
     except OSError as error:
-        reader.fault(Kind.UNREADABLE, None, error.strerror or str(error))
+        reader.defect(DefectKind.UNREADABLE, None, error.strerror or str(error))
     return reader.finish()
 
 
@@ -43,16 +43,16 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
                     yield text
 
 
-class _Reader:
+class _EventReader:
     def __init__(self, path: Path) -> None:
         self.record = Record(path)
         self.lines = 0
         self.only: set[str] = set()
-        self._faults: dict[tuple[Kind, str], Defect] = {}
+        self._defects: dict[tuple[DefectKind, str], FileDefect] = {}
 
-    def fault(self, kind: Kind, line: int | None, detail: str = "") -> None:
-        seen = self._faults.get((kind, detail))
-        self._faults[kind, detail] = Defect(
+    def defect(self, kind: DefectKind, line: int | None, detail: str = "") -> None:
+        seen = self._defects.get((kind, detail))
+        self._defects[kind, detail] = FileDefect(
             self.record.path,
             kind,
             seen.line if seen else line,
@@ -71,9 +71,9 @@ class _Reader:
             self._garbled(number, line, error)
             return
         if not isinstance(entry, dict):
-            self.fault(Kind.NOT_OBJECT, number)
+            self.defect(DefectKind.NOT_OBJECT, number)
         elif not isinstance(entry.get("event"), str):
-            self.fault(Kind.NO_EVENT, number)
+            self.defect(DefectKind.NO_EVENT, number)
         else:
             self.only.add(entry["event"])
             self._event(number, entry["event"], entry.get("data"))
@@ -82,36 +82,36 @@ class _Reader:
         if not line.strip():
             return
         if not line.endswith(b"\n"):
-            self.fault(Kind.CUT_OFF, number)
+            self.defect(DefectKind.CUT_OFF, number)
         elif isinstance(error, UnicodeDecodeError):
-            self.fault(Kind.NOT_UTF8, number)
+            self.defect(DefectKind.NOT_UTF8, number)
         else:
-            self.fault(Kind.NOT_JSON, number)
+            self.defect(DefectKind.NOT_JSON, number)
 
     def _event(self, number: int, event: str, data: Any) -> None:
         record = self.record
         if event == "data":
             if isinstance(data, dict):
-                take(record, data, lambda kind: self.fault(kind, number))
+                add_payload(record, data, lambda kind: self.defect(kind, number))
             else:
-                self.fault(Kind.BAD_EVENT, number)
+                self.defect(DefectKind.BAD_EVENT, number)
         elif event == "stop":
             record.stopped = True
         elif event in ("config", "meta", "start", "end"):
             if isinstance(data, dict):
                 self._milestone(number, event, data)
             elif event != "meta":
-                self.fault(Kind.BAD_EVENT, number)
+                self.defect(DefectKind.BAD_EVENT, number)
         elif event == "error":
             record.errors.append(data if isinstance(data, dict) else {"message": str(data)})
         elif event == "overseer_error":
             said = data if isinstance(data, dict) else {"message": data}
             detail = ": ".join(str(said[key]) for key in ("type", "message") if said.get(key))
-            self.fault(Kind.INSTRUMENT, number, detail)
-        elif event in FAULTS:
-            self.fault(FAULTS[event], number)
+            self.defect(DefectKind.INSTRUMENT, number, detail)
+        elif event in SENT_BADLY:
+            self.defect(SENT_BADLY[event], number)
         elif event not in KNOWN_WITHOUT_USE:
-            self.fault(Kind.UNKNOWN_EVENT, number, event)
+            self.defect(DefectKind.UNKNOWN_EVENT, number, event)
 
     def _milestone(self, number: int, event: str, data: dict[str, Any]) -> None:
         record = self.record
@@ -121,27 +121,27 @@ class _Reader:
             record.meta = record.meta or data
         elif event == "start":
             if record.start is not None:
-                self.fault(Kind.TWO_STARTS, number)
+                self.defect(DefectKind.TWO_STARTS, number)
             record.start = record.start or data
         else:
             if record.end is not None:
-                self.fault(Kind.TWO_ENDS, number)
+                self.defect(DefectKind.TWO_ENDS, number)
             record.end = data
 
     def finish(self) -> Record:
         record = self.record
-        if any(kind is Kind.UNREADABLE for kind, _ in self._faults):
+        if any(kind is DefectKind.UNREADABLE for kind, _ in self._defects):
             pass  # nothing more can be said of it
         elif not self.lines:
-            self.fault(Kind.EMPTY, None)
+            self.defect(DefectKind.EMPTY, None)
         elif not record.config:
             only = "it holds only `message` events" if self.only == {"message"} else ""
-            self.fault(Kind.NO_CONFIG, None, only)
+            self.defect(DefectKind.NO_CONFIG, None, only)
         elif not isinstance(record.config.get("name"), str):
-            self.fault(Kind.NO_NAME, None)
+            self.defect(DefectKind.NO_NAME, None)
         elif record.config["name"] == "remote" and record.config.get("definition") == ".":
-            self.fault(Kind.LAUNCHER, None)
+            self.defect(DefectKind.LAUNCHER, None)
         elif record.start is None:
-            self.fault(Kind.NO_START, None)
-        record.defects = list(self._faults.values())
+            self.defect(DefectKind.NO_START, None)
+        record.defects = list(self._defects.values())
         return record

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, TypeGuard
 
 from .rank import Rank
 
+Payload = Mapping[str, Any]
+"""An object of JSON as a program, or milabench, wrote it: nothing about it is certain."""
+
 LARGEST = 1e100  # of which squares still can be added up
 
 
@@ -23,7 +26,7 @@ def is_rate(value: object) -> TypeGuard[float]:
     return is_finite(value) and (value == 0 or value > 1 / LARGEST)
 
 
-class Kind(StrEnum):
+class DefectKind(StrEnum):
     """What can be wrong with a result file; the value is the sentence that a person reads."""
 
     UNREADABLE = "cannot be read"
@@ -36,12 +39,12 @@ class Kind(StrEnum):
     NOT_JSON = "is not JSON: ignored"
     NOT_OBJECT = "is not a JSON object: ignored"
     NO_EVENT = "has no `event`: ignored"
-    BAD_EVENT = "its event is not of the known form: ignored"
-    BAD_RATE = "its rate is none: left out"
-    BAD_SAMPLE = "its device sample is not of the known form: left out"
-    BAD_STEPS = "its step times are none: left out"
-    UNKNOWN_EVENT = "is an event that is not known: ignored"
-    FORMAT_ERROR = "the program sent a line of metrics that is no event"
+    BAD_EVENT = "its event does not have the known form: ignored"
+    BAD_RATE = "its rate is not a usable number: left out"
+    BAD_SAMPLE = "its device sample does not have the known form: left out"
+    BAD_STEPS = "its step times are not usable numbers: left out"
+    UNKNOWN_EVENT = "its event is unknown: ignored"
+    FORMAT_ERROR = "the program sent a line of metrics that is not an event"
     INSTRUMENT = "an instrument failed"
     TWO_STARTS = "starts again: two runs were written into one file"
     TWO_ENDS = "ends twice: two runs were written into one file"
@@ -49,11 +52,11 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Defect:
+class FileDefect:
     """Something wrong with a file: where it was met first, and how often."""
 
     path: Path
-    kind: Kind
+    kind: DefectKind
     line: int | None = None  # the first of them, from 1; None: the file as a whole
     count: int = 1
     detail: str = ""
@@ -67,9 +70,9 @@ class Defect:
 
 
 FACTS = ("model", "shares", "correctness")
-"""What a program says of itself once: payloads of these keys."""
+"""What a program reports of itself once: payloads of these keys."""
 TABLES = ("comm", "comm_fit", "sweep")
-"""What it says of one size or shape after another: each payload of these keys is a row."""
+"""What it reports of one size or shape after another: each payload of these keys is a row."""
 
 
 class Observation(NamedTuple):
@@ -80,7 +83,7 @@ class Observation(NamedTuple):
     warmup: bool = False
 
 
-class Sample(NamedTuple):
+class DeviceSample(NamedTuple):
     """A sample of a device."""
 
     used: float  # MiB
@@ -93,20 +96,20 @@ class Record:
     """What a `.data` file says: one process and, under torchrun, its ranks."""
 
     path: Path
-    config: Mapping[str, Any] = field(default_factory=dict)
-    meta: Mapping[str, Any] = field(default_factory=dict)
-    start: Mapping[str, Any] | None = None
-    end: Mapping[str, Any] | None = None
+    config: Payload = field(default_factory=dict)
+    meta: Payload = field(default_factory=dict)
+    start: Payload | None = None
+    end: Payload | None = None
     stopped: bool = False  # it said that it had enough observations
     rates: list[Observation] = field(default_factory=list)
     units: str = ""
     losses: list[Any] = field(default_factory=list)
-    samples: dict[str, list[Sample]] = field(default_factory=dict)  # by the device's index
-    ranks: dict[int, Rank] = field(default_factory=dict)  # those that were told of
+    samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
+    ranks: dict[int, Rank] = field(default_factory=dict)  # those that were reported
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
-    tables: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)  # by TABLES
-    errors: list[Mapping[str, Any]] = field(default_factory=list)
-    defects: list[Defect] = field(default_factory=list)
+    tables: dict[str, list[Payload]] = field(default_factory=dict)  # by TABLES
+    errors: list[Payload] = field(default_factory=list)
+    defects: list[FileDefect] = field(default_factory=list)
 
     @property
     def tag(self) -> str:
@@ -119,27 +122,42 @@ class Record:
         return str(self.config.get("name"))
 
     @property
+    def device(self) -> Any:
+        """The device on which the process is alone; None for a job, which has several."""
+        return self.config.get("device")
+
+    @property
+    def words(self) -> list[str]:
+        """The words of its tag after the benchmark's name: repeat, device or job, node, nolog."""
+        tags = self.config.get("tag")
+        return [str(tag) for tag in tags[1:]] if isinstance(tags, list) else []
+
+    @property
     def repeat(self) -> str:
         """Which repeat of the benchmark it belongs to; empty where it ran once."""
-        tags = self.config.get("tag")
-        words = [str(word) for word in tags] if isinstance(tags, list) else []
-        return next((w for w in words[1:] if w[:1] == "R" and w[1:].isdigit()), "")
+        for word in self.words:
+            if word[:1] == "R" and word[1:].isdigit():
+                return word
+        return ""
 
     @property
     def reports(self) -> bool:
-        """Whether its ranks tell what they measure: of a torchrun on several nodes, one does."""
-        tags = self.config.get("tag")
-        return not (isinstance(tags, list) and "nolog" in tags)
+        """Whether its ranks report what they measure: of a torchrun on several nodes, one does."""
+        return "nolog" not in self.words
+
+    def reported(self, group: str) -> Payload:
+        """What the program reported of itself under a key of ``FACTS``; empty for nothing."""
+        return self.facts.get(group, {})
 
     @property
     def seconds(self) -> float | None:
         """How long the process ran; None where the file does not say."""
-        times: list[Any] = [event.get("time") for event in (self.start, self.end) if event]
-        return (
-            float(times[1] - times[0]) if len(times) == 2 and all(map(is_finite, times)) else None
-        )
+        if not self.start or not self.end:
+            return None
+        start, end = self.start.get("time"), self.end.get("time")
+        return float(end - start) if is_finite(start) and is_finite(end) else None
 
-    def has(self, *kinds: Kind) -> bool:
+    def has(self, *kinds: DefectKind) -> bool:
         """Whether the file has a defect of one of these kinds."""
         return any(defect.kind in kinds for defect in self.defects)
 
@@ -151,7 +169,7 @@ class Run:
     path: Path
     state: Mapping[str, Any]  # run.json; empty where there is none, as in milabench's runs
     records: tuple[Record, ...]  # the files that count, by their names
-    defects: tuple[Defect, ...]  # of all files, also of those that do not count
+    defects: tuple[FileDefect, ...]  # of all files, also of those that do not count
 
     @property
     def name(self) -> str:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.results.payload import take
-from milabench_ddp.results.records import Kind, Record
+from milabench_ddp.results.payload import add_payload
+from milabench_ddp.results.records import DefectKind, Record
 
 
-def taken(*payloads: dict[str, Any]) -> tuple[Record, list[Kind]]:
+def taken(*payloads: dict[str, Any]) -> tuple[Record, list[DefectKind]]:
     record, faults = Record(Path("b.data")), []
     for payload in payloads:
-        take(record, payload, faults.append)
+        add_payload(record, payload, faults.append)
     return record, faults
 
 
@@ -37,7 +37,7 @@ def test_the_steps_of_each_rank_are_joined() -> None:
 )  # fmt: skip
 def test_damaged_step_times_are_left_out(bad: Any) -> None:
     record, faults = taken({"step_times": bad})
-    assert faults == [Kind.BAD_STEPS]
+    assert faults == [DefectKind.BAD_STEPS]
     assert not any(len(rank.ms) for rank in record.ranks.values())
 
 

@@ -5,7 +5,7 @@ import pytest
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.results.points import save_point
 from milabench_ddp.results.read import read_run
-from milabench_ddp.results.records import Kind
+from milabench_ddp.results.records import DefectKind
 from milabench_ddp.results.run_dir import alive
 from milabench_ddp.results.runfile import BenchmarkState
 from tests.support.result_files import RECORDED, config, end, line, rate, start, write, write_state
@@ -34,16 +34,21 @@ def test_files_that_do_not_count_are_named(tmp_path: Path) -> None:
     assert run.name == "mine"
     assert [record.tag for record in run.records] == ["b.D0"]
     assert [(d.path.name, d.kind) for d in run.defects] == [
-        ("a.data", Kind.NO_CONFIG),
-        ("c.data", Kind.EMPTY),
+        ("a.data", DefectKind.NO_CONFIG),
+        ("c.data", DefectKind.EMPTY),
     ]
 
 
 @pytest.mark.parametrize(
     ("text", "kinds"),
-    [("", []), ("{", [Kind.NOT_JSON]), ("[]", [Kind.NOT_OBJECT]), ("\udcff", [Kind.NOT_JSON])],
+    [
+        ("", []),
+        ("{", [DefectKind.NOT_JSON]),
+        ("[]", [DefectKind.NOT_OBJECT]),
+        ("\udcff", [DefectKind.NOT_JSON]),
+    ],
 )
-def test_a_damaged_run_json(tmp_path: Path, text: str, kinds: list[Kind]) -> None:
+def test_a_damaged_run_json(tmp_path: Path, text: str, kinds: list[DefectKind]) -> None:
     (tmp_path / "run.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     run = read_run(tmp_path)
     assert (run.state, run.records) == ({}, ())
@@ -139,5 +144,5 @@ def test_a_state_file_that_is_damaged_is_a_defect(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "state.json").write_text("{")
     run = read_run(tmp_path)
-    assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", Kind.UNREADABLE)]
+    assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", DefectKind.UNREADABLE)]
     assert run.state["benchmarks"][0]["outcome"] == "lost"

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.results.read_events import output_lines, read_events
-from milabench_ddp.results.records import Kind, Observation, Sample
+from milabench_ddp.results.records import DefectKind, DeviceSample, Observation
 from tests.support.result_files import RECORDED, config, end, line, loss, rate, sample, start, write
 
 REPLAYS = RECORDED / "replays"
 
 
-def kinds(path: Path) -> list[tuple[Kind, int | None, int]]:
+def kinds(path: Path) -> list[tuple[DefectKind, int | None, int]]:
     return [(d.kind, d.line, d.count) for d in read_events(path).defects]
 
 
@@ -39,7 +39,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert (record.name, record.tag, record.repeat, record.units) == ("b", "b.D0", "R3", "items/s")
     assert record.rates == [Observation(1.5, 3, True), Observation(2.5, 4, False)]
     assert record.losses == [7.5]
-    assert record.samples == {"0": [Sample(500.0, 0.5, 0.0)]}
+    assert record.samples == {"0": [DeviceSample(500.0, 0.5, 0.0)]}
     assert (record.ranks[1].allocated, record.ranks[1].reserved) == (10.0, 20.0)
     assert record.meta == {"cpu": {"count": 4}}
     assert record.stopped
@@ -70,22 +70,22 @@ def test_milabenchs_recorded_scenarios(
 
 
 BAD_LINES = {
-    "{not json\n": Kind.NOT_JSON,
-    "[1, 2]\n": Kind.NOT_OBJECT,
-    "3\n": Kind.NOT_OBJECT,
-    '{"data": {}}\n': Kind.NO_EVENT,
-    line("data", None): Kind.BAD_EVENT,
-    line("start", "now"): Kind.BAD_EVENT,
-    line("surprise", {}): Kind.UNKNOWN_EVENT,
-    line("format_error", "x=1"): Kind.FORMAT_ERROR,
-    line("overseer_error", {"type": "E", "message": "m"}): Kind.INSTRUMENT,
-    rate(None): Kind.BAD_RATE,
-    rate("fast"): Kind.BAD_RATE,
-    rate(float("nan")): Kind.BAD_RATE,
-    rate(float("inf")): Kind.BAD_RATE,
-    line("data", {"task": "main", "gpudata": [1]}): Kind.BAD_SAMPLE,
-    line("data", {"task": "main", "gpudata": {"0": {"load": 1.0}}}): Kind.BAD_SAMPLE,
-    start(): Kind.TWO_STARTS,
+    "{not json\n": DefectKind.NOT_JSON,
+    "[1, 2]\n": DefectKind.NOT_OBJECT,
+    "3\n": DefectKind.NOT_OBJECT,
+    '{"data": {}}\n': DefectKind.NO_EVENT,
+    line("data", None): DefectKind.BAD_EVENT,
+    line("start", "now"): DefectKind.BAD_EVENT,
+    line("surprise", {}): DefectKind.UNKNOWN_EVENT,
+    line("format_error", "x=1"): DefectKind.FORMAT_ERROR,
+    line("overseer_error", {"type": "E", "message": "m"}): DefectKind.INSTRUMENT,
+    rate(None): DefectKind.BAD_RATE,
+    rate("fast"): DefectKind.BAD_RATE,
+    rate(float("nan")): DefectKind.BAD_RATE,
+    rate(float("inf")): DefectKind.BAD_RATE,
+    line("data", {"task": "main", "gpudata": [1]}): DefectKind.BAD_SAMPLE,
+    line("data", {"task": "main", "gpudata": {"0": {"load": 1.0}}}): DefectKind.BAD_SAMPLE,
+    start(): DefectKind.TWO_STARTS,
 }
 
 
@@ -104,26 +104,28 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     path = write(tmp_path, "b.D0", config("b"), start())
     with path.open("ab") as file:
         file.write(b'{"event": "line", "data": "\xff", "pipe": "stdout"}\n{"event": "\xff"}\n')
-    assert kinds(path) == [(Kind.NOT_UTF8, 4, 1)]
+    assert kinds(path) == [(DefectKind.NOT_UTF8, 4, 1)]
 
 
 def test_two_ends(tmp_path: Path) -> None:
     path = write(tmp_path, "b.D0", config("b"), start(), end(), end(1))
-    assert kinds(path) == [(Kind.TWO_ENDS, 4, 1)]
+    assert kinds(path) == [(DefectKind.TWO_ENDS, 4, 1)]
 
 
 @pytest.mark.parametrize(
     ("parts", "kind"),
     [
-        ((), Kind.EMPTY),
-        ((line("message", "hello"), line("message", "again")), Kind.NO_CONFIG),
-        ((start(), rate(1.0), end()), Kind.NO_CONFIG),
-        ((line("config", {"group": "b"}), start()), Kind.NO_NAME),
-        ((config("b"), rate(1.0)), Kind.NO_START),
-        ((config("remote", definition="."), start(), start()), Kind.LAUNCHER),
+        ((), DefectKind.EMPTY),
+        ((line("message", "hello"), line("message", "again")), DefectKind.NO_CONFIG),
+        ((start(), rate(1.0), end()), DefectKind.NO_CONFIG),
+        ((line("config", {"group": "b"}), start()), DefectKind.NO_NAME),
+        ((config("b"), rate(1.0)), DefectKind.NO_START),
+        ((config("remote", definition="."), start(), start()), DefectKind.LAUNCHER),
     ],
 )
-def test_a_file_without_what_it_needs(tmp_path: Path, parts: tuple[str, ...], kind: Kind) -> None:
+def test_a_file_without_what_it_needs(
+    tmp_path: Path, parts: tuple[str, ...], kind: DefectKind
+) -> None:
     path = write(tmp_path, "b.D0", *parts)
     assert kind in [d.kind for d in read_events(path).defects]
 
@@ -136,13 +138,15 @@ def test_a_file_of_messages_says_so(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "b.data").mkdir()
     record = read_events(tmp_path / "b.data")
-    assert [(d.kind, d.detail) for d in record.defects] == [(Kind.UNREADABLE, "Is a directory")]
+    assert [(d.kind, d.detail) for d in record.defects] == [
+        (DefectKind.UNREADABLE, "Is a directory")
+    ]
 
 
 def test_newer_samples_keep_their_time_among_the_devices(tmp_path: Path) -> None:
     data = {"0": {"memory": [5, 9], "load": 0.5, "power": 70.5}, "time": 12.5}
     path = write(tmp_path, "b.D0", config("b"), start(), line("data", {"gpudata": data}))
-    assert read_events(path).samples == {"0": [Sample(5.0, 0.5, 70.5)]}
+    assert read_events(path).samples == {"0": [DeviceSample(5.0, 0.5, 70.5)]}
     assert kinds(path) == []
 
 
@@ -160,7 +164,7 @@ def test_a_file_that_is_cut_off_anywhere(
     record = read_events(path)
     complete = whole[:cut].count("\n")
     assert len(record.rates) in (max(0, min(5, complete - 2)), max(0, min(5, complete - 1)))
-    cut_off = [d.line for d in record.defects if d.kind is Kind.CUT_OFF]
+    cut_off = [d.line for d in record.defects if d.kind is DefectKind.CUT_OFF]
     assert cut_off in ([], [complete + 1])
 
 

@@ -3,7 +3,7 @@
 import shutil
 import time
 
-from ..config.runner import runner_of
+from ..config.runner_profile import profile_of
 from ..dispatch import slurm
 from ..dispatch.engine import Engine, engine_of, engine_of_run
 from ..dispatch.follow import Follower
@@ -28,7 +28,7 @@ def measure(begun: Begun, *, quiet: bool, detach: bool) -> Outcome:
         RunDirError: a run that is to be resumed has jobs that have not ended.
     """
     rundir, state, plan = begun.rundir, begun.state, begun.plan
-    runner = runner_of(plan.runner)
+    runner = profile_of(plan.runner)
     _check_jobs(rundir, state, engine_of(runner.cluster))
     wanted = jobs_of(begun.points, plan.nodes, runner.allocation)
     earlier = begin.reopen(begun)

@@ -1,6 +1,5 @@
 """What a run begins with: its folder, its state and its plan, new or taken up again."""
 
-import argparse
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,30 +12,14 @@ from .. import __version__
 from ..config.schema import Benchmark, Suite
 from ..errors import RunDirError, SelectionError
 from ..events import Outcome
+from ..options import RunOptions, fixed_flags
 from ..results.planfile import RunPlan, read_plan
 from ..results.points import is_final, read_point, save_point
 from ..results.run_dir import RunDir, create, is_alive
 from ..results.runfile import BenchmarkState, RunState, benchmark_state, read_state
-from . import where
+from . import setup
 
 _GOES_ON = "{0} still goes on: `milabench watch {0}`"
-_DECIDED: Mapping[str, Any] = {  # by the run itself: option -> its default
-    "config": None,
-    "select": [],
-    "exclude": [],
-    "override": [],
-    "preset": "auto",
-    "system": None,
-    "device": None,
-    "gpus": None,
-    "nodes": None,
-    "name": None,
-    "repeat": 1,
-    "grace": 5.0,
-    "gpu_poll": None,
-    "runner": None,
-    "gpus_per_node": None,
-}
 
 
 @dataclass(frozen=True)
@@ -51,7 +34,7 @@ class Begun:
 
 
 def new(
-    options: argparse.Namespace, base: Path, suite: Suite, plan: RunPlan, machine: Mapping[str, Any]
+    options: RunOptions, base: Path, suite: Suite, plan: RunPlan, machine: Mapping[str, Any]
 ) -> Begun:
     """Make the folder of a new run.
 
@@ -80,25 +63,25 @@ def new(
     return Begun(rundir, state, plan, suite.benchmarks)
 
 
-def again(options: argparse.Namespace) -> Begun:
+def again(options: RunOptions) -> Begun:
     """Take up a run that was cut off: what has a result is left alone.
 
     Raises:
         RunDirError: it is none, or still goes on.
         SelectionError: something was asked for that the run itself has decided.
     """
-    given = [name for name, default in _DECIDED.items() if getattr(options, name) != default]
-    if given:
-        word = "CONFIG" if given[0] == "config" else f"--{given[0].replace('_', '-')}"
-        raise SelectionError(f"--resume does what is missing in a run as it is: leave out {word}")
-    rundir = RunDir(Path(options.resume).absolute())
+    if given := fixed_flags(options):
+        raise SelectionError(
+            f"--resume does what is missing in a run as it is: leave out {given[0]}"
+        )
+    rundir = RunDir(Path(options.resume or "").absolute())
     if not rundir.path.is_dir():
         raise RunDirError(f"--resume: no run folder {options.resume}")
     if is_alive(rundir.path):
         raise RunDirError(_GOES_ON.format(options.resume))
     plan, state = read_plan(rundir.plan_json), read_state(rundir.run_json)
-    if instead := where.flags(options, plan.runner.get("kind")):  # another queue, more time
-        plan = replace(plan, runner={**plan.runner, **instead})
+    setup.check_settings(options, plan.runner.get("kind"))
+    plan = replace(plan, runner={**plan.runner, **options.settings})  # another queue, more time
     known = {b.name: _known(rundir, state, b.name) for b in plan.benchmarks}
     points = tuple(b for b in plan.benchmarks if not is_final(known[b.name]))
     if any(is_alive(rundir.path / point.name) for point in points):  # led by a cluster's job

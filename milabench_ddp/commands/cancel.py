@@ -1,16 +1,16 @@
 """``milabench cancel``: end the jobs of a run; what was measured stays."""
 
-import argparse
 import sys
 from pathlib import Path
 
 from ..dispatch.engine import engine_of_run
 from ..errors import DispatchError, RunDirError
+from ..options import RunFolderOptions
 from ..results.run_dir import RunDir
 from ..results.runfile import read_state
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: RunFolderOptions) -> int:
     """Cancel the jobs that have not ended; 0 also where there are none."""
     rundir = RunDir(Path(options.run).absolute())
     state = read_state(rundir.run_json)

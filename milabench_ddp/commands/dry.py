@@ -1,28 +1,26 @@
 """``milabench dry``: print the bash that ``run`` would execute."""
 
-import argparse
 import sys
 
 from ..config.load import load
 from ..dispatch.jobs import jobs_of
 from ..dispatch.sbatch import render_jobs
 from ..errors import SelectionError
+from ..options import DryOptions
 from ..plan.bash import render
 from ..plan.build import build
-from . import many, setup, where
+from . import many, setup
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: DryOptions) -> int:
     """Print the script of the whole suite; nothing is started, and no GPU is needed."""
     base = setup.base_folder(options)
-    system = setup.system(options)
-    runner = where.runner(options, system)
-    if runner is None or not options.runner:
+    system = setup.read_system_of(options)
+    runner = setup.resolve_runner(options, system)
+    if not options.runner:
         runner = None  # bash for as many nodes as there may be, without a scheduler
-        cluster, made_up = setup.described(options, system)
-    else:
-        cluster, made_up = many.cluster_of(options, system, runner), runner.kind != "local"
-    suite = load(setup.request(options, system), setup.facts(cluster, system, base))
+    cluster, made_up = setup.resolve_cluster(options, system, runner)
+    suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
     site = setup.site(base, runner)
     launches = {b.name: build(b, cluster, site, options.repeat) for b in suite.benchmarks}
     comments = [

@@ -1,6 +1,5 @@
 """``milabench list``: what would run, and why the rest would not."""
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TextIO
@@ -9,14 +8,15 @@ from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, load
 from ..config.paths import shown
 from ..config.schema import Benchmark, Suite
+from ..options import SuiteOptions
 from . import setup
 
 _HEAD = ("name", "plan", "preset", "tags", "program")
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: SuiteOptions) -> int:
     """``milabench list CONFIG``, on this host."""
-    return run(*setup.here(options), sys.stdout)
+    return run(*setup.resolve_request(options), sys.stdout)
 
 
 def run(request: SuiteRequest, facts: MachineFacts, out: TextIO) -> int:

@@ -1,6 +1,5 @@
 """``milabench run`` over several nodes: who starts the agents, who leads them, and the report."""
 
-import argparse
 import os
 import socket
 import sys
@@ -8,26 +7,25 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from ..config.load import load
-from ..config.runner import Runner, runner_of
+from ..config.runner_profile import RunnerProfile, profile_of
 from ..config.system import System
 from ..errors import SelectionError
 from ..events import Outcome
 from ..machine.devices import Cluster, Node
-from ..machine.part import part
-from ..machine.pretend import pretend
 from ..machine.provenance import collect
+from ..options import RunOptions
 from ..plan.build import build
 from ..results.planfile import RunPlan
-from . import batch, begin, report, setup, together, where
+from . import batch, begin, report, setup, together
 from .begin import Begun
 
 
-def run(options: argparse.Namespace, system: System | None, runner: Runner) -> Outcome:
+def run(options: RunOptions, system: System | None, runner: RunnerProfile) -> Outcome:
     """Plan for all nodes, and run."""
     base = setup.base_folder(options)
-    cluster = cluster_of(options, system, runner)
+    cluster, _ = setup.resolve_cluster(options, system, runner)
     runner = with_gpus(runner, cluster)
-    suite = load(setup.request(options, system), setup.facts(cluster, system, base))
+    suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
     me = Node(socket.gethostname().split(".")[0], (), 0)
     machine = collect(cluster.arch, me, sys.argv, os.environ)
     plan = RunPlan(
@@ -52,7 +50,7 @@ def run(options: argparse.Namespace, system: System | None, runner: Runner) -> O
     return measure(options, begun)
 
 
-def _hosts(system: System | None, runner: Runner) -> dict[str, Any]:
+def _hosts(system: System | None, runner: RunnerProfile) -> dict[str, Any]:
     """The hosts that ssh reaches.
 
     Raises:
@@ -66,33 +64,16 @@ def _hosts(system: System | None, runner: Runner) -> dict[str, Any]:
     return {"hosts": [asdict(node) for node in hosts], "sshkey": system.sshkey}
 
 
-def with_gpus(runner: Runner, cluster: Cluster) -> Runner:
+def with_gpus(runner: RunnerProfile, cluster: Cluster) -> RunnerProfile:
     """The profile; where it does not say it, a job asks for the GPUs that are to be used."""
     if runner.gpus_per_node is not None or not cluster.has_gpu:
         return runner
     return replace(runner, gpus_per_node=len(cluster.nodes[0].devices))
 
 
-def cluster_of(options: argparse.Namespace, system: System | None, runner: Runner) -> Cluster:
-    """The nodes: parts of this host, or as many as are asked for of machines elsewhere."""
-    count = where.nodes(options, system, runner)
-    gpus = options.gpus or (system.gpu_count if system else None) or runner.gpus_per_node
-    arch = options.device or (system.arch if system else None)
-    if runner.kind != "local":
-        if runner.kind == "ssh" and system is not None and count > len(system.nodes):
-            raise SelectionError(f"--nodes {count}: the system file has {len(system.nodes)} nodes")
-        if gpus is None:
-            gpus = len(setup.this_host(options, system).cluster.nodes[0].devices)
-        return pretend(arch or "cuda", count, gpus, None)
-    here = setup.this_host(options, system).cluster
-    gpus = gpus or max(1, len(here.nodes[0].devices) // count)
-    parts = tuple(part(here.arch, gpus, rank, count, os.environ) for rank in range(count))
-    return Cluster(here.arch, parts)
-
-
-def measure(options: argparse.Namespace, begun: Begun) -> Outcome:
+def measure(options: RunOptions, begun: Begun) -> Outcome:
     """Run what is to be run, and report on all of the run."""
-    if runner_of(begun.plan.runner).kind == "slurm":
+    if profile_of(begun.plan.runner).kind == "slurm":
         outcome = batch.measure(begun, quiet=options.quiet, detach=options.detach)
     else:
         outcome = together.measure(begun, quiet=options.quiet)

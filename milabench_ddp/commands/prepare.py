@@ -1,11 +1,11 @@
 """``milabench prepare``: make the data that the benchmarks read, once."""
 
-import argparse
 import sys
 
 from ..config.load import load
 from ..config.schema import FakeImageNet, Suite
 from ..errors import ConfigError
+from ..options import SuiteOptions
 from ..provide import manifest
 from ..provide.failure import ProvideFailure
 from ..provide.fake_imagenet import make
@@ -13,12 +13,12 @@ from ..provide.progress import progress
 from . import setup
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: SuiteOptions) -> int:
     """Make what is not there yet under ``<base>/data``; 0 where all of it is there, else 1."""
     base = setup.base_folder(options)
-    system = setup.system(options)
-    host = setup.this_host(options, system)
-    suite = load(setup.request(options, system), setup.facts(host.cluster, system, base))
+    system = setup.read_system_of(options)
+    host = setup.detect_host(options, system)
+    suite = load(setup.request(options, system), setup.machine_facts(host.cluster, system, base))
     wanted = _wanted(suite)
     if not wanted:
         print("nothing to prepare: no benchmark that would run here reads prepared data")

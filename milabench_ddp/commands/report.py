@@ -1,8 +1,8 @@
 """``milabench report``: what was measured, from the result files alone."""
 
-import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -10,6 +10,7 @@ from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, resolve
 from ..config.tree import plain
 from ..errors import SelectionError
+from ..options import ReportOptions
 from ..report.build import report_of
 from ..report.export import csv_text, json_text
 from ..report.model import Report
@@ -22,31 +23,33 @@ from ..report.text import text
 FORMATS: Mapping[str, Callable[[Report], str]] = {"text": text, "csv": csv_text, "json": json_text}
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: ReportOptions) -> int:
     """``milabench report RUN...``."""
     if options.csv:
         if options.format == "json":
             raise SelectionError("--csv and --format json ask for two formats: leave one out")
-        options.format = "csv"
+        options = replace(options, format="csv")
     weights = None if options.config is None else _weights(options.config)
     if options.table is not None:
-        return _table(options, weights, sys.stdout)
+        return _table(options.table, options, weights, sys.stdout)
     return run(options.runs, options.compat, options.format, weights, sys.stdout)
 
 
-def _table(options: argparse.Namespace, weights: Mapping[str, float] | None, out: TextIO) -> int:
+def _table(
+    name: str, options: ReportOptions, weights: Mapping[str, float] | None, out: TextIO
+) -> int:
     """One table alone, as text or as CSV: of this report by its name, or of a sweep's metric."""
     if options.compat or options.format == "json":
         raise SelectionError("--table goes with --format text or csv, and without --compat")
     as_csv = options.format == "csv"
     report = report_of(options.runs, weights=weights)
-    if options.table in BY_NAME:
+    if name in BY_NAME:
         if options.rows or options.cols:
-            raise SelectionError(f"--rows and --cols are for a metric; {options.table} is a table")
-        section = BY_NAME[options.table](report.rows)
+            raise SelectionError(f"--rows and --cols are for a metric; {name} is a table")
+        section = BY_NAME[name](report.rows)
         out.write(csv_lines(section) if as_csv else "\n".join(lines(section)) + "\n")
     else:
-        made = pivot(report, options.table, options.rows, options.cols)
+        made = pivot(report, name, options.rows, options.cols)
         out.write(pivot_csv(made) if as_csv else pivot_text(made))
     return 0
 

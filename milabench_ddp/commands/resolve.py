@@ -1,6 +1,5 @@
 """``milabench resolve``: the configuration with nothing left to look up."""
 
-import argparse
 import sys
 from typing import TextIO
 
@@ -8,12 +7,13 @@ from ..config.explain import to_yaml
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, resolve
 from ..config.paths import shown
+from ..options import ResolveOptions
 from . import setup
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: ResolveOptions) -> int:
     """``milabench resolve CONFIG [--explain]``, on this host."""
-    return run(*setup.here(options), options.explain, sys.stdout)
+    return run(*setup.resolve_request(options), options.explain, sys.stdout)
 
 
 def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) -> int:

@@ -1,6 +1,5 @@
 """``milabench run``: plan the suite, run it, and report."""
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,18 +17,19 @@ from ..launch.runner import Runner, Samples
 from ..launch.sampling import sampling
 from ..machine.detect import Detection, detect
 from ..machine.provenance import collect, meta
+from ..options import RunOptions
 from ..plan.bash import render
 from ..plan.build import build
 from ..results.planfile import RunPlan
 from ..results.points import set_aside
 from ..results.run_dir import alive
 from ..results.write import Heading, save_script
-from . import begin, many, report, setup, where
+from . import begin, many, report, setup
 from .begin import Begun
 from .codes import EXIT_CODES
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: RunOptions) -> int:
     """Run the suite; 0 where all of it ended ok, 1 where not, 130 when stopped."""
     if options.resume is not None:
         begun = begin.again(options)
@@ -40,21 +40,21 @@ def main(options: argparse.Namespace) -> int:
             outcome = many.measure(options, begun)
         else:
             outcome = _measure(options, begun, detect(begun.plan.arch, begun.plan.gpus, os.environ))
-    elif options.config is None:
+    elif not options.config:
         raise SelectionError("which configuration? `milabench run CONFIG`, for example `ddp`")
     else:
-        system = setup.system(options)
-        runner = where.runner(options, system)
+        system = setup.read_system_of(options)
+        runner = setup.resolve_runner(options, system)
         outcome = _run(options, system) if runner is None else many.run(options, system, runner)
     return EXIT_CODES[outcome]
 
 
-def _run(options: argparse.Namespace, system: System | None) -> Outcome:
+def _run(options: RunOptions, system: System | None) -> Outcome:
     """On this host alone."""
     base = setup.base_folder(options)
-    host = setup.this_host(options, system)
+    host = setup.detect_host(options, system)
     cluster = host.cluster
-    suite = load(setup.request(options, system), setup.facts(cluster, system, base))
+    suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
     # Once, and before anything is started: the processes of a launch must start together.
     machine = collect(cluster.arch, cluster.nodes[0], sys.argv, os.environ)
     plan = RunPlan(
@@ -72,7 +72,7 @@ def _run(options: argparse.Namespace, system: System | None) -> Outcome:
     return _measure(options, begin.new(options, base, suite, plan, machine), host)
 
 
-def _measure(options: argparse.Namespace, begun: Begun, host: Detection) -> Outcome:
+def _measure(options: RunOptions, begun: Begun, host: Detection) -> Outcome:
     """Run what is to be run, and report on all of the run."""
     rundir, state, plan, cluster = begun.rundir, begun.state, begun.plan, host.cluster
     jobs = [Job(b, tuple(build(b, cluster, plan.site, plan.repeats))) for b in begun.points]

@@ -1,86 +1,162 @@
-"""What every command that reads a configuration needs first: folders, devices, facts, suite."""
+"""What the options ask for: folders, the runner, the devices, and facts about the machine."""
 
-import argparse
 import os
 import sys
 from pathlib import Path
 
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest
-from ..config.runner import Runner
+from ..config.runner_profile import (
+    SETTINGS,
+    RunnerProfile,
+    find_profile,
+    read_profile,
+    with_settings,
+)
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
-from ..errors import MachineError
+from ..errors import MachineError, SelectionError
 from ..machine.detect import Detection, detect
 from ..machine.devices import Cluster
+from ..machine.part import part
 from ..machine.pretend import pretend
+from ..options import RunnerOptions, SuiteOptions
 from ..plan.site import Site
 
 
-def base_folder(options: argparse.Namespace) -> Path:
+def base_folder(options: SuiteOptions) -> Path:
     """``--base``, else ``$MILABENCH_BASE``, else the current folder; absolute."""
     return Path(options.base or os.environ.get("MILABENCH_BASE") or ".").expanduser().absolute()
 
 
-def request(options: argparse.Namespace, system: System | None) -> SuiteRequest:
+def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
     """What the command line asks of the configuration."""
     return SuiteRequest(
         config=options.config,
-        select=tuple(options.select),
-        exclude=tuple(options.exclude),
-        overrides=tuple(options.override),
+        select=options.select,
+        exclude=options.exclude,
+        overrides=options.override,
         preset=options.preset,
         system=system,
-        nodes=options.nodes or (),
+        nodes=options.nodes,
     )
 
 
-def system(options: argparse.Namespace) -> System | None:
+def read_system_of(options: SuiteOptions) -> System | None:
     """The system file, where one is given."""
     return read_system(Path(options.system)) if options.system else None
 
 
-def this_host(options: argparse.Namespace, given: System | None) -> Detection:
-    """The devices of this host that were asked for; a system file stands in for missing options."""
-    count = options.gpus or (given.gpu_count if given else None)
-    return detect(options.device or (given.arch if given else None), count, os.environ)
+def resolve_runner(options: RunnerOptions, system: System | None) -> RunnerProfile | None:
+    """The runner profile, with the settings of the command line; None for this host alone.
 
-
-def node_count(options: argparse.Namespace, given: System | None) -> int:
-    """How many nodes are asked for: the most of ``--nodes``, or those of a system file, or one."""
-    return max(options.nodes or (), default=len(given.nodes) if given else 0) or 1
-
-
-def described(options: argparse.Namespace, given: System | None) -> tuple[Cluster, bool]:
-    """This host where it has what is asked for; else nodes as they are asked for, made up.
-
-    Returns:
-        the cluster, and whether it is made up.
+    Raises:
+        ConfigError: there is no such profile, or it is wrong.
+        SelectionError: a setting was given that needs a scheduler, and there is none.
     """
-    nodes = node_count(options, given)
-    count = options.gpus or (given.gpu_count if given else None)
-    arch = options.device or (given.arch if given else None)
-    if nodes == 1:
-        try:
-            here = this_host(options, given).cluster
-        except MachineError:
-            if count is None:
-                raise
-        else:
-            if here.has_gpu or count is None or arch == "cpu":
-                return here, False
-    if count is None:
-        count = len(this_host(options, given).cluster.nodes[0].devices)
-    return pretend(arch or "cuda", nodes, count), True
+    if options.runner is not None:
+        profile = read_profile(find_profile(options.runner))
+    elif node_count(options, system) > 1:
+        has_hosts = system is not None and len(system.nodes) > 1
+        profile = RunnerProfile("ssh" if has_hosts else "local")
+    else:
+        check_settings(options, None)
+        return None
+    check_settings(options, profile.kind)
+    return with_settings(profile, options.settings)
 
 
-def facts(cluster: Cluster, given: System | None, base: Path) -> MachineFacts:
+def check_settings(options: RunnerOptions, kind: str | None) -> None:
+    """Raise SelectionError for a setting that needs a scheduler, where the runner has none."""
+    if options.settings and kind != "slurm":
+        flag = SETTINGS[next(iter(options.settings))].flag
+        raise SelectionError(f"{flag} is for a cluster's scheduler: add --runner slurm")
+
+
+def node_count(
+    options: SuiteOptions, system: System | None, profile: RunnerProfile | None = None
+) -> int:
+    """The largest number of ``--nodes``, else that of the profile, of the system file, or 1."""
+    if options.nodes:
+        return max(options.nodes)
+    if profile is not None and profile.nodes:
+        return profile.nodes
+    return len(system.nodes) if system is not None and system.nodes else 1
+
+
+def device_count(options: SuiteOptions, system: System | None) -> int | None:
+    """The number of devices per node: ``--gpus``, else that of the system file, if any."""
+    return options.gpus or (system.gpu_count if system else None)
+
+
+def device_kind(options: SuiteOptions, system: System | None) -> str | None:
+    """The kind of device: ``--device``, else that of the system file, if any."""
+    return options.device or (system.arch if system else None)
+
+
+def detect_host(options: SuiteOptions, system: System | None) -> Detection:
+    """This host with the devices that are asked for; raises MachineError if it lacks them."""
+    return detect(device_kind(options, system), device_count(options, system), os.environ)
+
+
+def resolve_cluster(
+    options: SuiteOptions, system: System | None, profile: RunnerProfile | None = None
+) -> tuple[Cluster, bool]:
+    """The nodes to plan for, and whether they are synthetic.
+
+    They are this host, where that is one node with the devices that are asked for; parts of this
+    host with a local profile; and else synthetic nodes, which stand for machines elsewhere.
+
+    Raises:
+        MachineError: this host is needed, and lacks the devices.
+        SelectionError: the system file names fewer hosts than are asked for.
+    """
+    nodes = node_count(options, system, profile)
+    devices = device_count(options, system)
+    if profile is not None:
+        devices = devices or profile.gpus_per_node
+        if profile.kind == "local":
+            return _parts_of_host(options, system, nodes, devices), False
+        if profile.kind == "ssh" and system is not None and nodes > len(system.nodes):
+            raise SelectionError(f"--nodes {nodes}: the system file has {len(system.nodes)} nodes")
+    elif nodes == 1:
+        host = _matching_host(options, system)
+        if host is not None:
+            return host, False
+    if devices is None:
+        devices = len(detect_host(options, system).cluster.nodes[0].devices)
+    return pretend(device_kind(options, system) or "cuda", nodes, devices), True
+
+
+def _matching_host(options: SuiteOptions, system: System | None) -> Cluster | None:
+    """This host, unless other devices are asked for than it has."""
+    devices = device_count(options, system)
+    try:
+        host = detect_host(options, system).cluster
+    except MachineError:
+        if devices is None:
+            raise
+        return None
+    matches = host.has_gpu or devices is None or device_kind(options, system) == "cpu"
+    return host if matches else None
+
+
+def _parts_of_host(
+    options: SuiteOptions, system: System | None, nodes: int, devices: int | None
+) -> Cluster:
+    host = detect_host(options, system).cluster
+    devices = devices or max(1, len(host.nodes[0].devices) // nodes)
+    parts = [part(host.arch, devices, rank, nodes, os.environ) for rank in range(nodes)]
+    return Cluster(host.arch, tuple(parts))
+
+
+def machine_facts(cluster: Cluster, system: System | None, base: Path) -> MachineFacts:
     """What a configuration may ask about this cluster."""
     node = cluster.nodes[0]
     if not node.devices:
         raise MachineError(f"node {node.name} has no device")
     device = node.devices[0]
-    capacity = given.gpu_capacity_mib if given else None
+    capacity = system.gpu_capacity_mib if system else None
     return MachineFacts(
         arch=cluster.arch,
         node_count=len(cluster.nodes),
@@ -92,16 +168,16 @@ def facts(cluster: Cluster, given: System | None, base: Path) -> MachineFacts:
     )
 
 
-def here(options: argparse.Namespace) -> tuple[SuiteRequest, MachineFacts]:
+def resolve_request(options: SuiteOptions) -> tuple[SuiteRequest, MachineFacts]:
     """What is asked of the configuration, and what it may ask about the machine."""
-    given = system(options)
-    cluster, _ = described(options, given)
-    return request(options, given), facts(cluster, given, base_folder(options))
+    system = read_system_of(options)
+    cluster, _ = resolve_cluster(options, system)
+    return request(options, system), machine_facts(cluster, system, base_folder(options))
 
 
-def site(base: Path, runner: Runner | None = None) -> Site:
+def site(base: Path, profile: RunnerProfile | None = None) -> Site:
     """This interpreter, those of ``<base>/venv/<install group>``, and the shipped voir shim."""
-    launcher = runner.launcher if runner else "torchrun"
+    launcher = profile.launcher if profile else "torchrun"
     pythons = sorted((base / "venv").glob("*/bin/python"))
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"
     venvs = {p.parent.parent.name: str(p) for p in pythons}

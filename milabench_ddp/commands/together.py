@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..config.runner import runner_of
+from ..config.runner_profile import profile_of
 from ..config.system import SystemNode
 from ..dispatch import local, ssh
 from ..dispatch.leader import Leader
@@ -37,7 +37,7 @@ def measure(begun: Begun, *, quiet: bool) -> Outcome:
 
 
 def _commands(begun: Begun) -> Mapping[str, Sequence[str]]:
-    plan, runner = begun.plan, runner_of(begun.plan.runner)
+    plan, runner = begun.plan, profile_of(begun.plan.runner)
     if runner.kind != "ssh":
         return local.parts(begun.rundir, plan.nodes)
     hosts = [SystemNode(**each) for each in plan.runner["hosts"]]

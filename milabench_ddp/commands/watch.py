@@ -1,6 +1,5 @@
 """``milabench watch``: follow a run that goes on, and report at its end."""
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from ..dispatch.onlooker import Onlooker
 from ..dispatch.watch import watch
 from ..events import Outcome
 from ..launch.inbox import Inbox, stopped_by_signals
+from ..options import RunFolderOptions
 from ..results.run_dir import RunDir
 from ..results.runfile import read_state
 from . import batch, report
@@ -15,7 +15,7 @@ from .codes import EXIT_CODES
 from .watching import GOES_ON, onlooker
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: RunFolderOptions) -> int:
     """Follow it; Ctrl-C ends the watching and nothing else."""
     rundir = RunDir(Path(options.run).absolute())
     state = read_state(rundir.run_json)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..config.runner import runner_of
+from ..config.runner_profile import profile_of
 from ..results.planfile import read_plan
 from ..results.run_dir import RunDir
 from . import processes, scheduler
@@ -27,4 +27,4 @@ def engine_of(cluster: str) -> Engine:
 
 def engine_of_run(rundir: RunDir) -> Engine:
     """The engine that has the jobs of a run; raises RunDirError where its plan cannot be read."""
-    return engine_of(runner_of(read_plan(rundir.plan_json).runner).cluster)
+    return engine_of(profile_of(read_plan(rundir.plan_json).runner).cluster)

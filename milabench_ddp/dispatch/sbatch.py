@@ -11,11 +11,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..config.runner import Runner
+from ..config.runner_profile import SETTINGS, RunnerProfile
 from ..plan.bash import render
 from ..plan.command import Launch
 from .jobs import Job
-from .slurm import options, parameters
+from .slurm import other_options, setup_lines
 
 _PORT = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"
 _FIRST = 'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
@@ -23,7 +23,7 @@ _NODE = "export NODE_RANK=$SLURM_NODEID; exec bash -s"
 
 
 def render_jobs(
-    runner: Runner,
+    profile: RunnerProfile,
     wanted: Sequence[Job],
     launches: Mapping[str, Sequence[Launch]],
     python: str,
@@ -32,7 +32,7 @@ def render_jobs(
     """A bash script that submits these jobs.
 
     Args:
-        runner: the profile.
+        profile: of the runner.
         wanted: the jobs.
         launches: of each point, by its name.
         python: the interpreter that looks for free ports.
@@ -43,8 +43,8 @@ def render_jobs(
         script = render([each for name in job.points for each in launches[name]], python)
         body = [
             "#!/usr/bin/env bash",
-            *(f"#SBATCH --{flag}" for flag in flags(runner, job)),
-            *_setup(runner),
+            *(f"#SBATCH --{flag}" for flag in flags(profile, job)),
+            *setup_lines(profile),
             _FIRST,
             _PORT,
             f"srun bash -c {shlex.quote(_NODE)} <<'MILABENCH_NODE'",
@@ -55,24 +55,15 @@ def render_jobs(
     return "\n".join(parts) + "\n"
 
 
-def flags(runner: Runner, job: Job) -> list[str]:
-    """What sbatch is asked for, as its options without the dashes."""
-    told = parameters(runner, job.nodes)
-    words: dict[str, Any] = {
-        "job-name": job.name,
-        "nodes": job.nodes,
-        "ntasks-per-node": 1,
-        "time": told["timeout_min"],
-        "gpus-per-node": told.get("gpus_per_node"),
-        "cpus-per-task": told.get("cpus_per_task"),
-        "signal": f"USR2@{told['slurm_signal_delay_s']}",
-    }
-    for name in ("partition", "account", "qos", "exclude", "constraint"):
-        words[name] = told.get(f"slurm_{name}")
-    more = {key.replace("_", "-"): value for key, value in options(runner).items()}
-    given = {key: value for key, value in {**words, **more}.items() if value is not None}
+def flags(profile: RunnerProfile, job: Job) -> list[str]:
+    """The options of sbatch for a job, without the dashes."""
+    words: dict[str, Any] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
+    for name, setting in SETTINGS.items():
+        value = getattr(profile, name)
+        if setting.sbatch:
+            option, _, form = setting.sbatch.partition("=")
+            words[option] = form.format(value) if form else value
+    for name, value in other_options(profile).items():
+        words[name.replace("_", "-")] = value
+    given = {key: value for key, value in words.items() if value is not None}
     return [key if value is True else f"{key}={value}" for key, value in given.items()]
-
-
-def _setup(runner: Runner) -> list[str]:
-    return [str(line) for line in parameters(runner, 1)["slurm_setup"]]

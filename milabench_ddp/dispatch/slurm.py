@@ -9,48 +9,43 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..config.runner import Runner
+from ..config.runner_profile import SETTINGS, RunnerProfile
 from ..errors import DispatchError
 from . import jobs, scheduler
 from .jobs import Job
 from .task import NodeTask
 
 
-def parameters(runner: Runner, nodes: int) -> dict[str, Any]:
-    """What submitit's ``AutoExecutor`` is told of the jobs on this many nodes."""
-    exports = [f"export {name}={shlex.quote(value)}" for name, value in runner.environment.items()]
-    exports.append(f"export MILABENCH_SIGNAL_DELAY={runner.signal_delay}")
-    slurm: dict[str, Any] = {
-        "partition": runner.partition,
-        "account": runner.account,
-        "qos": runner.qos,
-        "exclude": runner.exclude,
-        "constraint": runner.constraint,
-        "signal_delay_s": runner.signal_delay,
-        "array_parallelism": runner.array_parallelism,
-        "setup": [*runner.setup, *exports],
-        # A node that dies takes its own point with it, and not the job: the leader goes on.
-        "srun_args": ["--no-kill", "--kill-on-bad-exit=0"],
-        "additional_parameters": {"no_kill": True, **options(runner)},
-    }
-    slurm = {key: value for key, value in slurm.items() if value is not None}
-    common = {
+def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
+    """The parameters of submitit's ``AutoExecutor`` for the jobs on this many nodes."""
+    told: dict[str, Any] = {
         "nodes": nodes,
         "tasks_per_node": 1,
-        "timeout_min": runner.timeout,
-        "gpus_per_node": runner.gpus_per_node,
-        "cpus_per_task": runner.cpus_per_task,
+        "slurm_setup": setup_lines(profile),
+        # A node that dies takes its own point with it, and not the job: the leader goes on.
+        "slurm_srun_args": ["--no-kill", "--kill-on-bad-exit=0"],
+        "slurm_additional_parameters": {"no_kill": True, **other_options(profile)},
     }
-    kept = {key: value for key, value in common.items() if value is not None}
-    return kept | {f"slurm_{key}": value for key, value in slurm.items()}
+    for name, setting in SETTINGS.items():
+        value = getattr(profile, name)
+        if setting.submitit and value is not None:
+            told[setting.submitit] = value
+    return told
 
 
-def options(runner: Runner) -> dict[str, Any]:
-    """Options of sbatch that submitit has no name for."""
-    return ({"exclusive": True} if runner.exclusive else {}) | dict(runner.options)
+def setup_lines(profile: RunnerProfile) -> list[str]:
+    """The shell commands of a job that come before the agents."""
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in profile.environment.items()]
+    return [*profile.setup, *exports, f"export MILABENCH_SIGNAL_DELAY={profile.signal_delay}"]
 
 
-def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, Any]]:
+def other_options(profile: RunnerProfile) -> dict[str, str | bool]:
+    """The options of sbatch that submitit has no name for."""
+    exclusive = {"exclusive": True} if profile.exclusive else {}
+    return {**exclusive, **profile.options}
+
+
+def submit(run: Path, profile: RunnerProfile, wanted: Sequence[Job]) -> list[dict[str, Any]]:
     """Hand jobs to the scheduler; those of one size that are many go as one array.
 
     Returns:
@@ -61,25 +56,25 @@ def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, A
     """
     import submitit
 
-    if runner.cluster == "slurm" and not shutil.which("sbatch"):
+    if profile.cluster == "slurm" and not shutil.which("sbatch"):
         raise DispatchError(
             "there is no Slurm here (no `sbatch` on the PATH): run this on a node from which jobs "
             "are submitted, or use several nodes of this machine with --runner local"
         )
-    if runner.cluster != "slurm" and any(job.nodes > 1 for job in wanted):
+    if profile.cluster != "slurm" and any(job.nodes > 1 for job in wanted):
         raise DispatchError(
-            f"cluster: {runner.cluster} has one node: use --runner local for several nodes of "
+            f"cluster: {profile.cluster} has one node: use --runner local for several nodes of "
             f"this machine, or cluster: slurm"
         )
-    folder = Path(runner.job_dir) if runner.job_dir else run / "submitit"
+    folder = Path(profile.job_dir) if profile.job_dir else run / "submitit"
     submitted: list[dict[str, Any]] = []
     for nodes in dict.fromkeys(job.nodes for job in wanted):
         group = [job for job in wanted if job.nodes == nodes]
         for job in group:
             jobs.save(run, job)
         try:
-            executor = submitit.AutoExecutor(folder / "%j", runner.cluster)
-            executor.update_parameters(name=run.name, **_of(runner, nodes))
+            executor = submitit.AutoExecutor(folder / "%j", profile.cluster)
+            executor.update_parameters(name=run.name, **_of(profile, nodes))
             # What sbatch prints when it refuses is in the error, too.
             with redirect_stderr(io.StringIO()), executor.batch():
                 handles = [executor.submit(NodeTask(str(run), job.name)) for job in group]
@@ -91,7 +86,7 @@ def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, A
                 f"cannot write {error.filename or folder}: {error.strerror}; choose a folder that "
                 f"all nodes see with --job-dir"
             ) from error
-        if runner.cluster == "debug":  # runs them in this process, once results are asked for
+        if profile.cluster == "debug":  # runs them in this process, once results are asked for
             for handle in handles:
                 handle.results()
         for job, handle in zip(group, handles, strict=True):
@@ -99,9 +94,9 @@ def submit(run: Path, runner: Runner, wanted: Sequence[Job]) -> list[dict[str, A
     return submitted
 
 
-def _of(runner: Runner, nodes: int) -> dict[str, Any]:
-    told = parameters(runner, nodes)
-    if runner.cluster == "slurm":
+def _of(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
+    told = parameters(profile, nodes)
+    if profile.cluster == "slurm":
         return told
     return {key: value for key, value in told.items() if not key.startswith("slurm_")}
 

@@ -4,7 +4,8 @@ import sys
 import pytest
 
 from milabench_ddp import __version__
-from milabench_ddp.cli import build_parser, main
+from milabench_ddp.cli import main, parse
+from milabench_ddp.options import RunOptions, SuiteOptions
 from tests.support.workplace import GOOD, Suite, Workplace
 
 
@@ -68,12 +69,13 @@ def test_run_needs_a_configuration_or_a_run_to_resume(capsys: pytest.CaptureFixt
 
 
 def test_node_counts_are_each_there_once_the_largest_first():
-    assert build_parser().parse_args(["run", "x", "--nodes", "1,8,2,8"]).nodes == (8, 2, 1)
+    _, options = parse(["run", "x", "--nodes", "1,8,2,8"])
+    assert options == RunOptions(config="x", nodes=(8, 2, 1))
 
 
 def test_names_are_separated_by_commas_and_add_up():
-    options = build_parser().parse_args(["run", "x", "--select", "a, b", "--select", "c"])
-    assert options.select == ["a", "b", "c"]
+    _, options = parse(["list", "x", "--select", "a, b", "--select", "c"])
+    assert options == SuiteOptions(config="x", select=("a", "b", "c"))
 
 
 def test_a_reader_that_goes_away_is_no_traceback(at: Workplace, suite: Suite):

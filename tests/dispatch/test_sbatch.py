@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.runner import Runner
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.jobs import Job, jobs_of
 from milabench_ddp.dispatch.sbatch import flags, render_jobs
 from milabench_ddp.dispatch.slurm import parameters
@@ -11,7 +11,7 @@ from milabench_ddp.plan.build import build
 from tests.golden import check_golden
 from tests.support.launches import SITE, benchmark, cluster
 
-RUNNER = Runner(
+RUNNER = RunnerProfile(
     kind="slurm",
     partition="train",
     account="mine",

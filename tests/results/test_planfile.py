@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.config.runner import Runner, runner_of
+from milabench_ddp.config.runner_profile import RunnerProfile, profile_of
 from milabench_ddp.config.schema import Benchmark, FakeImageNet, PlanSpec
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.plan.site import Site
@@ -65,11 +65,11 @@ def test_what_is_saved_is_read(tmp_path_factory: pytest.TempPathFactory, plan: R
 
 
 def test_a_profile_is_what_it_was(tmp_path: Path) -> None:
-    runner = Runner("ssh", setup=("module load cuda",), environment={"A": "1"}, nodes=2)
+    runner = RunnerProfile("ssh", setup=("module load cuda",), environment={"A": "1"}, nodes=2)
     plan = RunPlan((), 1, Site("python", {}, Path("x")), "cpu", 1, 2, 5.0, None, asdict(runner))
     plan.save(tmp_path / "plan.json")
-    assert runner_of(read_plan(tmp_path / "plan.json").runner) == runner
-    assert runner_of({**asdict(runner), "hosts": ["more"]}) == runner
+    assert profile_of(read_plan(tmp_path / "plan.json").runner) == runner
+    assert profile_of({**asdict(runner), "hosts": ["more"]}) == runner
 
 
 GOOD = RunPlan((benchmark(),), 1, Site("python", {}, Path("x")), "cpu", 1, 2, 5.0, None)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.cli import build_parser, main
-from milabench_ddp.commands import where
+from milabench_ddp.cli import main
+from milabench_ddp.commands import setup
 from milabench_ddp.errors import SelectionError
+from milabench_ddp.options import RunOptions
 from tests.support.workplace import GOOD
 
 SUITE = "x: {program: p.py, plan: {method: per_gpu}}\n"
@@ -112,6 +113,7 @@ def test_flags_of_a_scheduler_that_is_not_there(
         (["--gpus", "2"], "--gpus"),
         (["--grace", "0"], "--grace"),
         (["--runner", "slurm"], "--runner"),
+        (["--gpus-per-node", "2"], "--gpus-per-node"),
     ],
 )
 def test_resume_with_what_the_run_has_decided(
@@ -137,7 +139,7 @@ def test_no_configuration_at_all(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_resume_takes_a_run_to_another_queue(here: Path) -> None:
     """Only where there is a scheduler; the rest of the plan stays as it is."""
-    options = build_parser().parse_args(["run", "--resume", "r", "--partition", "b", "--timeout=9"])
-    assert where.flags(options, "slurm") == {"partition": "b", "timeout": 9}
+    options = RunOptions(resume="r", settings={"partition": "b", "timeout": 9})
+    setup.check_settings(options, "slurm")
     with pytest.raises(SelectionError, match="--partition is for a cluster's scheduler"):
-        where.flags(options, "local")
+        setup.check_settings(options, "local")

@@ -3,7 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.runner import Runner, find_runner, read_runner, shipped_profiles
+from milabench_ddp.codec import decode, encode
+from milabench_ddp.config.runner_profile import (
+    SETTINGS,
+    RunnerProfile,
+    find_profile,
+    read_profile,
+    shipped_profiles,
+)
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import write
 
@@ -37,7 +44,7 @@ job_dir: /shared/jobs
 
 
 def test_every_key(here: Path) -> None:
-    assert read_runner(write("r.yaml", FULL)) == Runner(
+    assert read_profile(write("r.yaml", FULL)) == RunnerProfile(
         kind="slurm",
         path="r.yaml",
         cluster="debug",
@@ -61,16 +68,29 @@ def test_every_key(here: Path) -> None:
     )
 
 
+def test_a_profile_survives_json(here: Path) -> None:
+    profile = read_profile(write("r.yaml", FULL))
+    assert decode(encode(profile), RunnerProfile) == profile
+
+
+def test_a_flag_is_checked_as_the_file_is() -> None:
+    assert SETTINGS["timeout"].from_flag("9") == 9
+    assert SETTINGS["partition"].from_flag("9") == "9"
+    said = "`--timeout` in the command line: expected an integer, 1 or more, got the text `soon`"
+    with pytest.raises(ConfigError, match=said):
+        SETTINGS["timeout"].from_flag("soon")
+
+
 def test_what_it_does_not_say_is_the_clusters_choice(here: Path) -> None:
     path = write("r.yaml", "kind: slurm\npartition: ~\n")
-    assert read_runner(path) == replace(Runner("slurm"), path="r.yaml")
+    assert read_profile(path) == replace(RunnerProfile("slurm"), path="r.yaml")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("kind: ~", "r.yaml: has no `kind`"),
-        ("nodes: 1", "r.yaml: has no `kind`: local, slurm or ssh"),
+        ("nodes: 1", "r.yaml: has no `kind`: it is one of local, slurm, ssh"),
         ("kind: pbs", "wrong value for `kind` in r.yaml:1: expected"),
         ("kind: slurm\ntimout: 3", "unknown key `timout` in r.yaml:2: did you mean `timeout`?"),
         ("kind: slurm\n\ntimeout: 0", "wrong value for `timeout` in r.yaml:3: expected"),
@@ -100,15 +120,15 @@ def test_what_it_does_not_say_is_the_clusters_choice(here: Path) -> None:
 )
 def test_a_bad_value_is_named_with_its_line(here: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        read_runner(write("r.yaml", text + "\n"))
+        read_profile(write("r.yaml", text + "\n"))
     assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("name", shipped_profiles())
 def test_what_is_shipped_is_right(name: str) -> None:
-    runner = read_runner(find_runner(name))
+    runner = read_profile(find_profile(name))
     assert runner.kind in ("local", "slurm", "ssh")
-    assert find_runner(f"{name}.yaml") == find_runner(name)
+    assert find_profile(f"{name}.yaml") == find_profile(name)
 
 
 def test_all_kinds_are_shipped() -> None:
@@ -116,13 +136,13 @@ def test_all_kinds_are_shipped() -> None:
 
 
 def test_a_path_wins_over_a_name(here: Path) -> None:
-    assert find_runner(str(write("slurm", "kind: ssh"))) == Path("slurm")
+    assert find_profile(str(write("slurm", "kind: ssh"))) == Path("slurm")
 
 
 def test_no_such_profile(here: Path) -> None:
     with pytest.raises(ConfigError, match=r"profile of that name: did you mean `slurm`\?"):
-        find_runner("slrum")
+        find_profile("slrum")
     shipped = ", ".join(shipped_profiles())
     with pytest.raises(ConfigError) as caught:
-        find_runner("my/own.yaml")
+        find_profile("my/own.yaml")
     assert str(caught.value).endswith(f"of that name; shipped are: {shipped}")

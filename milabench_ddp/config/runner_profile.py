@@ -1,0 +1,198 @@
+"""Runner profiles, ``runners/*.yaml``: where a run happens, as data.
+
+Each setting is declared once: its default, its check, its help text, its flag on the command line,
+and what sbatch and submitit call it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from ..errors import ConfigError, did_you_mean
+from .checks import Check, flag, one_of, only, single, text, texts, whole, wrong
+from .paths import expanded, shown
+from .shipped import shipped_root
+from .tree import Leaf, Node, Origin, Table, is_null, plain, scalar_text
+
+T = TypeVar("T")
+
+KINDS = ("local", "slurm", "ssh")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is declared of one setting of a profile."""
+
+    help: str
+    check: Check
+    flag: str = ""  # of the command line; empty where it has none
+    metavar: str = ""
+    is_number: bool = False
+    is_fixed: bool = False  # once a run is created: not to be given with --resume
+    sbatch: str = ""  # the name of sbatch's option; after ``=``, the format of its value
+    submitit: str = ""
+
+    def from_flag(self, words: str) -> str | int:
+        """The value that the command line gives; raises ConfigError where the check refuses it."""
+        value = int(words) if self.is_number and words.isdecimal() else words
+        self.check(self.flag, Leaf(value, Origin("the command line")))
+        return value
+
+
+def setting(
+    default: T,
+    check: Check,
+    help: str,
+    *,
+    flag: str = "",
+    metavar: str = "",
+    is_number: bool = False,
+    is_fixed: bool = False,
+    sbatch: str = "",
+    submitit: str = "",
+) -> T:
+    """A field of ``RunnerProfile``; the arguments are those of ``Setting``."""
+    declared = Setting(help, check, flag, metavar, is_number, is_fixed, sbatch, submitit)
+    made: T = field(default_factory=lambda: default, metadata={"setting": declared})
+    return made
+
+
+def _check_scalars(key: str, node: Node) -> None:
+    if not isinstance(node, Table):
+        raise wrong(key, node, "a mapping")
+    for name, value in node.entries.items():
+        single(f"{key}.{name}", value)
+
+
+@dataclass(frozen=True)
+class RunnerProfile:
+    """A profile; None leaves the choice to the cluster, or to the command line."""
+
+    kind: str = field(metadata={"setting": Setting("how nodes are reached", one_of(*KINDS))})
+    path: str = ""  # of its file; empty where it has none
+    cluster: str = setting(
+        "slurm", one_of("slurm", "local", "debug"), "the executor of submitit that runs the jobs"
+    )
+    nodes: int | None = setting(None, whole(1), "the number of nodes, unless --nodes is given")
+    timeout: int = setting(
+        60, whole(1), "the time limit of a job, in minutes",
+        flag="--timeout", metavar="MIN", is_number=True, sbatch="time", submitit="timeout_min",
+    )  # fmt: skip
+    gpus_per_node: int | None = setting(
+        None, whole(0), "the number of GPUs to request per node (default: as --gpus)",
+        flag="--gpus-per-node", metavar="N", is_number=True, is_fixed=True,
+        sbatch="gpus-per-node", submitit="gpus_per_node",
+    )  # fmt: skip
+    cpus_per_task: int | None = setting(
+        None, whole(1), "the number of CPUs to request per node",
+        sbatch="cpus-per-task", submitit="cpus_per_task",
+    )  # fmt: skip
+    signal_delay: int = setting(
+        60, whole(0), "how many seconds before its time limit a job is told to stop",
+        sbatch="signal=USR2@{}", submitit="slurm_signal_delay_s",
+    )  # fmt: skip
+    partition: str | None = setting(
+        None, text, "the partition to submit to",
+        flag="--partition", metavar="NAME", sbatch="partition", submitit="slurm_partition",
+    )  # fmt: skip
+    account: str | None = setting(
+        None, text, "the account to charge",
+        flag="--account", metavar="NAME", sbatch="account", submitit="slurm_account",
+    )  # fmt: skip
+    qos: str | None = setting(
+        None, text, "the quality of service to request",
+        flag="--qos", metavar="NAME", sbatch="qos", submitit="slurm_qos",
+    )  # fmt: skip
+    exclude: str | None = setting(
+        None, text, "nodes that must not be used",
+        flag="--exclude-nodes", metavar="A,B", sbatch="exclude", submitit="slurm_exclude",
+    )  # fmt: skip
+    constraint: str | None = setting(
+        None, text, "features that the nodes must have",
+        sbatch="constraint", submitit="slurm_constraint",
+    )  # fmt: skip
+    # Other jobs on the same nodes would distort the measurements.
+    exclusive: bool = setting(True, flag, "whether to keep other jobs off the nodes")
+    options: Mapping[str, str] = setting(
+        {}, _check_scalars, "other options of sbatch, by their long names"
+    )
+    setup: tuple[str, ...] = setting((), texts, "shell commands that run before a node's agent")
+    environment: Mapping[str, str] = setting(
+        {}, _check_scalars, "environment variables of the agents and of what they start"
+    )
+    array_parallelism: int = setting(
+        16, whole(1), "how many jobs of an array run at the same time",
+        submitit="slurm_array_parallelism",
+    )  # fmt: skip
+    allocation: str = setting(
+        "shared", one_of("shared", "separate"),
+        "shared: one job for all points of a sweep; separate: one job for each point",
+        flag="--allocation", metavar="{shared,separate}",
+    )  # fmt: skip
+    launcher: Literal["torchrun", "tasks"] = setting(
+        "torchrun", one_of("torchrun", "tasks"),
+        "torchrun; or tasks: the agent starts one process per GPU, without torchrun",
+    )  # fmt: skip
+    job_dir: str | None = setting(
+        None, text, "the folder for submitit's files, seen by all nodes (default: in the run)",
+        flag="--job-dir", metavar="DIR",
+    )  # fmt: skip
+
+
+SETTINGS: Mapping[str, Setting] = {
+    each.name: each.metadata["setting"] for each in fields(RunnerProfile) if each.metadata
+}
+
+
+def find_profile(name: str) -> Path:
+    """The file that ``--runner`` means: a path, or else the name of a shipped profile.
+
+    Raises ConfigError where it is neither, with a suggestion.
+    """
+    path = expanded(name)
+    if path.is_file():
+        return path
+    known = shipped_profiles()
+    if name.removesuffix(".yaml") in known:
+        return known[name.removesuffix(".yaml")]
+    hint = did_you_mean(name, known) or f"; shipped are: {', '.join(known)}"
+    raise ConfigError(f"--runner {name}: no such file, and no shipped profile of that name{hint}")
+
+
+def shipped_profiles() -> dict[str, Path]:
+    """The profiles that come with the package, by their names, in their order."""
+    folder = shipped_root() / "runners"
+    return {str(p.relative_to(folder).with_suffix("")): p for p in sorted(folder.rglob("*.yaml"))}
+
+
+def read_profile(path: Path) -> RunnerProfile:
+    """Read a profile; raises ConfigError, with file and line, for what is wrong in it."""
+    # Here, because `milabench --help` needs the settings above, and not PyYAML, which takes 20 ms.
+    from .merge import settle
+    from .read import read
+
+    top = settle(read(path))
+    only(SETTINGS, top)
+    for key, node in top.entries.items():
+        if not is_null(node):
+            SETTINGS[key].check(key, node)
+    values = {key: value for key, value in plain(top).items() if value is not None}
+    if "kind" not in values:
+        raise ConfigError(f"{shown(path)}: has no `kind`: it is one of {', '.join(KINDS)}")
+    for key in ("environment", "options"):
+        values[key] = {name: scalar_text(v) for name, v in values.get(key, {}).items()}
+    values["setup"] = tuple(values.get("setup", ()))
+    return RunnerProfile(**values, path=str(path))
+
+
+def with_settings(profile: RunnerProfile, settings: Mapping[str, Any]) -> RunnerProfile:
+    """The profile with other values of some settings, which were checked."""
+    return replace(profile, **settings)
+
+
+def profile_of(values: Mapping[str, Any]) -> RunnerProfile:
+    """A profile as a run's plan has it."""
+    known = {each.name for each in fields(RunnerProfile)}
+    kept = {key: value for key, value in values.items() if key in known}
+    return RunnerProfile(**{**kept, "setup": tuple(kept.get("setup", ()))})

@@ -1,0 +1,235 @@
+"""The options of each command, as records: default, parser, help and flag are declared once.
+
+``cli.py`` makes the parsers from these classes, and the records from the command line.
+"""
+
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TypeVar
+
+from .config.runner_profile import KINDS, SETTINGS
+
+T = TypeVar("T")
+
+
+def option(
+    default: T,
+    help: str,
+    *,
+    is_positional: bool = False,
+    is_fixed: bool = False,
+    group: str = "",
+    **keywords: object,
+) -> T:
+    """A field that the command line can set; its flag is its name.
+
+    Args:
+        default: its value when the command line does not give one.
+        help: completes the sentence "this option is ...", or is an order.
+        is_positional: it is an argument without a flag.
+        is_fixed: it is decided when a run is created, so it cannot be given with ``--resume``.
+        group: the heading of the help text under which it stands.
+        keywords: for ``ArgumentParser.add_argument``.
+    """
+    if default not in (None, (), False, ""):
+        shown = f"{default:g}" if isinstance(default, float) else default
+        help += f" (default: {shown})"
+    declared = {"is_positional": is_positional, "is_fixed": is_fixed, "group": group}
+    made: T = field(default=default, metadata={**declared, "argparse": {"help": help, **keywords}})
+    return made
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A finite number of seconds, 0 or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return value
+
+
+def node_counts(text: str) -> tuple[int, ...]:
+    """``8,4,2,1``: the largest first, each once."""
+    return tuple(sorted({positive(word.strip()) for word in text.split(",")}, reverse=True))
+
+
+def names(text: str) -> list[str]:
+    """``a,b``."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteOptions:
+    """Of every command that reads a configuration."""
+
+    config: str = option(
+        "", "a YAML file, or the name of a shipped suite, such as ddp",
+        is_positional=True, is_fixed=True, metavar="CONFIG",
+    )  # fmt: skip
+    select: tuple[str, ...] = option(
+        (), "only these benchmarks: names, globs, groups or tags",
+        is_fixed=True, type=names, action="extend", metavar="A,B",
+    )  # fmt: skip
+    exclude: tuple[str, ...] = option(
+        (), "all benchmarks except these",
+        is_fixed=True, type=names, action="extend", metavar="A,B",
+    )  # fmt: skip
+    override: tuple[str, ...] = option(
+        (), "replace a value, for example 'resnet*.argv.--batch-size=32'",
+        is_fixed=True, action="append", metavar="NAME.KEY=VALUE",
+    )  # fmt: skip
+    preset: str = option(
+        "auto", "the preset: small, full, ...; auto is full on GPUs, and small without them",
+        is_fixed=True, metavar="NAME",
+    )  # fmt: skip
+    system: str | None = option(
+        None, "a system.yaml, which describes the nodes, their GPUs and the sizing of batches",
+        is_fixed=True, metavar="FILE",
+    )  # fmt: skip
+    device: str | None = option(
+        None, "the kind of device to use (default: GPUs, or the CPU where there are none)",
+        is_fixed=True, choices=("cuda", "rocm", "hpu", "xpu", "cpu"),
+    )  # fmt: skip
+    gpus: int | None = option(
+        None, "the number of devices per node; with --device cpu, the number of CPU slots",
+        is_fixed=True, type=positive, metavar="N",
+    )  # fmt: skip
+    nodes: tuple[int, ...] = option(
+        (), "the number of nodes; several numbers are the node counts of a sweep",
+        is_fixed=True, type=node_counts, metavar="N[,N...]",
+    )  # fmt: skip
+    base: str | None = option(
+        None, "the folder of runs/, data/ and venv/ (default: $MILABENCH_BASE, or this folder)",
+        metavar="DIR",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnerOptions(SuiteOptions):
+    """Of every command that may use several nodes."""
+
+    runner: str | None = option(
+        None, f"the runner profile: {', '.join(KINDS)}, or a YAML file",
+        is_fixed=True, group="several nodes", metavar="PROFILE",
+    )  # fmt: skip
+    # Settings that win over those of the profile, by their names there. Their flags are declared
+    # in the profile.
+    settings: Mapping[str, str | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(RunnerOptions):
+    """Of ``run``."""
+
+    config: str = option(
+        "", "a YAML file, or the name of a shipped suite, such as ddp",
+        is_positional=True, is_fixed=True, metavar="CONFIG", nargs="?",
+    )  # fmt: skip
+    resume: str | None = option(None, "run what is missing in this run folder", metavar="RUN")
+    name: str | None = option(
+        None, "the name of the run (default: a new one, with the date)",
+        is_fixed=True, metavar="NAME",
+    )  # fmt: skip
+    repeat: int = option(
+        1, "how many times to run each benchmark", is_fixed=True, type=positive, metavar="K"
+    )
+    grace: float = option(
+        5.0, "the number of seconds between SIGTERM and SIGKILL",
+        is_fixed=True, type=seconds, metavar="S",
+    )  # fmt: skip
+    gpu_poll: float | None = option(
+        None, "the number of seconds between two samples of the devices; 0 for no samples",
+        is_fixed=True, type=seconds, metavar="S",
+    )  # fmt: skip
+    detach: bool = option(
+        False, "return once the jobs are submitted; `milabench watch` follows them",
+        action="store_true",
+    )  # fmt: skip
+    quiet: bool = option(False, "show no progress, only the report", action="store_true")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryOptions(RunnerOptions):
+    """Of ``dry``."""
+
+    repeat: int = option(1, "how many times to run each benchmark", type=positive, metavar="K")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolveOptions(SuiteOptions):
+    """Of ``resolve``."""
+
+    explain: bool = option(False, "show the file and the line of each value", action="store_true")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstallOptions(SuiteOptions):
+    """Of ``install``."""
+
+    force: bool = option(False, "make them again", action="store_true")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFolderOptions:
+    """Of ``watch`` and ``cancel``."""
+
+    run: str = option("", "the folder of the run", is_positional=True, metavar="RUN")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """Of ``report``."""
+
+    runs: tuple[str, ...] = option(
+        (), "the folder of a run; several runs are pooled",
+        is_positional=True, nargs="+", metavar="RUN",
+    )  # fmt: skip
+    compat: bool = option(False, "use milabench's own formulas, exactly", action="store_true")
+    format: str = option("text", "the form of the report", choices=("text", "csv", "json"))
+    csv: bool = option(False, "short for --format csv", action="store_true")
+    table: str | None = option(
+        None,
+        "one table alone: a metric of a sweep (latency, throughput, efficiency, memory, mfu, "
+        "compile_s, ...), or one of steps, ranks, communication, curve, sweeps",
+        metavar="METRIC",
+    )
+    rows: tuple[str, ...] = option(
+        (), "the settings that the rows of the table stand for",
+        type=names, action="extend", metavar="A,B",
+    )  # fmt: skip
+    cols: tuple[str, ...] = option(
+        (), "the settings that the columns of the table stand for",
+        type=names, action="extend", metavar="A,B",
+    )  # fmt: skip
+    config: str | None = option(
+        None, "the configuration to take the weights from", metavar="CONFIG"
+    )
+
+
+Options = SuiteOptions | RunFolderOptions | ReportOptions
+
+
+def fixed_flags(options: RunOptions) -> list[str]:
+    """The given options that are decided when a run is created, as the command line names them."""
+    given = []
+    for each in fields(options):
+        if each.metadata.get("is_fixed") and getattr(options, each.name) != each.default:
+            is_positional = each.metadata["is_positional"]
+            given.append(each.name.upper() if is_positional else flag_of(each.name))
+    given += [SETTINGS[name].flag for name in options.settings if SETTINGS[name].is_fixed]
+    return given
+
+
+def flag_of(name: str) -> str:
+    """``--gpu-poll`` for the field ``gpu_poll``."""
+    return f"--{name.replace('_', '-')}"

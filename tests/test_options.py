@@ -1,0 +1,73 @@
+import argparse
+
+import pytest
+
+from milabench_ddp.cli import parse
+from milabench_ddp.errors import ConfigError
+from milabench_ddp.options import (
+    DryOptions,
+    ReportOptions,
+    RunFolderOptions,
+    RunOptions,
+    fixed_flags,
+    names,
+    node_counts,
+    positive,
+    seconds,
+)
+
+
+def test_the_defaults_are_those_of_the_record() -> None:
+    assert parse(["run"]) == ("run", RunOptions())
+    assert parse(["dry", "x"]) == ("dry", DryOptions(config="x"))
+    assert parse(["watch", "r"]) == ("watch", RunFolderOptions(run="r"))
+    assert parse(["report", "a", "b"]) == ("report", ReportOptions(runs=("a", "b")))
+
+
+def test_the_settings_of_the_runner_are_apart_from_the_other_options() -> None:
+    words = ["dry", "x", "--exclude", "a", "--exclude-nodes", "b,c", "--timeout", "9"]
+    _, options = parse(words)
+    settings = {"exclude": "b,c", "timeout": 9}
+    assert options == DryOptions(config="x", exclude=("a",), settings=settings)
+    with pytest.raises(ConfigError, match="wrong value for `--timeout` in the command line"):
+        parse(["dry", "x", "--timeout", "0"])
+
+
+def test_a_value_that_is_the_default_is_not_a_change_of_a_fixed_option() -> None:
+    assert fixed_flags(RunOptions(preset="auto", repeat=1, quiet=True, base="b")) == []
+    assert fixed_flags(RunOptions(settings={"partition": "p"})) == []
+
+
+def test_fixed_options_are_named_as_they_are_written() -> None:
+    options = RunOptions(config="x", gpu_poll=0.0, settings={"gpus_per_node": 8})
+    assert fixed_flags(options) == ["CONFIG", "--gpu-poll", "--gpus-per-node"]
+
+
+def test_help_says_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["run", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "between SIGTERM and SIGKILL (default: 5)" in text
+    assert "how many times to run each benchmark (default: 1)" in text
+    assert "the partition to submit to" in text
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "two"])
+def test_what_is_not_a_count(text: str) -> None:
+    said = f"{text!r} is not a whole number of at least 1"
+    with pytest.raises(argparse.ArgumentTypeError, match=said):
+        positive(text)
+    with pytest.raises(argparse.ArgumentTypeError, match=said):
+        node_counts(f"2,{text}")
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "soon"])
+def test_what_is_not_a_number_of_seconds(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=f"{text!r} is not a number of seconds"):
+        seconds(text)
+
+
+def test_lists() -> None:
+    assert names(" a, ,b ") == ["a", "b"]
+    assert node_counts("1, 8,2,8") == (8, 2, 1)
+    assert seconds("0.5") == 0.5

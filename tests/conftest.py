@@ -2,8 +2,12 @@
 
 import os
 import signal
+from pathlib import Path
 
 import hypothesis
+import pytest
+
+from tests.support.package_copy import PackageCopy
 
 # A shell starts what it puts into the background with SIGINT ignored, and a script that a test
 # starts cannot trap what it inherits so.
@@ -14,3 +18,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 hypothesis.settings.register_profile("repeatable", derandomize=True)
 if profile := os.environ.get("HYPOTHESIS_PROFILE"):
     hypothesis.settings.load_profile(profile)
+
+
+@pytest.fixture
+def package_copy(tmp_path: Path) -> PackageCopy:
+    """A copy of the package, to which something is added in one file and one line."""
+    return PackageCopy(tmp_path)

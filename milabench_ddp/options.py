@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 from .config.runner_profile import KINDS, SETTINGS
+from .machine.backends import BACKENDS
 
 T = TypeVar("T")
 
@@ -98,7 +99,7 @@ class SuiteOptions:
     )  # fmt: skip
     device: str | None = option(
         None, "the kind of device to use (default: GPUs, or the CPU where there are none)",
-        is_fixed=True, choices=("cuda", "rocm", "hpu", "xpu", "cpu"),
+        is_fixed=True, choices=tuple(BACKENDS),
     )  # fmt: skip
     gpus: int | None = option(
         None, "the number of devices per node; with --device cpu, the number of CPU slots",

@@ -16,10 +16,8 @@ from ..config.runner_profile import (
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..errors import MachineError, SelectionError
-from ..machine.detect import Detection, detect
+from ..machine.detect import Detection, detect, partition, synthetic_cluster
 from ..machine.devices import Cluster
-from ..machine.part import part
-from ..machine.pretend import pretend
 from ..options import RunnerOptions, SuiteOptions
 from ..plan.site import Site
 
@@ -125,7 +123,7 @@ def resolve_cluster(
             return host, False
     if devices is None:
         devices = len(detect_host(options, system).cluster.nodes[0].devices)
-    return pretend(device_kind(options, system) or "cuda", nodes, devices), True
+    return synthetic_cluster(device_kind(options, system) or "cuda", nodes, devices), True
 
 
 def _matching_host(options: SuiteOptions, system: System | None) -> Cluster | None:
@@ -146,7 +144,7 @@ def _parts_of_host(
 ) -> Cluster:
     host = detect_host(options, system).cluster
     devices = devices or max(1, len(host.nodes[0].devices) // nodes)
-    parts = [part(host.arch, devices, rank, nodes, os.environ) for rank in range(nodes)]
+    parts = [partition(host.arch, devices, rank, nodes, os.environ) for rank in range(nodes)]
     return Cluster(host.arch, tuple(parts))
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..machine.backends import BACKENDS
+
 
 @dataclass(frozen=True)
 class MachineFacts:
@@ -19,8 +21,7 @@ class MachineFacts:
     @property
     def ccl(self) -> str:
         """The collective communications library of the architecture."""
-        names = {"cuda": "nccl", "rocm": "rccl", "hpu": "hccl", "xpu": "ccl"}
-        return names.get(self.arch, "gloo")
+        return BACKENDS[self.arch].collectives
 
     @property
     def cpu_per_gpu(self) -> int:

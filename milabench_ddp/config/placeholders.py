@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import ConfigError, did_you_mean
+from ..machine.backends import BACKENDS
 from .braces import fill, only_field
 from .facts import MachineFacts
 from .program import program_of
@@ -13,7 +14,6 @@ from .sizing import Options, Sizer
 from .tree import Append, Items, Leaf, Node, Removed, Scalar, Table, plain
 
 _FILLED = ("argv", "env", "voir")
-_TORCH_DEVICE = {"rocm": "cuda"}  # what torch.device() takes, where it is not the architecture
 # A form is a whole argument, or all of it behind `word=` (batch_size=auto_batch(8)).
 _AUTO = re.compile(r"([\w.-]+=)?auto\(([^,()]*),([^,()]*)\)")
 _AUTO_BATCH = re.compile(r"([\w.-]+=)?auto_batch\(([^,()]*)\)")
@@ -44,7 +44,7 @@ def _machine_values(facts: MachineFacts, options: Options) -> dict[str, Scalar]:
         "ccl": facts.ccl,
         "cpu_count": facts.cpu_count,
         "cpu_per_gpu": facts.cpu_per_gpu,
-        "device_name": _TORCH_DEVICE.get(facts.arch, facts.arch),
+        "device_name": BACKENDS[facts.arch].torch_device,
         "gpu_count": facts.gpu_count,
         "milabench_base": str(base),
         "milabench_cache": str(base / "cache"),

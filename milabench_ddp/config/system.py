@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from ..machine.backends import BACKENDS
 from .checks import Check, flag, free, list_of, mapping, one_of, only, text, whole
 from .merge import settle
 from .paths import expanded, shown
@@ -152,7 +153,7 @@ _CPU: Mapping[str, Check] = {
     "reserved_cores": whole(0),
 }
 _SYSTEM: Mapping[str, Check] = {
-    "arch": one_of("cuda", "rocm", "hpu", "xpu", "cpu"),
+    "arch": one_of(*BACKENDS),
     "docker": free,
     "docker_image": text,
     "gpu": mapping({"capacity": _amount, "count": whole(1)}),

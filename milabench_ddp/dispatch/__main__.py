@@ -17,9 +17,8 @@ from ..errors import MilabenchError
 from ..launch.inbox import stopped_by_signals
 from ..launch.runner import Runner, Samples
 from ..launch.sampling import sampling
-from ..machine.detect import detect
+from ..machine.detect import detect, partition
 from ..machine.devices import Node
-from ..machine.part import part
 from ..machine.provenance import collect, meta
 from ..results.planfile import RunPlan, read_plan
 from ..results.run_dir import RunDir
@@ -96,7 +95,7 @@ def _serve(options: argparse.Namespace, plan: RunPlan, stdio: Channel, patience:
 
 def _node(options: argparse.Namespace, plan: RunPlan) -> Node:
     if options.of:
-        return part(plan.arch, plan.gpus or 1, options.rank, options.of, os.environ)
+        return partition(plan.arch, plan.gpus or 1, options.rank, options.of, os.environ)
     node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
     return replace(node, name=options.name or node.name)
 

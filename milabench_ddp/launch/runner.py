@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from ..events import Data, Event, Note
-from ..monitor.sample import Sample, gpudata
 from ..plan.command import Launch, Process
 from ..results.run_dir import RunDir
 from ..results.write import Heading, LaunchWriter
+from ..samples import Sample, gpudata
 from .inbox import Inbox
 from .supervise import LaunchEnd, Supervisor
 

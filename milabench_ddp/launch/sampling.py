@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from ..machine.backends import BACKENDS
 from ..machine.devices import Device
-from ..monitor.sampler import INTERVAL, Sampler, source_for
+from ..monitor.sampler import INTERVAL, Sampler
 from .runner import Samples
 
 
@@ -13,7 +14,7 @@ def sampling(
     arch: str, devices: Sequence[Device], interval: float | None, samples: Samples
 ) -> Iterator[None]:
     """Sample the devices every ``interval`` seconds; CPU slots have no sensors, 0 is never."""
-    source = source_for(arch, devices)
+    source = BACKENDS[arch].source(devices)
     interval = INTERVAL if interval is None else interval
     if source is None or not interval:
         yield

@@ -1,108 +1,135 @@
-"""The devices of this host."""
+"""The devices to use: those of this host, a part of them, or those of a synthetic cluster."""
 
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import MachineError
-from .cores import cpu_count, share, usable_cpus
-from .cuda import find_cuda
+from .backends import BACKENDS
+from .backends.backend import Backend, DiscoveryResult
 from .devices import Cluster, Device, Node
-from .found import Found
-from .host import cpu_name
-from .vendors import VENDORS, find_vendor, sign_of
-from .visibility import caller_filters
+from .host import cpu_count, share
 
-GPU_ARCHS = ("cuda", *VENDORS)
-DEFAULT_SLOTS = 2  # the smallest number that needs communication
+CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where it is printed
 
 
 @dataclass(frozen=True)
 class Detection:
-    """This host as a cluster of one node, and what a user should be told of it, a line each."""
+    """This host as a cluster of one node, and notes for the user, a line each."""
 
     cluster: Cluster
     notes: tuple[str, ...]
 
 
 def detect(device: str | None, count: int | None, environ: Mapping[str, str]) -> Detection:
-    """This host and the devices of it to use.
+    """This host and the devices on it to use.
 
     Args:
-        device: cuda, rocm, hpu, xpu or cpu; None for the GPUs that there are, else CPU slots.
+        device: a name of BACKENDS; None for the GPUs of this host, or CPU slots if it has none.
         count: how many of the visible devices, the first ones; None for all of them, and for 2
             CPU slots.
         environ: the caller's environment, whose visibility variables are respected.
 
     Raises:
-        MachineError: they are not there, or not so many.
+        MachineError: there are no such devices, or fewer.
     """
     if count is not None and count < 1:
         raise MachineError(f"--gpus {count}: at least one device is needed")
     if device is None:
-        return _automatic(count, environ)
-    if device == "cpu":
-        return _cpu(count, ())
-    if device not in GPU_ARCHS:
-        known = (*GPU_ARCHS, "cpu")
-        raise MachineError(f"--device {device}: unknown; known are {', '.join(known)}")
-    found = _find(device, environ)
+        return _detect_any(count, environ)
+    if device not in BACKENDS:
+        raise MachineError(f"--device {device}: unknown; known are {', '.join(BACKENDS)}")
+    backend = BACKENDS[device]
+    found = backend.discover(environ, count)
     if not found.devices:
         why = "; ".join(found.notes)
-        raise MachineError(f"--device {device}: {why}. {_offer(device, environ)}")
-    return _gpus(device, found, count, environ)
+        others = " or ".join(_alternatives(device, environ))
+        raise MachineError(f"--device {device}: {why}. Here there is {others}")
+    return _first(backend, found, count, environ)
 
 
-def _automatic(count: int | None, environ: Mapping[str, str]) -> Detection:
-    notes: list[str] = []
-    for arch in GPU_ARCHS:
-        if arch == "cuda" or sign_of(arch):
-            found = _find(arch, environ)
-            if found.devices:
-                return _gpus(arch, found, count, environ)
-            notes += found.notes
-    return _cpu(count, (f"this measures the CPU, no GPU: {'; '.join(notes)}",))
+def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[str, str]) -> Node:
+    """Node ``rank`` where this host stands in for ``nodes`` nodes.
+
+    Each has ``gpus`` devices of its own, and its part of the CPUs.
+
+    Raises:
+        MachineError: there are too few devices.
+    """
+    host = detect(device, gpus * nodes, environ).cluster.nodes[0]
+    mine = host.devices[rank * gpus : (rank + 1) * gpus]
+    return Node(f"node{rank}", mine, max(1, host.cpu_count // nodes))
 
 
-def _find(arch: str, environ: Mapping[str, str]) -> Found:
-    return find_cuda(environ) if arch == "cuda" else find_vendor(arch, environ)
+def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None) -> Cluster:
+    """A cluster that does not exist, for a dry run on a laptop: what would 64 GPUs do?
+
+    It has ``nodes`` nodes (``node0``, ``node1``, ...) with ``gpus`` devices each. ``cpus`` is the
+    number of CPUs of a node, by default 8 for each device. CPU slots are bound to cores only if it
+    is given: the cores of an unknown machine cannot be named, and a script that binds to cores
+    that do not exist does not run.
+    """
+    count = gpus * CPUS_PER_DEVICE if cpus is None else cpus
+    cores = range(count) if arch == "cpu" and cpus is not None else range(0)
+    shares = share(cores, gpus)
+    devices = tuple(Device(i, str(i), cpus=own) for i, own in enumerate(shares))
+    return Cluster(arch, tuple(Node(f"node{n}", devices, count) for n in range(nodes)))
 
 
-def _gpus(arch: str, found: Found, count: int | None, environ: Mapping[str, str]) -> Detection:
-    there = len(found.devices)
-    if count is not None and count > there:
-        limits = [f" with {name}={value}" for name, value in caller_filters(arch, environ)]
-        why = "".join([*limits, *(f" ({note})" for note in found.notes)])
+def _detect_any(count: int | None, environ: Mapping[str, str]) -> Detection:
+    """The first back-end that has a device; CPU slots, the last, are always there."""
+    missing: list[str] = []
+    for backend in _present():
+        found = backend.discover(environ, count)
+        if found.devices:
+            return _first(backend, found, count, environ)
+        missing += found.notes
+    slots = BACKENDS["cpu"].discover(environ, count)
+    note = f"this measures the CPU, not a GPU: {'; '.join(missing)}"
+    return Detection(_this_host("cpu", slots.devices), (note,))
+
+
+def _present() -> list[Backend]:
+    """The back-ends of GPUs that this host may have."""
+    gpus = [backend for backend in BACKENDS.values() if backend.name != "cpu"]
+    return [backend for backend in gpus if backend.may_be_present()]
+
+
+def _first(
+    backend: Backend, found: DiscoveryResult, count: int | None, environ: Mapping[str, str]
+) -> Detection:
+    """This host with the first ``count`` of the devices that were found."""
+    available = len(found.devices)
+    if count is not None and count > available:
+        limits = [f" with {name}={value}" for name, value in backend.caller_filters(environ)]
+        notes = [f" ({note})" for note in found.notes]
+        why = "".join(limits + notes)
         raise MachineError(
-            f"--gpus {count}: {_counted(arch, found)} can be used here{why}. Ask "
-            f"for at most {there}, or for CPU slots with `--device cpu --gpus {count}`"
+            f"--gpus {count}: {_counted(backend, found)} can be used here{why}. Ask "
+            f"for at most {available}, or for CPU slots with `--device cpu --gpus {count}`"
         )
-    return Detection(_host(arch, found.devices[:count]), found.notes)
+    return Detection(_this_host(backend.name, found.devices[:count]), found.notes)
 
 
-def _cpu(count: int | None, notes: tuple[str, ...]) -> Detection:
-    name = cpu_name()
-    slots = enumerate(share(usable_cpus(), DEFAULT_SLOTS if count is None else count))
-    return Detection(_host("cpu", tuple(Device(i, str(i), name, cpus=c) for i, c in slots)), notes)
-
-
-def _host(arch: str, devices: tuple[Device, ...]) -> Cluster:
+def _this_host(arch: str, devices: tuple[Device, ...]) -> Cluster:
     # Only the first label: the name becomes a part of tags, whose parts are separated by dots.
     name = socket.gethostname().split(".")[0]
     return Cluster(arch, (Node(name, devices, cpu_count()),))
 
 
-def _offer(asked: str, environ: Mapping[str, str]) -> str:
-    others = {
-        arch: _find(arch, environ)
-        for arch in GPU_ARCHS
-        if arch != asked and (arch == "cuda" or sign_of(arch))
-    }
-    there = [f"`--device {arch}` ({_counted(arch, f)})" for arch, f in others.items() if f.devices]
-    return f"Here there is {' or '.join([*there, '`--device cpu`'])}"
+def _alternatives(asked: str, environ: Mapping[str, str]) -> list[str]:
+    """What else `--device` can take here."""
+    offers = []
+    for backend in _present():
+        if backend.name == asked:
+            continue
+        found = backend.discover(environ, None)
+        if found.devices:
+            offers.append(f"`--device {backend.name}` ({_counted(backend, found)})")
+    return [*offers, "`--device cpu`"]
 
 
-def _counted(arch: str, found: Found) -> str:
+def _counted(backend: Backend, found: DiscoveryResult) -> str:
     names = " and ".join(sorted({device.name for device in found.devices}))
     count = len(found.devices)
-    return f"{count} {arch} device{'' if count == 1 else 's'} ({names})"
+    return f"{count} {backend.name} device{'' if count == 1 else 's'} ({names})"

@@ -16,7 +16,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Node:
-    """One host and the devices of it that may be used."""
+    """One host, and the devices on it that may be used."""
 
     name: str
     devices: tuple[Device, ...]
@@ -25,9 +25,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Nodes of one architecture; the first is the one that leads."""
+    """Nodes with the same kind of device; the first node is the one where rank 0 runs."""
 
-    arch: str  # cuda, rocm, hpu, xpu or cpu
+    arch: str  # the name of a device back-end: cuda, rocm, hpu, xpu or cpu
     nodes: tuple[Node, ...]
 
     @property

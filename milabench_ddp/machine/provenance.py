@@ -1,6 +1,7 @@
-"""Under what a number was measured: collected once, before anything is started."""
+"""What a number was measured on: collected once, before anything is started, without secrets."""
 
 import platform
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,12 +10,42 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .accelerators import accelerators
-from .checkout import checkout
+from .backends import BACKENDS
 from .devices import Node
-from .environment import hide_secrets, of_interest
 from .host import host
-from .packages import torch_build, versions
+from .software import checkout, torch_build, versions
+
+# The variables that change what is measured.
+PREFIXES = (
+    "CUDA_",
+    "GLOO_",
+    "GOMP_",
+    "HABANA_",
+    "HIP_",
+    "HSA_",
+    "KMP_",
+    "MASTER_",
+    "MILABENCH_",
+    "MKL_",
+    "NCCL_",
+    "NVIDIA_",
+    "OMP_",
+    "PYTORCH_",
+    "RCCL_",
+    "ROCR_",
+    "SLURM_",
+    "TORCH",  # TORCH_..., TORCHINDUCTOR_..., TORCHELASTIC_...
+    "UCX_",
+    "XLA_",
+    "ZE_",
+)
+NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_CONF", "PYTHONPATH", "VIRTUAL_ENV")
+HIDDEN = "(hidden)"
+
+_SECRET = {
+    *("auth", "credential", "credentials", "jwt", "key", "apikey", "passwd", "password"),
+    *("passphrase", "secret", "secrets", "token"),
+}
 
 
 def collect(
@@ -35,16 +66,14 @@ def collect(
     """
     packages = sys.path if path is None else path
     source = checkout(Path(__file__), environ)
+    commit = {"tag": None, "commit": None, "date": None} if source is None else asdict(source)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "milabench": {
-            "version": __version__,
-            **(asdict(source) if source else dict.fromkeys(("tag", "commit", "date"))),
-        },
+        "milabench": {"version": __version__, **commit},
         "command": hide_secrets(argv),
         "environment": of_interest(environ),
         "host": host(),
-        "accelerators": accelerators(arch, node.devices),
+        "accelerators": BACKENDS[arch].accelerators(node.devices),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": versions(packages),
         "pytorch": torch_build(packages),
@@ -62,3 +91,40 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, Any]:
         "milabench": {name: provenance["milabench"][name] for name in ("tag", "commit", "date")},
         "pytorch": provenance["pytorch"],
     }
+
+
+def of_interest(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of ``environ`` that change what is measured, sorted, secrets hidden."""
+    return {
+        name: HIDDEN if _is_secret(name) else hide_password(value)
+        for name, value in sorted(environ.items())
+        if name in NAMES or name.startswith(PREFIXES)
+    }
+
+
+def hide_secrets(argv: Sequence[str]) -> list[str]:
+    """``argv`` without the values of options and settings whose names look like secrets.
+
+    It hides ``--override bench.env.HF_TOKEN=x`` as well as ``--api-key x``.
+    """
+    words: list[str] = []
+    is_secret = False
+    for word in argv:
+        name, equals, _ = word.partition("=")
+        if is_secret:
+            words.append(HIDDEN)
+        elif equals and _is_secret(name):
+            words.append(f"{name}={HIDDEN}")
+        else:
+            words.append(hide_password(word))
+        is_secret = word.startswith("-") and not equals and _is_secret(word)
+    return words
+
+
+def hide_password(text: str) -> str:
+    """``text`` without the passwords of the addresses in it."""
+    return re.sub(r"(://[^/\s:@]*):[^/\s@]+@", rf"\1:{HIDDEN}@", text)
+
+
+def _is_secret(name: str) -> bool:
+    return not _SECRET.isdisjoint(re.split(r"[^a-z]+", name.lower()))

@@ -1,14 +1,11 @@
-"""One thread that samples all devices of a node."""
+"""The device monitor: one thread that samples all devices of a node."""
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from ..machine.devices import Device
-from .nvidia import NvmlSource
-from .reading import Source, SourceError
-from .sample import Sample
-from .vendor import VoirSource
+from ..machine.backends.backend import DriverError, Reading, SampleSource
+from ..samples import Sample
 
 # NVML's load is a mean over the last 1/6 to 1 s, by product: sampling faster mostly reads the same
 # values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a
@@ -30,9 +27,9 @@ class Sampler:
     """
 
     def __init__(
-        self, source: Source, interval: float, sink: Sink, on_problem: Callable[[str], None]
+        self, source: SampleSource, interval: float, sink: Sink, on_problem: Callable[[str], None]
     ) -> None:
-        """Prepare; ``start`` opens the source and reads at once."""
+        """Prepare; ``start`` connects to the source and reads at once."""
         self._source = source
         self._interval = interval
         self._sink = sink
@@ -53,30 +50,26 @@ class Sampler:
             return
         self._thread.join(STOP_TIMEOUT)
         if self._thread.is_alive():
-            self._report("the library of the devices does not answer: its thread was left behind")
+            self._report("the library of the devices does not answer; its thread is left behind")
 
     def _run(self) -> None:
         try:
-            self._source.open()
-        except SourceError as error:
+            with self._source as read:
+                self._sample_until_stopped(read)
+        except DriverError as error:
             self._report(str(error))
-            return
-        try:
-            self._sample_until_stopped()
-        finally:
-            self._source.close()
 
-    def _sample_until_stopped(self) -> None:
+    def _sample_until_stopped(self, read: Callable[[], Reading]) -> None:
         due = time.monotonic()
         while not self._stop.is_set():
-            self._sample()
+            self._sample(read)
             due = next_beat(due, time.monotonic(), self._interval)
             self._stop.wait(due - time.monotonic())
 
-    def _sample(self) -> None:
+    def _sample(self, read: Callable[[], Reading]) -> None:
         try:
-            reading = self._source.read()
-        except SourceError as error:
+            reading = read()
+        except DriverError as error:
             self._report(str(error))
             return
         for problem in reading.problems:
@@ -97,14 +90,3 @@ def next_beat(beat: float, now: float, interval: float) -> float:
     the interval skips beats and does not catch up.
     """
     return beat + interval * ((now - beat) // interval + 1)
-
-
-def source_for(arch: str, devices: Sequence[Device]) -> Source | None:
-    """The source of samples of ``devices``; None for CPU slots, which have no sensors."""
-    match arch:
-        case "cpu":
-            return None
-        case "cuda":
-            return NvmlSource(devices)
-        case _:
-            return VoirSource(arch, devices)

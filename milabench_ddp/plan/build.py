@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from ..config.schema import Benchmark
 from ..errors import PlanError
+from ..machine.backends import BACKENDS
 from ..machine.devices import Cluster, Device, Node
-from ..machine.visibility import VISIBILITY
 from .command import Launch, Process
 from .scaling import scaled
 from .site import Site
@@ -140,12 +140,13 @@ def _process(
 def _environment(
     benchmark: Benchmark, arch: str, node: Node, devices: Sequence[Device]
 ) -> Mapping[str, str]:
-    # CPU slots hide every GPU, so that a program never takes one by the way.
-    visible = "" if arch == "cpu" else ",".join(device.id for device in devices)
+    backend = BACKENDS[arch]
     threads = max(1, node.cpu_count // len(node.devices))
-    env = {VISIBILITY[arch]: visible, "OMP_NUM_THREADS": str(threads)}
-    if arch == "cuda" and all(device.id.isdecimal() for device in devices):
-        env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # the order in which they were detected
+    env = {
+        backend.visibility: backend.visible(devices),
+        "OMP_NUM_THREADS": str(threads),
+        **backend.environment(devices),
+    }
     if benchmark.voirfile is not None:
         env["VOIRFILE"] = str(benchmark.voirfile)
     return env

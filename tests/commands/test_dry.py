@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
-from milabench_ddp.machine import detect
-from milabench_ddp.machine.found import Found
+from milabench_ddp.machine.backends import BACKENDS
 from tests.golden import check_golden
 from tests.support.workplace import EMIT, GOOD, Suite, Workplace
 
@@ -17,8 +16,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without a GPU, wherever this runs."""
-    monkeypatch.setattr(detect, "find_cuda", lambda environ: Found((), ("no driver",)))
-    monkeypatch.setattr(detect, "sign_of", lambda arch: False)
+    for name in ("cuda", "rocm", "hpu", "xpu"):
+        monkeypatch.setattr(BACKENDS[name], "may_be_present", lambda: False)
 
 
 def test_the_suite_for_eight_gpus(

@@ -10,11 +10,11 @@ from milabench_ddp.events import Event, Outcome
 from milabench_ddp.launch.agent import Agent, Job
 from milabench_ddp.launch.inbox import Inbox
 from milabench_ddp.launch.runner import Runner, Samples
-from milabench_ddp.monitor.sample import Sample
 from milabench_ddp.plan.command import Launch
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.runfile import BenchmarkState, RunState
 from milabench_ddp.results.write import Heading
+from milabench_ddp.samples import Sample
 from tests.support.launches import launch
 
 RATE = (

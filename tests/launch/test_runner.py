@@ -10,9 +10,9 @@ from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Data, Event, Outcome
 from milabench_ddp.launch.inbox import Inbox
 from milabench_ddp.launch.runner import Runner, Samples
-from milabench_ddp.monitor.sample import Sample
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import Heading
+from milabench_ddp.samples import Sample
 from tests.support.launches import launch
 
 RATE = """

@@ -1,29 +1,24 @@
 """Whether the devices are sampled, and that the thread is gone afterwards."""
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from milabench_ddp.launch import sampling
 from milabench_ddp.launch.runner import Samples
+from milabench_ddp.machine.backends import BACKENDS
+from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.devices import Device
-from milabench_ddp.monitor.reading import Reading
-from milabench_ddp.monitor.sample import Sample
+from milabench_ddp.samples import Sample
 
 DEVICES = (Device(0, "0"),)
 
 
-class Source:
-    """A driver with one device."""
-
-    def open(self) -> None:
-        pass
-
-    def read(self) -> Reading:
-        return Reading({0: Sample(load=0.5)})
-
-    def close(self) -> None:
-        pass
+@contextmanager
+def one_device() -> Iterator[Callable[[], Reading]]:
+    yield lambda: Reading({0: Sample(load=0.5)})
 
 
 def threads() -> set[str]:
@@ -39,7 +34,7 @@ def test_slots_of_a_cpu_have_no_sensors() -> None:
 def test_devices_are_sampled_unless_it_is_never(
     monkeypatch: pytest.MonkeyPatch, interval: float | None, *, samples: bool
 ) -> None:
-    monkeypatch.setattr(sampling, "source_for", lambda *_: Source())
+    monkeypatch.setattr(BACKENDS["cuda"], "source", lambda devices: one_device())
     with sampling.sampling("cuda", DEVICES, interval, Samples()):
         assert ("sampler" in threads()) is samples
     assert "sampler" not in threads()

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ..fakes.nvml import FakeGpu, FakeNvml
+from tests.fakes.nvml import FakeGpu, FakeNvml
 
 
 @pytest.fixture

@@ -5,26 +5,26 @@ import pynvml
 import pytest
 
 from milabench_ddp.errors import MachineError
-from milabench_ddp.machine import detect as module
-from milabench_ddp.machine.detect import detect
+from milabench_ddp.machine.backends import BACKENDS
+from milabench_ddp.machine.backends.backend import DiscoveryResult
+from milabench_ddp.machine.detect import detect, partition, synthetic_cluster
 from milabench_ddp.machine.devices import Device
-from milabench_ddp.machine.found import Found
-
-from ..fakes.nvml import FakeNvml, gpus
+from tests.fakes.nvml import FakeNvml, gpus
 
 Install = Callable[..., FakeNvml]
 
 
 @pytest.fixture(autouse=True)
 def _no_other_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "sign_of", lambda arch: False)
+    for name in ("rocm", "hpu", "xpu"):
+        monkeypatch.setattr(BACKENDS[name], "may_be_present", lambda: False)
 
 
 @pytest.fixture
 def _amd(monkeypatch: pytest.MonkeyPatch) -> None:
-    amd = Found((Device(0, "0", "MI300X", 192_000.0),))
-    monkeypatch.setattr(module, "sign_of", lambda arch: arch == "rocm")
-    monkeypatch.setattr(module, "find_vendor", lambda arch, environ: amd)
+    amd = DiscoveryResult((Device(0, "0", "MI300X", 192_000.0),))
+    monkeypatch.setattr(BACKENDS["rocm"], "may_be_present", lambda: True)
+    monkeypatch.setattr(BACKENDS["rocm"], "discover", lambda environ, count: amd)
 
 
 def no_driver(install: Install) -> None:
@@ -76,7 +76,7 @@ def test_without_a_driver_the_cpu_and_plainly(install: Install) -> None:
     assert detection.cluster.arch == "cpu"
     assert [device.index for device in detection.cluster.nodes[0].devices] == [0, 1]
     assert detection.notes == (
-        "this measures the CPU, no GPU: "
+        "this measures the CPU, not a GPU: "
         "no NVIDIA driver is installed (libnvidia-ml.so.1 was not found)",
     )
 
@@ -144,3 +144,46 @@ def test_an_unknown_device() -> None:
 def test_no_device_at_all() -> None:
     with pytest.raises(MachineError, match="--gpus 0: at least one"):
         detect("cpu", 0, {})
+
+
+@pytest.mark.parametrize(("gpus", "nodes"), [(1, 2), (2, 2), (1, 5)])
+def test_the_parts_are_the_whole(gpus: int, nodes: int) -> None:
+    whole = detect("cpu", gpus * nodes, {}).cluster.nodes[0]
+    parts = [partition("cpu", gpus, rank, nodes, {}) for rank in range(nodes)]
+    assert [each.name for each in parts] == [f"node{rank}" for rank in range(nodes)]
+    assert [device for each in parts for device in each.devices] == list(whole.devices)
+    assert {len(each.devices) for each in parts} == {gpus}
+    assert {each.cpu_count for each in parts} == {max(1, whole.cpu_count // nodes)}
+
+
+def test_more_than_there_are() -> None:
+    with pytest.raises(MachineError):
+        partition("cuda", 2, 0, 2, {"CUDA_VISIBLE_DEVICES": ""})
+
+
+def test_a_cluster_of_gpus() -> None:
+    cluster = synthetic_cluster("cuda", nodes=4, gpus=8)
+    assert [node.name for node in cluster.nodes] == ["node0", "node1", "node2", "node3"]
+    assert {node.cpu_count for node in cluster.nodes} == {64}
+    for node in cluster.nodes:
+        assert [(device.index, device.id) for device in node.devices] == [
+            (i, str(i)) for i in range(8)
+        ]
+        assert all(device.cpus == () for device in node.devices)
+
+
+def test_gpus_are_not_bound_to_cores() -> None:
+    (node,) = synthetic_cluster("cuda", nodes=1, gpus=2, cpus=16).nodes
+    assert node.cpu_count == 16
+    assert [device.cpus for device in node.devices] == [(), ()]
+
+
+def test_cpu_slots_share_the_cores_that_are_named() -> None:
+    (node,) = synthetic_cluster("cpu", nodes=1, gpus=2, cpus=4).nodes
+    assert [device.cpus for device in node.devices] == [(0, 1), (2, 3)]
+
+
+def test_cpu_slots_of_an_unknown_machine_are_not_bound() -> None:
+    cluster = synthetic_cluster("cpu", nodes=2, gpus=2)
+    assert not cluster.has_gpu
+    assert all(device.cpus == () for node in cluster.nodes for device in node.devices)

@@ -6,43 +6,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.machine.devices import Device
+from milabench_ddp.machine.backends.backend import DriverError, Reading
 from milabench_ddp.monitor import sampler as module
-from milabench_ddp.monitor.nvidia import NvmlSource
-from milabench_ddp.monitor.reading import Reading, SourceError
-from milabench_ddp.monitor.sample import Sample
-from milabench_ddp.monitor.sampler import Sampler, next_beat, source_for
-from milabench_ddp.monitor.vendor import VoirSource
+from milabench_ddp.monitor.sampler import Sampler, next_beat
+from milabench_ddp.samples import Sample
 
 TICK = 0.01
 LONG = 600.0
 PATIENCE = 10.0
 
-Step = Reading | SourceError
+Step = Reading | DriverError
 
 
 class Scripted:
     """A source with a history: its last step repeats."""
 
-    def __init__(self, *steps: Step, open_error: SourceError | None = None) -> None:
+    def __init__(self, *steps: Step, open_error: DriverError | None = None) -> None:
         self.steps = list(steps)
         self.open_error = open_error
         self.reads = 0
         self.log: list[str] = []
 
-    def open(self) -> None:
+    def __enter__(self) -> Callable[[], Reading]:
         self.log.append("open")
         if self.open_error:
             raise self.open_error
+        return lambda: self.read()
 
     def read(self) -> Reading:
         step = self.steps[min(self.reads, len(self.steps) - 1)]
         self.reads += 1
-        if isinstance(step, SourceError):
+        if isinstance(step, DriverError):
             raise step
         return step
 
-    def close(self) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.log.append("close")
 
 
@@ -116,7 +114,7 @@ def test_a_problem_is_reported_once_and_sampling_goes_on() -> None:
 
 
 def test_a_library_that_fails_and_recovers() -> None:
-    with Run(Scripted(SourceError("busy"), SourceError("busy"), good())) as run:
+    with Run(Scripted(DriverError("busy"), DriverError("busy"), good())) as run:
         run.until(lambda: len(run.samples) >= 1)
     assert run.problems == ["busy"]
 
@@ -128,7 +126,7 @@ def test_nothing_is_sent_where_no_device_answers() -> None:
 
 
 def test_a_source_that_does_not_open() -> None:
-    with Run(Scripted(good(), open_error=SourceError("no driver"))) as run:
+    with Run(Scripted(good(), open_error=DriverError("no driver"))) as run:
         run.until(lambda: run.problems == ["no driver"])
     assert run.source.log == ["open"]
     assert run.samples == []
@@ -162,10 +160,3 @@ def test_stopping_twice_or_before_the_start_does_nothing() -> None:
         pass
     run.sampler.stop()
     assert run.source.log == ["open", "close"]
-
-
-def test_the_source_of_each_architecture() -> None:
-    devices = [Device(0, "0")]
-    assert source_for("cpu", devices) is None
-    assert isinstance(source_for("cuda", devices), NvmlSource)
-    assert isinstance(source_for("rocm", devices), VoirSource)

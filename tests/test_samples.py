@@ -1,4 +1,4 @@
-from milabench_ddp.monitor.sample import Sample, gpudata
+from milabench_ddp.samples import Sample, gpudata
 
 
 def test_milabenchs_entry() -> None:
@@ -7,7 +7,7 @@ def test_milabenchs_entry() -> None:
         "task": "main",
         "time": 12.5,
         "gpudata": {
-            "0": {"memory": [600.0, 80_000.0], "load": 0.37, "temperature": 41.0, "power": 121.5},
+            "0": {"memory": (600.0, 80_000.0), "load": 0.37, "temperature": 41.0, "power": 121.5},
             "3": {"load": 0.0},
         },
     }

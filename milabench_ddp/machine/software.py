@@ -1,7 +1,12 @@
-"""The versions of what is installed, read without importing any of it."""
+"""The software that is measured: installed packages, how torch was built, this program's commit.
+
+The packages are not imported: they may belong to another interpreter.
+"""
 
 import ast
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import Distribution, DistributionFinder, MetadataPathFinder
 from pathlib import Path
 from typing import Any
@@ -15,6 +20,7 @@ PACKAGES = (
     "voir",
     "nvidia-ml-py",
 )
+GIT_TIMEOUT = 5.0  # seconds; on a slow network disk, the commit is not worth more
 
 
 def versions(path: Sequence[str]) -> dict[str, str]:
@@ -67,3 +73,47 @@ def _version(name: str, path: Sequence[str]) -> str | None:
 def _distribution(name: str, path: Sequence[str]) -> Distribution | None:
     context = DistributionFinder.Context(name=name, path=list(path))
     return next(iter(MetadataPathFinder.find_distributions(context)), None)
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A commit, and whether the files have changed since."""
+
+    tag: str  # the commit as `git describe` names it
+    commit: str
+    date: str  # of the commit, ISO 8601
+    dirty: bool
+
+
+def checkout(file: Path, environ: Mapping[str, str]) -> Checkout | None:
+    """The checkout that tracks ``file``; None without one, or without git.
+
+    A repository that does not track the file does not count: the virtual environment of an
+    installed package often lies inside the checkout of another project.
+    """
+    # A hook's GIT_DIR would point to another repository, and `status` must not write to the index.
+    env = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    env["GIT_OPTIONAL_LOCKS"] = "0"
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", file.parent, *words],
+            env=env,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=GIT_TIMEOUT,
+        )
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", file.name)
+        commit, date = git("log", "-1", "--no-show-signature", "--format=%H %cI").split()
+        return Checkout(
+            tag=git("describe", "--tags", "--always"),
+            commit=commit,
+            date=date,
+            dirty=bool(git("status", "--porcelain", "--untracked-files=no")),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None

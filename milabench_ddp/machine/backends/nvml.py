@@ -5,11 +5,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from .backend import DriverError
+
 MIB = 2**20
-
-
-class NvmlUnavailable(Exception):  # noqa: N818 - a state of the machine, not a mistake
-    """There is no NVML to ask; ``str()`` says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +43,16 @@ def session() -> Iterator[Any]:
     """The module ``pynvml``, initialised; shut down at the end.
 
     Raises:
-        NvmlUnavailable: no package, no library, no driver, or one that does not work.
+        DriverError: no package, no library, no driver, or one that does not work.
     """
     try:
         import pynvml
     except ImportError:
-        raise NvmlUnavailable("the package nvidia-ml-py is not installed") from None
+        raise DriverError("the package nvidia-ml-py is not installed") from None
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        raise NvmlUnavailable(_why_not(pynvml, error)) from error
+        raise DriverError(_why_not(pynvml, error)) from error
     try:
         yield pynvml
     finally:
@@ -66,12 +64,12 @@ def inventory(nvml: Any) -> Inventory:
     """The GPUs, in the order of their indices; a GPU that cannot be asked becomes a problem.
 
     Raises:
-        NvmlUnavailable: not even their number is told.
+        DriverError: not even their number is told.
     """
     try:
         count = nvml.nvmlDeviceGetCount()
     except nvml.NVMLError as error:
-        raise NvmlUnavailable(_why_not(nvml, error)) from error
+        raise DriverError(_why_not(nvml, error)) from error
     gpus, problems = [], []
     for index in range(count):
         try:

@@ -11,28 +11,27 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 SCRIPT = """
 import json, os
-from milabench_ddp.machine.accelerators import accelerators
 from milabench_ddp.machine.detect import detect
-from milabench_ddp.monitor.sampler import source_for
+from milabench_ddp.machine.backends import BACKENDS
+from milabench_ddp.samples import gpudata
 found = detect(None, None, os.environ)
 devices = found.cluster.nodes[0].devices
+backend = BACKENDS[found.cluster.arch]
 readings = []
 if found.cluster.has_gpu:
-    source = source_for(found.cluster.arch, devices)
-    source.open()
-    readings = [source.read() for _ in range(3)]
-    source.close()
+    with backend.source(devices) as read:
+        readings = [read() for _ in range(3)]
 print(json.dumps({
     "arch": found.cluster.arch,
     "notes": found.notes,
     "devices": [[d.index, d.id, d.name, d.memory_mib] for d in devices],
-    "samples": [{i: s.payload() for i, s in r.samples.items()} for r in readings],
+    "samples": [gpudata(0, r.samples)["gpudata"] for r in readings],
     "problems": [r.problems for r in readings],
-    "accelerators": accelerators(found.cluster.arch, devices),
+    "accelerators": backend.accelerators(devices),
 }))
 """
 

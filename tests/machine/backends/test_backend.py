@@ -2,7 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.machine.visibility import CALLERS, VISIBILITY, caller_filters, select
+from milabench_ddp.machine.backends import BACKENDS
+from milabench_ddp.machine.backends.backend import select
+from milabench_ddp.machine.devices import Device
 
 UUIDS = [f"GPU-{letter}{i}" for i, letter in enumerate("abcdefgg")]
 MIGS = ["MIG-x0", "MIG-x1", "MIG-y0"]
@@ -79,14 +81,24 @@ def test_the_callers_variables_are_filters_in_order() -> None:
         "CUDA_VISIBLE_DEVICES": "0",
         "ROCR_VISIBLE_DEVICES": "2,3",
     }
-    assert caller_filters("rocm", environ) == [
+    assert BACKENDS["rocm"].caller_filters(environ) == [
         ("ROCR_VISIBLE_DEVICES", "2,3"),
         ("HIP_VISIBLE_DEVICES", "1"),
     ]
-    assert caller_filters("cuda", environ) == [("CUDA_VISIBLE_DEVICES", "0")]
-    assert caller_filters("cpu", environ) == []
+    assert BACKENDS["cuda"].caller_filters(environ) == [("CUDA_VISIBLE_DEVICES", "0")]
+    assert BACKENDS["cpu"].caller_filters(environ) == []
 
 
 def test_the_plans_variable_is_the_innermost_that_is_read() -> None:
-    for arch, filters in CALLERS.items():
-        assert arch == "cpu" or filters[-1][0] == VISIBILITY[arch]
+    for name, backend in BACKENDS.items():
+        assert name == "cpu" or backend.caller_variables[-1][0] == backend.visibility
+
+
+def test_each_back_end_stands_under_its_name() -> None:
+    assert [backend.name for backend in BACKENDS.values()] == list(BACKENDS)
+
+
+def test_a_process_sees_the_devices_by_their_ids() -> None:
+    devices = [Device(2, "2"), Device(3, "GPU-3")]
+    assert BACKENDS["rocm"].visible(devices) == "2,GPU-3"
+    assert BACKENDS["rocm"].environment(devices) == {}

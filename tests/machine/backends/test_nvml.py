@@ -4,16 +4,15 @@ from collections.abc import Callable
 import pynvml
 import pytest
 
-from milabench_ddp.machine.nvml import (
+from milabench_ddp.machine.backends.nvml import (
+    DriverError,
     Instance,
-    NvmlUnavailable,
     ask,
     inventory,
     open_device,
     session,
 )
-
-from ..fakes.nvml import FakeGpu, FakeNvml, gpus
+from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
 
 Install = Callable[..., FakeNvml]
 
@@ -30,13 +29,13 @@ Install = Callable[..., FakeNvml]
 )
 def test_failures_are_told_apart(install: Install, code: int, words: str) -> None:
     install(init_error=code)
-    with pytest.raises(NvmlUnavailable, match=words), session():
+    with pytest.raises(DriverError, match=words), session():
         pass
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    with pytest.raises(NvmlUnavailable, match="nvidia-ml-py is not installed"), session():
+    with pytest.raises(DriverError, match="nvidia-ml-py is not installed"), session():
         pass
 
 
@@ -119,5 +118,5 @@ def test_a_driver_that_does_not_even_count(
         raise pynvml.NVMLError(pynvml.NVML_ERROR_UNKNOWN)
 
     monkeypatch.setattr(install(gpus(1)), "nvmlDeviceGetCount", fail)
-    with session() as nvml, pytest.raises(NvmlUnavailable, match="does not work: Unknown Error"):
+    with session() as nvml, pytest.raises(DriverError, match="does not work: Unknown Error"):
         inventory(nvml)

@@ -1,0 +1,146 @@
+"""What a device back-end is, and how the environment variables that hide devices are read."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...samples import Sample
+from ..devices import Device
+
+
+class DriverError(Exception):
+    """The library of a kind of device does not work; ``str()`` says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class DiscoveryResult:
+    """The devices that were found, and notes for the user: without devices, why there are none."""
+
+    devices: tuple[Device, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Samples of the devices that answered, and what is wrong with the others."""
+
+    samples: Mapping[int, Sample]  # by the device's index
+    problems: tuple[str, ...] = ()
+
+
+# Entering it connects to the library of the devices and gives a function that reads all of them
+# once. Both raise DriverError. One thread enters, reads and leaves.
+SampleSource = AbstractContextManager[Callable[[], Reading]]
+
+
+class Backend(ABC):
+    """One kind of device: how it is found, shown to programs, described and sampled."""
+
+    name: ClassVar[str]  # what `--device` takes
+    collectives: ClassVar[str]  # the library for communication: `{ccl}` of a configuration
+    torch_device: ClassVar[str]  # what torch.device() takes
+    visibility: ClassVar[str]  # the variable by which a plan shows a process its devices
+    # The variables by which a caller may have hidden devices: filters one after another, each
+    # under the first of its names that is set.
+    caller_variables: ClassVar[tuple[tuple[str, ...], ...]] = ()
+
+    def may_be_present(self) -> bool:
+        """Whether it is worth loading the library: a quick guess, wrong at times."""
+        return True
+
+    @abstractmethod
+    def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
+        """The devices that the caller's environment leaves visible.
+
+        Args:
+            environ: the caller's environment.
+            count: how many are asked for. A GPU back-end finds all that there are; CPU slots are
+                made to this number.
+        """
+
+    def visible(self, devices: Sequence[Device]) -> str:
+        """The value of the visibility variable that shows a process these devices."""
+        return ",".join(device.id for device in devices)
+
+    def environment(self, devices: Sequence[Device]) -> Mapping[str, str]:
+        """Other variables that a process on these devices needs."""
+        del devices
+        return {}
+
+    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
+        """The part of the provenance about devices, JSON-able; never fails.
+
+        Returns:
+            ``arch``, versions of the driver, and ``gpus``: facts of each device by its index.
+        """
+        gpus = {}
+        for device in devices:
+            gpus[str(device.index)] = {
+                "device": device.index,
+                "id": device.id,
+                "product": device.name,
+                "memory": {"used": 0.0, "total": device.memory_mib},  # MiB
+            }
+        return {"arch": self.name, "gpus": gpus}
+
+    def source(self, devices: Sequence[Device]) -> SampleSource | None:
+        """What samples these devices; None where they have no sensors."""
+        del devices
+        return None
+
+    def caller_filters(self, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+        """The visibility variables that the caller has set, as (name, value), in their order."""
+        filters = []
+        for names in self.caller_variables:
+            name = next((name for name in names if name in environ), None)
+            if name is not None:
+                filters.append((name, environ[name]))
+        return filters
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One device that a visibility variable names."""
+
+    position: int  # in the list that was chosen from
+    by_uuid: bool  # named by its UUID, not by its index
+
+
+def select(value: str | None, uuids: Sequence[str], instances: Sequence[str] = ()) -> list[Choice]:
+    """The devices that ``value`` of a visibility variable names, in its order. Pure.
+
+    As the CUDA driver reads it: an unset variable shows every device; an entry is an index
+    (``1gpu`` counts as 1), or a UUID or a beginning of one that fits one device only; an entry that
+    names no device hides itself and all after it (so ``""``, ``-1`` and ``NoDevFiles`` hide all);
+    a device named twice hides everything. Unlike CUDA's, a list may mix indices and UUIDs.
+
+    Args:
+        value: the variable's value, None where it is not set.
+        uuids: of the devices, in the order of their indices.
+        instances: UUIDs of the MIG devices, which have no index; their positions follow ``uuids``.
+    """
+    if value is None:
+        return [Choice(i, by_uuid=False) for i in range(len(uuids))]
+    chosen: list[Choice] = []
+    for entry in value.split(","):
+        choice = _named(entry.strip(), [*uuids, *instances], len(uuids))
+        if choice is None:
+            break
+        chosen.append(choice)
+    if len({choice.position for choice in chosen}) < len(chosen):
+        return []
+    return chosen
+
+
+def _named(entry: str, uuids: Sequence[str], indexed: int) -> Choice | None:
+    """The device that an entry names; only the first ``indexed`` devices have an index."""
+    if entry.startswith(("GPU-", "MIG-")):
+        fitting = [i for i, uuid in enumerate(uuids) if uuid.startswith(entry)]
+        return Choice(fitting[0], by_uuid=True) if len(fitting) == 1 else None
+    number = re.match(r"\+?([0-9]+)", entry)
+    if number is None or int(number[1]) >= indexed:
+        return None
+    return Choice(int(number[1]), by_uuid=False)

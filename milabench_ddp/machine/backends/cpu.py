@@ -1,0 +1,37 @@
+"""Slots of CPU cores that stand in for GPUs, where there are none or the CPU is to be measured."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..devices import Device
+from ..host import cpu_name, share, usable_cpus
+from .backend import Backend, DiscoveryResult
+
+DEFAULT_SLOTS = 2  # the smallest number that needs communication
+
+
+class CpuBackend(Backend):
+    """Slots that share out the cores of this host; they have no sensors."""
+
+    name = "cpu"
+    collectives = "gloo"
+    torch_device = "cpu"
+    visibility = "CUDA_VISIBLE_DEVICES"
+
+    def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
+        """As many slots as are asked for, 2 by default; they are always there."""
+        del environ
+        brand = cpu_name()
+        shares = share(usable_cpus(), DEFAULT_SLOTS if count is None else count)
+        slots = (Device(i, str(i), brand, cpus=cpus) for i, cpus in enumerate(shares))
+        return DiscoveryResult(tuple(slots))
+
+    def visible(self, devices: Sequence[Device]) -> str:
+        """Nothing: it hides every GPU, so that no program uses one by accident."""
+        del devices
+        return ""
+
+    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
+        """None: the host's facts tell of its CPU."""
+        del devices
+        return {"arch": self.name, "gpus": {}}

@@ -1,0 +1,243 @@
+"""NVIDIA's GPUs: which of them a process may use, their facts, and their samples."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from ...samples import Sample
+from ..devices import Device
+from .backend import (
+    Backend,
+    Choice,
+    DiscoveryResult,
+    DriverError,
+    Reading,
+    SampleSource,
+    select,
+)
+from .nvml import MIB, Gpu, Instance, Inventory, ask, inventory, open_device, session
+
+
+class NvidiaBackend(Backend):
+    """GPUs of NVIDIA, through NVML."""
+
+    name = "cuda"
+    collectives = "nccl"
+    torch_device = "cuda"
+    visibility = "CUDA_VISIBLE_DEVICES"
+    caller_variables = (("CUDA_VISIBLE_DEVICES",),)
+
+    def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
+        """The GPUs that NVML knows and that ``environ`` leaves visible."""
+        del count
+        try:
+            with session() as nvml:
+                return visible(inventory(nvml), environ)
+        except DriverError as error:
+            return DiscoveryResult((), (str(error),))
+
+    def environment(self, devices: Sequence[Device]) -> Mapping[str, str]:
+        """Indices count in the order in which the GPUs were detected."""
+        if all(device.id.isdecimal() for device in devices):
+            return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+        return {}
+
+    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
+        """Driver, limits, clocks and links too; what the driver cannot tell is left out."""
+        found = super().accelerators(devices)
+        try:
+            with session() as nvml:
+                found |= _driver(nvml)
+                for device in devices:
+                    found["gpus"][str(device.index)] |= _facts(nvml, device)
+        except DriverError:
+            pass  # what was detected remains
+        return found
+
+    def source(self, devices: Sequence[Device]) -> SampleSource:
+        """Reads the devices one after another, by their ids: indices or UUIDs, also of MIG."""
+        return _sampling(devices)
+
+
+def visible(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:
+    """The devices of ``known`` that CUDA would show under ``environ``, in its order. Pure.
+
+    A device's id is its index where that says which GPU is meant, as scripts usually write it; it
+    is a UUID where the caller named it so, and where CUDA may count otherwise than NVML: if the
+    GPUs differ (CUDA puts the fastest first) or one of them cannot be used (CUDA skips it). A GPU
+    in MIG mode stands for its first instance, the only one that CUDA shows of it.
+    """
+    if not known.gpus:
+        return DiscoveryResult((), known.problems or ("the NVIDIA driver knows no GPU",))
+    value = environ.get("CUDA_VISIBLE_DEVICES")
+    instances = [(gpu, instance) for gpu in known.gpus for instance in gpu.instances]
+    uuids = [gpu.uuid for gpu in known.gpus]
+    chosen = select(value, uuids, [instance.uuid for _, instance in instances])
+    alike = len({gpu.name for gpu in known.gpus}) == 1
+    devices: list[Device] = []
+    notes = list(known.problems)
+    if not chosen and value is not None:
+        count = len(known.gpus)
+        notes.append(f"CUDA_VISIBLE_DEVICES={value!r} leaves none of {count} GPUs visible")
+    for choice in chosen:
+        if choice.position >= len(known.gpus):
+            devices.append(_instance(*instances[choice.position - len(known.gpus)]))
+            continue
+        gpu = known.gpus[choice.position]
+        if gpu.mig and not gpu.instances:
+            why = "in MIG mode without an instance (nvidia-smi mig -cgi)"
+            notes.append(f"GPU {gpu.index} is left out: {why}")
+        elif gpu.mig:
+            devices.append(_instance(gpu, gpu.instances[0]))
+        else:
+            by_index = alike and not known.problems and not choice.by_uuid
+            id = str(gpu.index) if by_index else gpu.uuid
+            devices.append(Device(gpu.index, id, gpu.name, gpu.memory_mib))
+    if not alike and _order_is_unsure(chosen, environ):
+        notes.append(
+            f"the GPUs differ: CUDA_VISIBLE_DEVICES={value} was read in nvidia-smi's order; "
+            "name GPUs by UUID to be sure"
+        )
+    return DiscoveryResult(_numbered(devices), tuple(notes))
+
+
+def _instance(gpu: Gpu, instance: Instance) -> Device:
+    return Device(gpu.index, instance.uuid, gpu.name, instance.memory_mib)
+
+
+def _numbered(devices: list[Device]) -> tuple[Device, ...]:
+    """Numbered by position where two instances of one GPU would share its index."""
+    if len({device.index for device in devices}) == len(devices):
+        return tuple(devices)
+    return tuple(replace(device, index=i) for i, device in enumerate(devices))
+
+
+def _order_is_unsure(chosen: list[Choice], environ: Mapping[str, str]) -> bool:
+    """Whether CUDA may take the caller's indices in another order than NVML."""
+    if "CUDA_VISIBLE_DEVICES" not in environ or environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID":
+        return False
+    return not all(choice.by_uuid for choice in chosen)
+
+
+def _driver(nvml: Any) -> dict[str, Any]:
+    cuda = ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
+    return _known(
+        {
+            "driver": ask(nvml, nvml.nvmlSystemGetDriverVersion),
+            "cuda_driver": cuda and f"{cuda // 1000}.{cuda % 1000 // 10}",
+            "nvml": ask(nvml, nvml.nvmlSystemGetNVMLVersion),
+        }
+    )
+
+
+def _facts(nvml: Any, device: Device) -> dict[str, Any]:
+    handle = ask(nvml, open_device, nvml, device.id)
+    if handle is None:
+        return {}
+
+    def of(call: Callable[..., Any], *args: Any) -> Any:
+        return ask(nvml, call, handle, *args)
+
+    power = of(nvml.nvmlDeviceGetEnforcedPowerLimit)
+    memory = of(nvml.nvmlDeviceGetMemoryInfo)
+    ecc = of(nvml.nvmlDeviceGetEccMode)
+    bus = of(nvml.nvmlDeviceGetPciInfo)
+    capability = of(nvml.nvmlDeviceGetCudaComputeCapability)
+    return _known(
+        {
+            "uuid": of(nvml.nvmlDeviceGetUUID),
+            "memory": memory and {"used": memory.used / MIB, "total": memory.total / MIB},
+            "capability": capability and ".".join(map(str, capability)),
+            "vbios": of(nvml.nvmlDeviceGetVbiosVersion),
+            "power_limit": power and power / 1000,  # W
+            "clocks_max": _known(  # MHz
+                {
+                    "sm": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_SM),
+                    "memory": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_MEM),
+                }
+            ),
+            # The greatest that GPU and slot can do: an idle GPU lowers its link.
+            "pcie": _known(
+                {
+                    "bus_id": bus and _text(bus.busId),
+                    "generation": of(nvml.nvmlDeviceGetMaxPcieLinkGeneration),
+                    "width": of(nvml.nvmlDeviceGetMaxPcieLinkWidth),
+                }
+            ),
+            "ecc": ecc and bool(ecc[0]),
+        }
+    )
+
+
+def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _read_memory(nvml: Any, handle: Any) -> tuple[float, float]:
+    info = nvml.nvmlDeviceGetMemoryInfo(handle)
+    return info.used / MIB, info.total / MIB
+
+
+# Each field of a Sample by one call of (pynvml, handle of a device). `memory` counts as milabench
+# does: with what the driver reserves.
+_SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "memory": _read_memory,
+    "load": lambda nvml, handle: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
+    "temperature": lambda nvml, handle: float(
+        nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
+    ),
+    "power": lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
+}
+
+
+@contextmanager
+def _sampling(devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
+    with session() as nvml:
+        samplers = [_DeviceSampler(nvml, device) for device in devices]
+
+        def sample_all() -> Reading:
+            samples, problems = {}, []
+            for sampler in samplers:
+                values, problem = sampler.read()
+                index = sampler.device.index
+                if problem is not None:
+                    problems.append(f"GPU {index} does not answer: {problem}")
+                if values:
+                    samples[index] = Sample(**values)
+            return Reading(samples, tuple(problems))
+
+        yield sample_all
+
+
+class _DeviceSampler:
+    """The handle of one device, kept open; a sensor that it does not have is asked once."""
+
+    def __init__(self, nvml: Any, device: Device) -> None:
+        self._nvml = nvml
+        self.device = device
+        self._handle: Any = None
+        self._sensors = dict(_SENSORS)
+
+    def read(self) -> tuple[dict[str, Any], Exception | None]:
+        """The readings up to the first that failed, and the failure.
+
+        After a failure the device is opened again the next time: it may be back.
+        """
+        values: dict[str, Any] = {}
+        try:
+            if self._handle is None:
+                self._handle = open_device(self._nvml, self.device.id)
+            for name, sensor in list(self._sensors.items()):
+                try:
+                    values[name] = sensor(self._nvml, self._handle)
+                except self._nvml.NVMLError_NotSupported:
+                    del self._sensors[name]
+        except self._nvml.NVMLError as error:
+            self._handle = None
+            return values, error
+        return values, None

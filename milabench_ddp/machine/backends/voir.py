@@ -1,0 +1,180 @@
+"""Devices of AMD, Habana and Intel, through the libraries that voir wraps."""
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...samples import Sample
+from ..devices import Device
+from .backend import Backend, DiscoveryResult, DriverError, Reading, SampleSource, select
+
+Entries = Mapping[int, Mapping[str, Any]]  # what voir says of each device, by its index
+
+
+class VoirBackend(Backend):
+    """A kind of device that voir can read."""
+
+    vendor: ClassVar[str]
+
+    def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
+        """All visible devices of this vendor."""
+        del count
+        try:
+            with connect(self.name) as read:
+                entries = read()
+        except DriverError as error:
+            return DiscoveryResult((), (f"no {self.vendor} device: {error}",))
+        if not entries:
+            return DiscoveryResult((), (f"no {self.vendor} device",))
+        return self.among(entries, environ)
+
+    def among(self, entries: Entries, environ: Mapping[str, str]) -> DiscoveryResult:
+        """The devices of ``entries`` that ``environ`` shows, by index: voir has no UUIDs. Pure.
+
+        A device's id is its position in what the variable that the plan sets chooses from; on AMD,
+        that is what the caller's ROCR_VISIBLE_DEVICES leaves.
+        """
+        places = [(index, str(index)) for index in sorted(entries)]  # (index, id)
+        for name, value in self.caller_filters(environ):
+            chosen = select(value, [id for _, id in places])
+            if not chosen:
+                note = f"{name}={value!r} leaves none of {len(places)} devices visible"
+                return DiscoveryResult((), (note,))
+            places = [places[choice.position] for choice in chosen]
+            if name == "ROCR_VISIBLE_DEVICES":
+                places = [(index, str(i)) for i, (index, _) in enumerate(places)]
+        return DiscoveryResult(tuple(_device(index, id, entries[index]) for index, id in places))
+
+    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
+        """What was detected, and the memory that is in use."""
+        found = super().accelerators(devices)
+        try:
+            with connect(self.name) as read:
+                entries = read()
+        except DriverError:
+            return found
+        for device in devices:
+            if device.index in entries:
+                facts = found["gpus"][str(device.index)]
+                facts["memory"] = dict(entries[device.index]["memory"])
+        return found
+
+    def source(self, devices: Sequence[Device]) -> SampleSource:
+        """Reads all devices of the vendor in one call."""
+        return _sampling(self.name, [device.index for device in devices])
+
+
+class AmdBackend(VoirBackend):
+    """GPUs of AMD."""
+
+    name = "rocm"
+    vendor = "AMD"
+    collectives = "rccl"
+    torch_device = "cuda"
+    # HIP's, not ROCR's: HIP counts within what ROCR leaves, so a caller's ROCR stays in force.
+    visibility = "HIP_VISIBLE_DEVICES"
+    caller_variables = (
+        ("ROCR_VISIBLE_DEVICES",),
+        ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    )
+
+    def may_be_present(self, root: Path = Path("/")) -> bool:
+        """Whether its kernel driver is loaded."""
+        return (root / "dev/kfd").exists()
+
+
+class HabanaBackend(VoirBackend):
+    """Gaudi accelerators of Habana."""
+
+    name = "hpu"
+    vendor = "Habana"
+    collectives = "hccl"
+    torch_device = "hpu"
+    visibility = "HABANA_VISIBLE_MODULES"
+    caller_variables = (("HABANA_VISIBLE_MODULES",),)
+
+    def may_be_present(self, root: Path = Path("/")) -> bool:
+        """Whether its library or a device file is there."""
+        return importlib.util.find_spec("pyhlml") is not None or _has_file(root, "dev/hl[0-9]*")
+
+
+class IntelBackend(VoirBackend):
+    """GPUs of Intel."""
+
+    name = "xpu"
+    vendor = "Intel"
+    collectives = "ccl"
+    torch_device = "xpu"
+    visibility = "ZE_AFFINITY_MASK"
+    caller_variables = (("ZE_AFFINITY_MASK",),)
+
+    def may_be_present(self, root: Path = Path("/")) -> bool:
+        """Whether a device file and dpctl are there: without it nothing could train on the GPU."""
+        return importlib.util.find_spec("dpctl") is not None and _has_file(root, "dev/dri/render*")
+
+
+@contextmanager
+def connect(name: str) -> Iterator[Callable[[], Entries]]:
+    """Gives a function that reads all devices of the back-end ``name``.
+
+    Raises:
+        DriverError: the library is not installed or its driver does not answer; the function
+            raises it, too.
+    """
+    module = importlib.import_module(f"voir.instruments.gpu.{name}")
+    if not module.is_installed():
+        raise DriverError(f"its Python package is not installed ({module.IMPORT_ERROR})")
+    try:
+        library = module.DeviceSMI()
+    except (Exception, SystemExit) as error:  # vendors' bindings raise anything, one exits
+        raise DriverError(f"its driver does not answer ({error!r})") from error
+
+    def read() -> Entries:
+        try:
+            return dict(library.get_gpus_info(None))
+        except (Exception, SystemExit) as error:
+            raise DriverError(repr(error)) from error
+
+    try:
+        yield read
+    finally:
+        library.close()
+
+
+@contextmanager
+def _sampling(name: str, indices: Sequence[int]) -> Iterator[Callable[[], Reading]]:
+    with connect(name) as read:
+
+        def sample_all() -> Reading:
+            entries = read()
+            samples = {i: sample(entries[i]) for i in indices if i in entries}
+            lost = tuple(f"device {i} gives no samples" for i in indices if i not in entries)
+            return Reading(samples, lost)
+
+        yield sample_all
+
+
+def sample(entry: Mapping[str, Any]) -> Sample:
+    """A device's entry of voir's ``get_gpus_info``; voir writes a negative number for "unknown"."""
+    memory = entry["memory"]
+    return Sample(
+        memory=(float(memory["used"]), float(memory["total"])),
+        load=_known(entry["utilization"]["compute"]),
+        temperature=_known(entry["temperature"]),
+        power=_known(entry["power"]),
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if value < 0 else float(value)
+
+
+def _device(index: int, id: str, entry: Mapping[str, Any]) -> Device:
+    return Device(index, id, str(entry["product"]), float(entry["memory"]["total"]))
+
+
+def _has_file(root: Path, pattern: str) -> bool:
+    return any(root.glob(pattern))

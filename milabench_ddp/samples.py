@@ -1,0 +1,28 @@
+"""What the sensors of a device read: one record from the device to the result file and the report.
+
+To add a sensor, add a field here, and read it in the device back-ends that have it
+(``machine/backends``). The name of a field is its key in milabench's ``gpudata``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The readings of one device at one moment; None where it has no such sensor."""
+
+    memory: tuple[float, float] | None = None  # used and total, MiB
+    load: float | None = None  # 0..1: the share of time in which any kernel ran
+    temperature: float | None = None  # degrees Celsius
+    power: float | None = None  # W
+
+
+def gpudata(time: float, samples: Mapping[int, Sample]) -> dict[str, Any]:
+    """The payload of a ``data`` event: the samples by device index, taken at ``time`` (epoch s)."""
+    devices = {}
+    for index, sample in samples.items():
+        readings = asdict(sample)
+        devices[str(index)] = {key: value for key, value in readings.items() if value is not None}
+    return {"task": "main", "time": time, "gpudata": devices}

@@ -1,0 +1,274 @@
+import sys
+from collections.abc import Callable
+
+import pynvml
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.machine.backends.backend import DriverError
+from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible
+from milabench_ddp.machine.backends.nvml import Gpu, Instance, Inventory
+from milabench_ddp.machine.devices import Device
+from milabench_ddp.samples import Sample
+from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
+
+BACKEND = NvidiaBackend()
+PCI = "PCI_BUS_ID"
+
+
+def inventory(*names: str, problems: tuple[str, ...] = (), first: int = 0) -> Inventory:
+    return Inventory(
+        tuple(
+            Gpu(i, f"GPU-{i}-uuid", name, 80_000.0, False, ())
+            for i, name in enumerate(names, first)
+        ),
+        problems,
+    )
+
+
+ALIKE = inventory(*["H200"] * 8)
+MIG = Inventory(
+    (
+        Gpu(0, "GPU-0-uuid", "A100", 80_000.0, False, ()),
+        Gpu(
+            1,
+            "GPU-1-uuid",
+            "A100",
+            80_000.0,
+            True,
+            (Instance("MIG-a", 40_000.0), Instance("MIG-b", 20_000.0)),
+        ),
+        Gpu(2, "GPU-2-uuid", "A100", 80_000.0, True, ()),
+    ),
+    (),
+)
+
+
+def shown(known: Inventory, value: str | None = None, **environ: str) -> list[tuple[int, str]]:
+    if value is not None:
+        environ["CUDA_VISIBLE_DEVICES"] = value
+    return [(device.index, device.id) for device in visible(known, environ).devices]
+
+
+def test_gpus_that_are_alike_go_by_index() -> None:
+    assert shown(inventory("H200", "H200")) == [(0, "0"), (1, "1")]
+    assert visible(ALIKE, {}).notes == ()
+
+
+def test_the_callers_order_and_form_are_kept() -> None:
+    assert shown(ALIKE, "5,2") == [(5, "5"), (2, "2")]
+    assert shown(ALIKE, "GPU-5,GPU-2-uuid") == [(5, "GPU-5-uuid"), (2, "GPU-2-uuid")]
+
+
+@given(st.lists(st.integers(0, 7), unique=True, min_size=1))
+def test_what_a_plan_sets_shows_the_same_again(chosen: list[int]) -> None:
+    first = shown(ALIKE, ",".join(map(str, chosen)))
+    assert [index for index, _ in first] == chosen
+    assert shown(ALIKE, ",".join(id for _, id in first)) == first
+
+
+def test_hidden_gpus_are_counted() -> None:
+    found = visible(ALIKE, {"CUDA_VISIBLE_DEVICES": ""})
+    assert found.devices == ()
+    assert found.notes == ("CUDA_VISIBLE_DEVICES='' leaves none of 8 GPUs visible",)
+
+
+def test_gpus_that_differ_go_by_uuid() -> None:
+    mixed = inventory("A100", "T400")
+    assert shown(mixed) == [(0, "GPU-0-uuid"), (1, "GPU-1-uuid")]
+    assert visible(mixed, {}).notes == ()
+
+
+def test_an_index_among_gpus_that_differ_is_pointed_out() -> None:
+    mixed = inventory("T400", "A100")
+    assert shown(mixed, "1") == [(1, "GPU-1-uuid")]
+    assert visible(mixed, {"CUDA_VISIBLE_DEVICES": "1"}).notes == (
+        "the GPUs differ: CUDA_VISIBLE_DEVICES=1 was read in nvidia-smi's order; "
+        "name GPUs by UUID to be sure",
+    )
+    assert visible(mixed, {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": PCI}).notes == ()
+    assert visible(mixed, {"CUDA_VISIBLE_DEVICES": "GPU-1"}).notes == ()
+
+
+def test_beside_a_gpu_that_is_left_out_the_others_go_by_uuid() -> None:
+    known = inventory("H200", "H200", problems=("GPU 0 is left out: lost",), first=1)
+    found = visible(known, {"CUDA_VISIBLE_DEVICES": "0"})
+    assert [(device.index, device.id) for device in found.devices] == [(1, "GPU-1-uuid")]
+    assert found.notes == ("GPU 0 is left out: lost",)
+
+
+def test_a_mig_device_is_its_uuid_and_its_own_memory() -> None:
+    (device,) = visible(MIG, {"CUDA_VISIBLE_DEVICES": "MIG-b"}).devices
+    assert (device.index, device.id, device.memory_mib) == (1, "MIG-b", 20_000.0)
+
+
+def test_mig_devices_of_one_gpu_are_numbered() -> None:
+    assert shown(MIG, "MIG-b,MIG-a") == [(0, "MIG-b"), (1, "MIG-a")]
+
+
+def test_a_gpu_in_mig_mode_stands_for_its_first_instance() -> None:
+    (device,) = visible(MIG, {"CUDA_VISIBLE_DEVICES": "1"}).devices
+    assert (device.index, device.id, device.memory_mib) == (1, "MIG-a", 40_000.0)
+
+
+@pytest.mark.parametrize(("value", "others"), [("2", []), ("0,2", [(0, "0")])])
+def test_a_gpu_in_mig_mode_without_instances(value: str, others: list[tuple[int, str]]) -> None:
+    assert shown(MIG, value) == others
+    assert visible(MIG, {"CUDA_VISIBLE_DEVICES": value}).notes == (
+        "GPU 2 is left out: in MIG mode without an instance (nvidia-smi mig -cgi)",
+    )
+
+
+def test_no_gpu() -> None:
+    assert visible(Inventory((), ()), {}).notes == ("the NVIDIA driver knows no GPU",)
+    assert visible(Inventory((), ("GPU 0 is left out: x",)), {}).notes == ("GPU 0 is left out: x",)
+
+
+Install = Callable[..., FakeNvml]
+
+
+def test_all_facts_of_a_gpu(install: Install) -> None:
+    nvml = install(gpus(8))
+    found = BACKEND.accelerators([Device(3, "3", "NVIDIA H200", 143771.0)])
+    assert found == {
+        "arch": "cuda",
+        "driver": "610.43",
+        "cuda_driver": "13.2",
+        "nvml": "13.610.43",
+        "gpus": {
+            "3": {
+                "device": 3,
+                "id": "3",
+                "product": "NVIDIA H200",
+                "memory": {"used": 600.0, "total": 143771.0},
+                "uuid": nvml.gpus[3].uuid,
+                "capability": "9.0",
+                "vbios": "96.00.CF.00.02",
+                "power_limit": 700.0,
+                "clocks_max": {"sm": 1980, "memory": 3201},
+                "pcie": {"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
+                "ecc": True,
+            }
+        },
+    }
+    assert nvml.sessions == 0
+
+
+def test_what_a_gpu_cannot_tell_is_left_out(install: Install) -> None:
+    install([FakeGpu("T400", "GPU-0", power=None, total=None)])
+    gpu = BACKEND.accelerators([Device(0, "GPU-0", "T400", 4000.0)])["gpus"]["0"]
+    assert "power_limit" not in gpu
+    assert gpu["memory"] == {"used": 0.0, "total": 4000.0}
+    assert gpu["uuid"] == "GPU-0"
+
+
+def test_a_driver_that_has_died_leaves_what_was_detected(install: Install) -> None:
+    install(init_error=pynvml.NVML_ERROR_UNKNOWN)
+    found = BACKEND.accelerators([Device(0, "0", "NVIDIA H200", 143771.0)])
+    assert found == {
+        "arch": "cuda",
+        "gpus": {
+            "0": {
+                "device": 0,
+                "id": "0",
+                "product": "NVIDIA H200",
+                "memory": {"used": 0.0, "total": 143771.0},
+            }
+        },
+    }
+
+
+def test_a_gpu_that_is_lost_meanwhile(install: Install) -> None:
+    two = gpus(2)
+    two[1].error = pynvml.NVML_ERROR_GPU_IS_LOST
+    install(two)
+    found = BACKEND.accelerators([Device(i, str(i), "NVIDIA H200", 1.0) for i in range(2)])
+    assert "uuid" in found["gpus"]["0"]
+    assert "uuid" not in found["gpus"]["1"]
+
+
+LOST = pynvml.NVML_ERROR_GPU_IS_LOST
+WHOLE = Sample(memory=(600.0, 143771.0), load=0.37, temperature=41.0, power=121.5)
+
+
+@pytest.fixture
+def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
+    """Two GPUs."""
+    fake = FakeNvml(gpus(2))
+    monkeypatch.setitem(sys.modules, "pynvml", fake)
+    return fake
+
+
+def test_all_readings_of_the_devices_in_use(nvml: FakeNvml) -> None:
+    with BACKEND.source([Device(1, "1")]) as read:
+        reading = read()
+    assert reading.samples == {1: WHOLE}
+    assert reading.problems == ()
+    assert nvml.gpus[0].calls == []
+    assert nvml.sessions == 0
+
+
+def test_one_set_of_calls_for_each_reading(nvml: FakeNvml) -> None:
+    with BACKEND.source([Device(0, "0")]) as read:
+        for _ in range(3):
+            read()
+    assert nvml.gpus[0].calls == ["HandleByIndex"] + 3 * [
+        "MemoryInfo",
+        "UtilizationRates",
+        "Temperature",
+        "PowerUsage",
+    ]
+
+
+def test_a_sensor_that_is_not_there_is_left_out_and_asked_once(nvml: FakeNvml) -> None:
+    nvml.gpus[0].power = None
+    with BACKEND.source([Device(0, nvml.gpus[0].uuid)]) as read:
+        readings = [read() for _ in range(3)]
+    assert {reading.problems for reading in readings} == {()}
+    assert readings[2].samples[0] == Sample((600.0, 143771.0), load=0.37, temperature=41.0)
+    assert nvml.gpus[0].calls.count("PowerUsage") == 1
+
+
+def test_a_gpu_that_vanishes_and_returns(nvml: FakeNvml) -> None:
+    with BACKEND.source([Device(0, "0"), Device(1, "1")]) as read:
+        nvml.gpus[1].error = LOST
+        reading = read()
+        assert reading.samples == {0: WHOLE}
+        assert reading.problems == ("GPU 1 does not answer: GPU is lost",)
+        nvml.gpus[1].error = None
+        assert read().samples == {0: WHOLE, 1: WHOLE}
+
+
+def test_what_was_read_before_a_failure_is_kept(
+    nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(handle: FakeGpu) -> int:
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_UNKNOWN)
+
+    monkeypatch.setattr(nvml, "nvmlDeviceGetPowerUsage", fail)
+    with BACKEND.source([Device(0, "0")]) as read:
+        reading = read()
+    assert reading.samples[0].load == 0.37
+    assert reading.samples[0].power is None
+    assert reading.problems == ("GPU 0 does not answer: Unknown Error",)
+
+
+def test_a_mig_device_tells_its_memory(nvml: FakeNvml) -> None:
+    part = FakeGpu("MIG", "MIG-a", total=40_000, load=None, temperature=None, power=None)
+    nvml.gpus[0].mig = [part]
+    with BACKEND.source([Device(0, "MIG-a")]) as read:
+        reading = read()
+    assert reading.samples[0] == Sample((600.0, 40_000.0))
+
+
+def test_no_driver(nvml: FakeNvml) -> None:
+    nvml.init_error = pynvml.NVML_ERROR_DRIVER_NOT_LOADED
+    source = BACKEND.source([Device(0, "0")])
+    with pytest.raises(DriverError, match="installed but not running"), source:
+        pass
+
+
+def test_indices_count_in_the_order_of_nvml() -> None:
+    assert BACKEND.environment([Device(0, "0"), Device(3, "3")]) == {"CUDA_DEVICE_ORDER": PCI}
+    assert BACKEND.environment([Device(0, "0"), Device(3, "GPU-3")]) == {}

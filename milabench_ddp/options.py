@@ -4,14 +4,17 @@
 """
 
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from .config.runner_profile import KINDS, SETTINGS
 from .machine.backends import BACKENDS
 
 T = TypeVar("T")
+
+SEVERAL_NODES = "several nodes"
 
 
 def option(
@@ -121,7 +124,7 @@ class RunnerOptions(SuiteOptions):
 
     runner: str | None = option(
         None, f"the runner profile: {', '.join(KINDS)}, or a YAML file",
-        is_fixed=True, group="several nodes", metavar="PROFILE",
+        is_fixed=True, group=SEVERAL_NODES, metavar="PROFILE",
     )  # fmt: skip
     # Settings that win over those of the profile, by their names there. Their flags are declared
     # in the profile.
@@ -218,6 +221,56 @@ class ReportOptions:
 
 
 Options = SuiteOptions | RunFolderOptions | ReportOptions
+
+RECORDS: Mapping[str, type[Options]] = {
+    "run": RunOptions,
+    "dry": DryOptions,
+    "resolve": ResolveOptions,
+    "list": SuiteOptions,
+    "prepare": SuiteOptions,
+    "install": InstallOptions,
+    "watch": RunFolderOptions,
+    "cancel": RunFolderOptions,
+    "report": ReportOptions,
+}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An option as ``ArgumentParser.add_argument`` takes it."""
+
+    name: str
+    keywords: Mapping[str, Any]
+    group: str = ""  # the heading of the help text under which it stands
+
+
+def arguments(record: type[Options]) -> Iterator[Argument]:
+    """The arguments of a command whose options are this record."""
+    for each in fields(record):
+        if each.name == "settings":
+            yield from _profile_arguments()
+        elif each.metadata["is_positional"]:
+            yield Argument(each.name, each.metadata["argparse"])
+        else:
+            yield Argument(flag_of(each.name), each.metadata["argparse"], each.metadata["group"])
+
+
+def _profile_arguments() -> Iterator[Argument]:
+    """The flags that the settings of a runner profile declare; their values come in pairs."""
+    for name, setting in SETTINGS.items():
+        if setting.flag:
+            keywords = {
+                "dest": "settings",
+                "action": "append",
+                "type": partial(_named_value, name),
+                "metavar": setting.metavar,
+                "help": setting.help,
+            }
+            yield Argument(setting.flag, keywords, SEVERAL_NODES)
+
+
+def _named_value(name: str, words: str) -> tuple[str, str | int]:
+    return name, SETTINGS[name].from_flag(words)
 
 
 def fixed_flags(options: RunOptions) -> list[str]:

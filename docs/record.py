@@ -1,0 +1,100 @@
+"""Records the README's run anew: runs the README's command, keeps the run, shows its report.
+
+    python docs/record.py
+
+In a checkout without changes. It takes as long as the command, two to three minutes on two cores.
+What ``report`` reads of the run goes to ``tests/recorded/first``, with the paths of this machine
+replaced; the report goes into the block of README.rst that follows MARKER.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+README = REPOSITORY / "README.rst"
+RECORDED = REPOSITORY / "tests" / "recorded" / "first"
+MARKER = ".. the output of a real run"
+WIDTH = "120"  # of the terminal, in columns
+
+
+def command_of(readme: str) -> list[str]:
+    """The README's command that runs the suite, as words."""
+    return re.findall(r"^    pip install -e \. && (milabench run .+)$", readme, re.M)[0].split()
+
+
+def with_report(readme: str, report: str) -> str:
+    """The README with the report as the literal block after MARKER, in place of the old one."""
+    before, marker, after = readme.partition(MARKER)
+    comment, literal, rest = after.partition("\n::\n\n")
+    if not marker or not literal:
+        raise SystemExit(f"README.rst has no literal block after `{MARKER}`")
+    rest_lines = rest.splitlines(keepends=True)
+    end = 0
+    while end < len(rest_lines) and (rest_lines[end].isspace() or rest_lines[end][0] == " "):
+        end += 1
+    block = textwrap.indent(report.strip("\n") + "\n", "    ")
+    return f"{before}{marker}{comment}{literal}{block}\n{''.join(rest_lines[end:])}"
+
+
+def keep(run: Path, target: Path, replaced: Mapping[str, str]) -> None:
+    """Put what ``report`` reads of a run folder in the place of an older recording.
+
+    Args:
+        run: the run folder.
+        target: the folder of the recording.
+        replaced: what stands for a path of this machine, by that path.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    for path in sorted(run.rglob("*")):
+        if path.suffix not in (".data", ".json") or path.name == "plan.json":
+            continue
+        text = path.read_text()
+        for ours, theirs in replaced.items():
+            text = text.replace(ours, theirs)
+        copy = target / path.relative_to(run)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text)
+
+
+def output_of(command: list[str], folder: Path) -> str:
+    """What a command writes to its standard output; its messages go to this terminal."""
+    path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
+    env = {**os.environ, "COLUMNS": WIDTH, "PATH": path}
+    done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}")
+    return done.stdout
+
+
+def main() -> None:
+    """Run, keep and show."""
+    if output_of(["git", "status", "--porcelain"], REPOSITORY):
+        raise SystemExit("commit your changes first: the report names the commit that ran")
+    with tempfile.TemporaryDirectory() as name:
+        base = Path(name).resolve() / "base"
+        command = command_of(README.read_text())
+        printed = output_of([*command, "--base", str(base), "--name", "first"], REPOSITORY)
+        replaced = {
+            str(base): "/base",
+            sys.prefix: "/venv",
+            str(REPOSITORY): "/checkout",
+        }
+        kept = Path(name) / "kept" / "runs" / "first"
+        keep(base / "runs" / "first", kept, replaced)
+        report = output_of(["milabench", "report", "runs/first"], kept.parents[1])
+        if report.splitlines()[1:] != printed.splitlines()[1:]:  # the first line has the path
+            raise SystemExit("the report of the recording is not the one that ended the run")
+        keep(kept, RECORDED, {})
+    README.write_text(with_report(README.read_text(), report))
+    print(f"{README.name} and {RECORDED.relative_to(REPOSITORY)} are as of this run")
+
+
+if __name__ == "__main__":
+    main()

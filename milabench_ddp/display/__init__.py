@@ -1,0 +1,21 @@
+"""What a person sees of a run: nothing, a live view of it on a terminal, or plain lines."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..progress import NoProgress, ProgressObserver
+from .live import live_progress
+from .plain import PlainProgress
+
+
+@contextmanager
+def show_progress(total: int, *, quiet: bool) -> Iterator[ProgressObserver]:
+    """Show the progress of ``total`` benchmarks on stderr, for stdout has the report."""
+    if quiet:
+        yield NoProgress()
+    elif sys.stderr.isatty():
+        with live_progress(total) as live:
+            yield live
+    else:
+        yield PlainProgress(sys.stderr)

@@ -1,51 +1,158 @@
+"""The live view on terminals of several sizes; the test moves the clock, and draws."""
+
 import io
-from dataclasses import replace
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
+import pytest
 from rich.console import Console
+from rich.live import Live
 
-from milabench_ddp.display.live import LiveDisplay
-from milabench_ddp.events import Data, Outcome, Started
-from tests.support.launches import launch
+from milabench_ddp.display.live import LiveProgress, live_progress
+from milabench_ddp.events import Outcome, Verdict
+from tests.golden import check_golden
+from tests.support.dispatch import Clock
+from tests.support.progress import (
+    OK,
+    rate,
+    started,
+    tell_of_a_run_on_this_host,
+    tell_of_a_sweep,
+    without_times,
+)
 from tests.support.terminal import screen
 
 
-def test_the_table_shows_where_each_benchmark_is():
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=True, width=100, height=20)
-    it = launch("pass", max_duration=30)
-    with LiveDisplay(console, ["a", "b", "c"]) as live:
-        live.begin(it.benchmark, it)
-        live.see(Started("b.D0", 0.0, 1, ("x",)))
-        live.see(Data("b.D0", 0.0, {"rate": 12.5, "units": "items/s", "loss": 0.25}))
-        live.see(Data("b.D0", 0.0, {"gpudata": {"0": {"load": 0.5}}}))
-        live.tick()
-        during = screen(out.getvalue())
-        live.end(it.benchmark, Outcome.FAILED, "exit status 3")
-        live.end(replace(it.benchmark, name="c"), Outcome.CANCELLED, "stopped before it began")
-    after = screen(out.getvalue())
-    assert during[0].split() == ["benchmark", "phase", "rate", "loss", "load", "elapsed"]
-    assert during[1].split() == ["a", "waiting"]
-    assert during[2].split() == [
-        "b", "measuring", "12.5", "items/s", "0.25", "50%", "0", "of", "30", "s",
-    ]  # fmt: skip
-    assert "failed: exit status 3" in after[2]
-    assert after[3].split() == ["c", "cancelled:", "stopped", "before", "it", "began"]
+class Film(Clock):
+    """A clock; whenever it moves, the screen is drawn and kept."""
+
+    def __init__(self, width: int = 80, height: int = 24) -> None:
+        super().__init__()
+        self.out = io.StringIO()
+        self.console = Console(file=self.out, force_terminal=True, width=width, height=height)
+        self.frames: list[str] = []
+        self.live: Live | None = None
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        self.draw()
+
+    def draw(self) -> list[str]:
+        assert self.live is not None
+        self.live.refresh()
+        lines = screen(self.out.getvalue())
+        self.frames.append("\n".join(lines))
+        return lines
+
+    @contextmanager
+    def shows(self, total: int) -> Iterator[LiveProgress]:
+        progress = LiveProgress(self.console, total, self)
+        self.live = Live(
+            console=self.console,
+            auto_refresh=False,
+            transient=True,
+            get_renderable=progress.picture,
+        )
+        with self.live:
+            yield progress
+        self.frames.append("\n".join(screen(self.out.getvalue())))
+
+
+def test_what_has_ended_stays_above_a_table_of_what_runs():
+    film = Film()
+    with film.shows(8) as live:
+        tell_of_a_run_on_this_host(live, film)
+        tell_of_a_sweep(live, film)
+    golden = "\n\n".join(film.frames) + "\n"
+    check_golden("display/live.txt", without_times(golden))
+
+
+def test_what_ended_is_coloured_by_its_outcome():
+    film = Film()
+    with film.shows(3) as live:
+        film.draw()
+        live.end("a", OK)
+        live.end("b", Verdict(Outcome.TIMEOUT, "60 s are over"))
+        live.end("c", Verdict(Outcome.CANCELLED))
+    lines = film.out.getvalue().splitlines()
+    for name, colour in {"a": "32", "b": "31", "c": "33"}.items():
+        (line,) = [line for line in lines if f" {name}: " in line]
+        assert f"\x1b[{colour}m" in line
+    assert all("\x1b[3" not in line for line in lines if "benchmarks" in line.split("\x1b[2K")[-1])
 
 
 def test_a_name_is_text_and_not_markup():
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=True, width=100, height=20)
-    with LiveDisplay(console, ["[red]x[/]"]):
-        pass
-    assert screen(out.getvalue())[1].split() == ["[red]x[/]", "waiting"]
+    film = Film()
+    with film.shows(2) as live:
+        live.begin("[red]x[/]", ["[node3]"], 60.0)
+        assert film.draw()[1].split() == ["[red]x[/]", "0", "of", "60", "s", "[node3]"]
+        live.end("[red]x[/]", Verdict(Outcome.FAILED, ":smile: [b]no[/b]"))
+    assert film.frames[-1].endswith("[red]x[/]: failed in 0.0 s, :smile: [b]no[/b]")
 
 
-def test_more_benchmarks_than_fit_keep_the_running_one_in_sight():
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=True, width=100, height=8)
-    it = launch("pass")
-    with LiveDisplay(console, [*(f"x{i}" for i in range(20)), "b", "y"]) as live:
-        live.begin(it.benchmark, it)
-        during = screen(out.getvalue())
-    assert [line for line in during if line.split()[0] == "b"] != []
-    assert len(during) <= 8
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 8), (12, 4)])
+def test_300_benchmarks_fit_in_the_terminal(width: int, height: int):
+    film = Film(width, height)
+    names = [f"sweep-of-many-sizes-{number}" for number in range(300)]
+    with film.shows(300) as live:
+        for count, name in enumerate(names):
+            live.begin(name, [f"node{rank}" for rank in range(count)], 60.0)
+            live.event(started(f"{name}.D0"))
+            live.event(rate(f"{name}.D0", 1e6, loss=0.123456))
+        lines = film.draw()
+        assert len(lines) == height - 1
+        assert max(map(len, lines)) <= width
+        assert lines[0].startswith("benchmark")
+        assert lines[1].startswith("sweep")
+        assert lines[-1].startswith("0 of 300")
+        for name in names:
+            live.end(name, OK)
+    assert film.frames[-1].count(": ok in 0.0 s") == 300
+
+
+def test_a_long_name_keeps_both_its_ends():
+    film = Film(width=80)
+    name = "gpt-strategy=fsdp-size=1.5b-precision=bf16-nodes=16"
+    with film.shows(1) as live:
+        live.begin(name, ["node0", "node1"], 60.0)
+        live.event(started(f"{name}.R2.0.node0"))
+        live.event(rate(f"{name}.R2.0.node0", 1.5, loss=10.25))
+        row = film.draw()[1]
+    assert row.startswith("gpt-strategy=f…16-nodes=16 R2  measuring  1.5 items/s  10.25  0 of 60 s")
+
+
+def test_it_can_be_drawn_while_it_is_told():
+    live = LiveProgress(Console(file=io.StringIO(), width=80, height=24), 300)
+    enough = threading.Event()
+
+    def draw() -> None:
+        while not enough.is_set():
+            live.picture()
+
+    with ThreadPoolExecutor() as pool:
+        drawing = pool.submit(draw)
+        for number in range(300):
+            live.begin(f"b{number}", ["node0"], 60.0)
+            live.event(started(f"b{number}.D{number}"))
+            live.event(rate(f"b{number}.D{number}", 1.0))
+            live.end(f"b{number - 5}", OK)
+        enough.set()
+        drawing.result()
+
+
+def test_on_stderr_it_leaves_what_ended(monkeypatch: pytest.MonkeyPatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    out = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", out)
+    with live_progress(2) as live:
+        live.begin("a", [], 60.0)
+        live.end("a", OK)
+    assert "0 of 2 benchmarks, 0 running, 2 waiting" in out.getvalue()
+    (line,) = screen(out.getvalue())
+    assert line.endswith(" a: ok in 0.0 s")

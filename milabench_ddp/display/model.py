@@ -1,0 +1,140 @@
+"""What is known of a run's benchmarks while they run: the model behind every display."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from ..events import Data, Ended, Event, Note, Outcome, Started, Verdict
+
+PHASES = ("loading", "warm-up", "ready", "measuring", "ending")  # in the order they are reached
+_NOTES = {"ready": "ready", "begin": "measuring"}  # the phase that begins with a program's note
+
+
+@dataclass
+class RunningBenchmark:
+    """A benchmark that runs; what its present repeat reported last is known from its events.
+
+    Times are in seconds of the model's clock.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    limit: float  # seconds, for each repeat
+    began: float
+    repeat_began: float
+    repeat: str = ""  # `R1`; empty where there is only one
+    phases: dict[str, str] = field(default_factory=dict)  # of each process, by its tag
+    rates: dict[str, float] = field(default_factory=dict)  # of each process, by its tag
+    loads: dict[str, float] = field(default_factory=dict)  # 0 to 1, of each device, by its index
+    unit: str = ""
+    loss: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its name, and which repeat of it runs."""
+        return f"{self.name} {self.repeat}".rstrip()
+
+    @property
+    def phase(self) -> str:
+        """The phase that all processes have reached; empty where none is known to have started."""
+        return min(self.phases.values(), key=PHASES.index, default="")
+
+    @property
+    def rate(self) -> str:
+        """The mean over the processes, with its unit; empty before the first rate."""
+        if not self.rates:
+            return ""
+        rate = fmean(self.rates.values())
+        format = ".0f" if abs(rate) >= 1000 else ".4g"
+        return f"{rate:{format}} {self.unit}".rstrip()
+
+    @property
+    def load(self) -> float | None:
+        """The mean over the devices, 0 to 1; None where nothing samples them."""
+        return fmean(self.loads.values()) if self.loads else None
+
+    def take(self, event: Event, now: float) -> bool:
+        """Learn from an event; true where all its processes have reached another phase."""
+        part = event.tag.removeprefix(f"{self.name}.").split(".")[0]
+        repeat = part if part.startswith("R") else ""
+        if repeat != self.repeat:
+            self.repeat, self.repeat_began, self.loss = repeat, now, ""
+            self.phases.clear()
+            self.rates.clear()
+        before = self.phase
+        match event:
+            case Started(tag):
+                self._reach(tag, "loading")
+            case Data(tag, payload=payload):
+                self._take_metrics(tag, payload)
+            case Note(tag, kind=kind) if kind in _NOTES:
+                self._reach(tag, _NOTES[kind])
+            case Ended(tag):
+                self._reach(tag, "ending")
+        return self.phase != before
+
+    def _reach(self, tag: str, phase: str) -> None:
+        """Phases only go forward: the last step of the warm-up is reported after `begin`."""
+        before = self.phases.get(tag, phase)
+        self.phases[tag] = max(before, phase, key=PHASES.index)
+
+    def _take_metrics(self, tag: str, payload: Mapping[str, Any]) -> None:
+        rate, loss, devices = payload.get("rate"), payload.get("loss"), payload.get("gpudata")
+        if isinstance(rate, int | float):
+            self.rates[tag] = rate
+            self.unit = " ".join(str(payload.get("units", "")).split())
+            self._reach(tag, "warm-up" if payload.get("warmup") else "measuring")
+        if isinstance(loss, int | float):
+            self.loss = f"{loss:.4g}"
+        if isinstance(devices, Mapping):
+            for index, sample in devices.items():
+                load = sample.get("load") if isinstance(sample, Mapping) else None
+                if isinstance(load, int | float):
+                    self.loads[index] = load
+
+
+class RunProgress:
+    """Which benchmarks run, and how the others ended."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.running: dict[str, RunningBenchmark] = {}  # in the order in which they began
+        self._outcomes: dict[str, Outcome] = {}
+
+    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+        """A benchmark starts, also one that has ended already."""
+        now = self.clock()
+        self._outcomes.pop(name, None)
+        self.running[name] = RunningBenchmark(name, tuple(nodes), limit, now, now)
+
+    def take(self, event: Event) -> RunningBenchmark | None:
+        """Learn from an event; the benchmark where its phase has changed by it."""
+        names = [name for name in self.running if event.tag.startswith(f"{name}.")]
+        if not names:
+            return None
+        benchmark = self.running[max(names, key=len)]  # `gpt.2.D0` is of `gpt.2`, not of `gpt`
+        return benchmark if benchmark.take(event, self.clock()) else None
+
+    def end(self, name: str, verdict: Verdict) -> str:
+        """A benchmark has ended: the line that says so."""
+        self._outcomes[name] = verdict.outcome
+        text = f"{name}: {verdict.outcome}"
+        if name in self.running:
+            benchmark = self.running.pop(name)
+            text += f" in {self.clock() - benchmark.began:.1f} s"
+            if benchmark.rates:
+                text += f", last rate {benchmark.rate}"
+        if verdict.reason:
+            text += f", {verdict.reason}"
+        return text
+
+    def summary(self, total: int) -> str:
+        """How many of ``total`` benchmarks have ended, and how; how many run, and how many wait."""
+        ended, running = len(self._outcomes), len(self.running)
+        text = f"{ended} of {total} benchmarks"
+        if ended:
+            counts = Counter(self._outcomes.values())
+            text += f" ({', '.join(f'{n} {outcome}' for outcome, n in counts.items())})"
+        return f"{text}, {running} running, {total - ended - running} waiting"

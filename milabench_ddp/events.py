@@ -4,6 +4,7 @@ Times are seconds since the epoch. ``tag`` names the process of a plan that an e
 (``flops.D0``); a torchrun and all its ranks are one tag, and a payload's ``rank`` tells them apart.
 """
 
+import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -69,6 +70,20 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict:
         key=lambda verdict: _GRAVEST_FIRST.index(verdict.outcome),
         default=Verdict(Outcome.OK),
     )
+
+
+NO_RATE = "it ended with 0 but reported no rate, so nothing was measured"
+NAN_LOSS = "the loss became NaN"
+
+
+def exit_reason(returncode: int) -> str:
+    """Why a process with this exit status failed; negative for a signal, as in ``subprocess``."""
+    if returncode >= 0:
+        return f"exit status {returncode}"
+    try:
+        return f"killed by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"killed by signal {-returncode}"
 
 
 @dataclass(frozen=True, slots=True)

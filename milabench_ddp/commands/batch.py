@@ -11,7 +11,7 @@ from ..dispatch.jobs import jobs_of
 from ..dispatch.onlooker import Onlooker
 from ..errors import DispatchError, RunDirError
 from ..events import Outcome
-from ..launch.inbox import Inbox, stopped_by_signals
+from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..results.points import is_final, read_point, save_point
 from ..results.run_dir import RunDir, alive
 from ..results.runfile import RunState
@@ -69,7 +69,7 @@ def _check_jobs(rundir: RunDir, state: RunState, engine: Engine) -> None:
 
 def follow(rundir: RunDir, state: RunState, seen: Onlooker, *, cancels: bool) -> Outcome:
     """Follow a run's jobs to their end; a Ctrl-C cancels them, or only ends the watching."""
-    inbox = Inbox()
+    inbox = StopRequests()
     points = [entry.name for entry in state.benchmarks]
     done = {name: found for name in points if is_final(found := read_point(rundir.path / name))}
     rest = [name for name in points if name not in done]

@@ -12,9 +12,8 @@ from ..display.plain import PlainDisplay, QuietDisplay
 from ..errors import SelectionError
 from ..events import Outcome
 from ..launch.agent import Agent, Job, Watcher
-from ..launch.inbox import Inbox, stopped_by_signals
-from ..launch.runner import Runner, Samples
-from ..launch.sampling import sampling
+from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
+from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..machine.detect import Detection, detect
 from ..machine.provenance import collect, meta
 from ..options import RunOptions
@@ -23,7 +22,7 @@ from ..plan.build import build
 from ..results.planfile import RunPlan
 from ..results.points import set_aside
 from ..results.run_dir import alive
-from ..results.write import Heading, save_script
+from ..results.write import DataHeader, save_script
 from . import begin, many, report, setup
 from .begin import Begun
 from .codes import EXIT_CODES
@@ -85,16 +84,16 @@ def _measure(options: RunOptions, begun: Begun, host: Detection) -> Outcome:
         script = render(job.launches, sys.executable, comments)
         set_aside(rundir.path, job.benchmark.name)
         save_script(rundir, job.benchmark.name, script)
-    inbox = Inbox()
-    samples = Samples()
+    inbox = StopRequests()
+    router = SampleRouter()
     with (
         alive(rundir.path),
         stopped_by_signals(inbox),
-        sampling(cluster.arch, cluster.nodes[0].devices, plan.gpu_poll, samples),
+        device_monitor(cluster.arch, cluster.nodes[0].devices, plan.gpu_poll, router),
         _display(options.quiet, begin.names(begun.points)) as watcher,
     ):
-        heading = Heading(rundir.name, cluster.arch, meta(state.machine))
-        runner = Runner(rundir, heading, samples, os.environ, plan.grace)
+        header = DataHeader(rundir.name, cluster.arch, meta(state.machine))
+        runner = LaunchRunner(rundir, header, router, os.environ, plan.grace)
         outcome = Agent(rundir, state, runner, watcher, inbox).run(jobs)
     report.show([str(rundir.path)], sys.stdout)
     return outcome

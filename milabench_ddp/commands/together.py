@@ -10,7 +10,7 @@ from ..config.system import SystemNode
 from ..dispatch import local, ssh
 from ..dispatch.leader import Leader
 from ..events import Outcome
-from ..launch.inbox import Inbox, stopped_by_signals
+from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..results.run_dir import alive
 from . import begin
 from .begin import Begun
@@ -20,7 +20,7 @@ from .watching import onlooker
 def measure(begun: Begun, *, quiet: bool) -> Outcome:
     """Start the agents, lead them through what is to be run, and see them off."""
     rundir, state, plan = begun.rundir, begun.state, begun.plan
-    inbox = Inbox()
+    inbox = StopRequests()
     with alive(rundir.path), stopped_by_signals(inbox), ExitStack() as stack:
         state.save(rundir.run_json)
         begin.reopen(begun)

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..dispatch.onlooker import Onlooker
 from ..dispatch.watch import watch
 from ..events import Outcome
-from ..launch.inbox import Inbox, stopped_by_signals
+from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..options import RunFolderOptions
 from ..results.run_dir import RunDir
 from ..results.runfile import read_state
@@ -32,7 +32,7 @@ def main(options: RunFolderOptions) -> int:
 
 def _look_on(rundir: RunDir, seen: Onlooker) -> Outcome:
     """The command that runs it has its process elsewhere: only its folder is looked at."""
-    inbox = Inbox()
+    inbox = StopRequests()
     with stopped_by_signals(inbox):
         outcome = watch(rundir.path, seen, lambda: bool(inbox.stops))
     if outcome is None:

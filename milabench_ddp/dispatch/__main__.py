@@ -14,15 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import MilabenchError
-from ..launch.inbox import stopped_by_signals
-from ..launch.runner import Runner, Samples
-from ..launch.sampling import sampling
+from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
+from ..launch.stop_requests import stopped_by_signals
 from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..machine.provenance import collect, meta
 from ..results.planfile import RunPlan, read_plan
 from ..results.run_dir import RunDir
-from ..results.write import Heading
+from ..results.write import DataHeader
 from . import wire
 from .address import connect
 from .channel import Channel
@@ -66,16 +65,16 @@ def _stdio() -> Channel:
 def _serve(options: argparse.Namespace, plan: RunPlan, stdio: Channel, patience: Patience) -> int:
     node = _node(options, plan)
     machine = collect(plan.arch, node, sys.argv, os.environ)
-    heading = Heading(options.run.name, plan.arch, {**meta(machine), "node": node.name})
-    samples = Samples()
+    header = DataHeader(options.run.name, plan.arch, {**meta(machine), "node": node.name})
+    router = SampleRouter()
     environ = {**os.environ, NODE: node.name}
-    runner = Runner(RunDir(options.run), heading, samples, environ, plan.grace)
+    runner = LaunchRunner(RunDir(options.run), header, router, environ, plan.grace)
     agent = NodeAgent({b.name: b for b in plan.benchmarks}, runner, patience)
     hello = {"rank": options.rank, "node": wire.of_node(node), "address": options.address}
     signal.signal(signal.SIGUSR2, lambda *_: None)  # Slurm's warning; the leader heeds it
     with (
         stopped_by_signals(agent),
-        sampling(plan.arch, node.devices, plan.gpu_poll, samples),
+        device_monitor(plan.arch, node.devices, plan.gpu_poll, router),
     ):
         if options.leader is None:
             agent.serve(stdio, hello)

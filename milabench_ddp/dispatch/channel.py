@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..launch.lines import LineBuffer
+from ..launch.metrics_channel import LineBuffer
 
 Message = dict[str, Any]
 _CHUNK = 1 << 16

@@ -14,7 +14,7 @@ from types import FrameType
 
 from ..errors import MilabenchError
 from ..events import Outcome
-from ..launch.inbox import Inbox, stopped_by_signals
+from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..results.planfile import read_plan
 from ..results.points import is_final, read_point
 from ..results.run_dir import RunDir
@@ -48,7 +48,7 @@ def _lead(rundir: RunDir, name: str, host: str) -> int:
         for benchmark in plan.benchmarks
         if benchmark.name in job.points and not is_final(read_point(rundir.path / benchmark.name))
     ]
-    inbox = Inbox()
+    inbox = StopRequests()
     server, token = announce(jobs.address_file(rundir.path, name), host)
 
     def warned(_number: int, _frame: FrameType | None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ..config.schema import Benchmark
 from ..events import Outcome
-from ..launch.inbox import Inbox
+from ..launch.stop_requests import StopRequests
 from ..results.planfile import RunPlan
 from ..results.points import save_point
 from ..results.run_dir import RunDir
@@ -45,7 +45,7 @@ class Leader:
         plan: RunPlan,
         points: Sequence[Benchmark],
         expect: int,
-        inbox: Inbox,
+        inbox: StopRequests,
         onlooker: Onlooker,
         token: str = "",
         patience: Patience | None = None,
@@ -93,8 +93,7 @@ class Leader:
         """Wait until something happens, and do what follows from it."""
         for peer, message in self._nodes.hear(self._patience.beat):
             self._heed(peer, message)
-        for _ in self._inbox.take():
-            pass
+        self._inbox.clear()
         if self._inbox.stops:
             self._stop()
         for point in list(self._running.values()):

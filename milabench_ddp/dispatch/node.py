@@ -12,11 +12,11 @@ from typing import Any
 
 from ..config.schema import Benchmark
 from ..errors import MilabenchError
-from ..events import Event, Outcome
-from ..launch.inbox import Inbox
-from ..launch.runner import Runner
-from ..launch.supervise import LaunchEnd
+from ..events import Outcome
+from ..launch.node_run import LaunchRunner
+from ..launch.stop_requests import StopRequests
 from ..plan.command import Launch
+from ..results.state import LaunchState
 from . import wire
 from .channel import Channel, Message
 from .heart import beating
@@ -36,7 +36,7 @@ class NodeAgent:
     def __init__(
         self,
         benchmarks: Mapping[str, Benchmark],
-        runner: Runner,
+        runner: LaunchRunner,
         patience: Patience,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -44,7 +44,7 @@ class NodeAgent:
         self._clock = clock
         self._orders: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._lock = threading.Lock()  # of the three that follow
-        self._inbox: Inbox | None = None  # of the launch under way
+        self._inbox: StopRequests | None = None  # of the launch under way
         self._launch = ""  # its id
         self._stopped: dict[str, str] = {}  # launches to stop that have not begun, and why
         self._stops = 0  # how often this process itself was asked to stop
@@ -132,7 +132,7 @@ class NodeAgent:
             tuple(wire.process(each) for each in order["processes"]),
             order["nodes"],
         )
-        inbox = Inbox()
+        inbox = StopRequests()
         with self._lock:
             self._inbox, self._launch = inbox, order["id"]
             if order["id"] in self._stopped:
@@ -140,24 +140,14 @@ class NodeAgent:
         if self._stops:  # just before there was an inbox to tell it
             inbox.stop()
         try:
-            end = wire.of_end(self._runner.run(launch, inbox, _Blind()))
+            end = wire.of_end(self._runner.run(launch, inbox, lambda _: None))
         except MilabenchError as error:  # the disk is full, for example
-            end = wire.of_end(LaunchEnd(Outcome.FAILED, str(error), None, None, ()))
+            end = wire.of_end(LaunchState(launch.repeat, Outcome.FAILED, str(error), None, None))
         finally:
             with self._lock:
                 self._inbox, self._launch = None, ""
             inbox.close()
         channel.send(say="ended", id=order["id"], end=end)
-
-
-class _Blind:
-    """Looks on without seeing: the result files have all."""
-
-    def see(self, event: Event) -> None:
-        """Nothing."""
-
-    def tick(self) -> None:
-        """Nothing."""
 
 
 def free_ports(count: int) -> list[int]:

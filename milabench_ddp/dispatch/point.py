@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from ..config.schema import Benchmark
 from ..errors import MilabenchError, RunDirError
-from ..events import Outcome
-from ..launch.verdict import worst
+from ..events import Outcome, Verdict, gravest
 from ..machine.devices import Cluster
 from ..plan.bash import render
 from ..plan.build import build
@@ -85,8 +84,8 @@ class Point:
     def _next(self) -> None:
         """Begin the next launch: its first node looks for free ports, then all start."""
         if not self._launches:
-            pairs = [(launch.outcome, launch.reason) for launch in self.state.launches]
-            self.finish(*worst(pairs))
+            verdict = gravest(Verdict(it.outcome, it.reason) for it in self.state.launches)
+            self.finish(verdict.outcome, verdict.reason)
             return
         launch = self._launches.pop(0)
         names = [peer.name for peer in self.peers]

@@ -4,8 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..events import Outcome
-from ..launch.verdict import NO_RATE
+from ..events import NO_RATE, Outcome
 from ..plan.command import Launch
 from ..results.runfile import LaunchState
 from . import wire

@@ -11,10 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ..events import Outcome
-from ..launch.supervise import LaunchEnd
 from ..machine.devices import Device, Node
 from ..plan.command import Process
-from ..results.runfile import ProcessState
+from ..results.state import LaunchState, ProcessState
 
 
 def of_process(process: Process) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def node(values: Mapping[str, Any]) -> Node:
     return Node(values["name"], devices, values["cpu_count"])
 
 
-def of_end(end: LaunchEnd) -> dict[str, Any]:
+def of_end(end: LaunchState) -> dict[str, Any]:
     """How a node's part of a launch ended."""
     return asdict(end)
 

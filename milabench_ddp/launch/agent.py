@@ -6,21 +6,22 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..config.schema import Benchmark
-from ..events import Outcome
+from ..events import Event, Outcome, Verdict, gravest
 from ..plan.command import Launch
 from ..results.run_dir import RunDir
 from ..results.runfile import BenchmarkState, LaunchState, RunState
-from .inbox import Inbox
-from .runner import Onlooker, Runner
-from .supervise import LaunchEnd
-from .verdict import worst
+from .node_run import LaunchRunner
+from .stop_requests import StopRequests
 
 
-class Watcher(Onlooker, Protocol):
+class Watcher(Protocol):
     """Who looks on while benchmarks run: the terminal."""
 
     def begin(self, benchmark: Benchmark, launch: Launch) -> None:
         """A launch is about to start."""
+
+    def see(self, event: Event) -> None:
+        """Something happened."""
 
     def end(self, benchmark: Benchmark, outcome: Outcome, reason: str) -> None:
         """A benchmark has ended, with all its repeats; or it was cancelled before it began."""
@@ -38,7 +39,12 @@ class Agent:
     """Runs jobs and keeps ``run.json`` true; a failing benchmark never ends the suite."""
 
     def __init__(
-        self, rundir: RunDir, state: RunState, runner: Runner, watcher: Watcher, inbox: Inbox
+        self,
+        rundir: RunDir,
+        state: RunState,
+        runner: LaunchRunner,
+        watcher: Watcher,
+        inbox: StopRequests,
     ) -> None:
         self._rundir, self._state = rundir, state
         self._runner, self._watcher, self._inbox = runner, watcher, inbox
@@ -66,20 +72,18 @@ class Agent:
         self._save()
         for launch in job.launches:
             if not self._inbox.stops:
-                entry.launches.append(_state(launch, self._run_launch(launch)))
-        outcome, reason = worst([(launch.outcome, launch.reason) for launch in entry.launches])
-        entry.outcome, entry.reason, entry.ended = outcome, reason, time.time()
+                entry.launches.append(self._run_launch(launch))
+        verdict = gravest(Verdict(it.outcome, it.reason) for it in entry.launches)
+        entry.outcome, entry.reason = verdict.outcome, verdict.reason
+        entry.ended = time.time()
         self._save()
-        self._watcher.end(job.benchmark, outcome, reason)
+        self._watcher.end(job.benchmark, verdict.outcome, verdict.reason)
 
-    def _run_launch(self, launch: Launch) -> LaunchEnd:
+    def _run_launch(self, launch: Launch) -> LaunchState:
         self._watcher.begin(launch.benchmark, launch)
-        return self._runner.run(launch, self._inbox, self._watcher)
+        end = self._runner.run(launch, self._inbox, self._watcher.see)
+        skews = end.start_skew_ms, end.begin_skew_ms
+        return LaunchState(end.repeat, end.outcome, end.reason, *skews, list(end.processes))
 
     def _save(self) -> None:
         self._state.save(self._rundir.run_json)
-
-
-def _state(launch: Launch, end: LaunchEnd) -> LaunchState:
-    skews = end.start_skew_ms, end.begin_skew_ms
-    return LaunchState(launch.repeat, end.outcome, end.reason, *skews, list(end.processes))

@@ -3,38 +3,51 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
-from ..events import Ended, Event, Line, Note, Outcome, Started
+from ..events import Ended, Event, Line, Note, Outcome, Started, Verdict
 from ..plan.command import Process
-from ..results.runfile import ProcessState
+from ..results.state import ProcessState
 from . import reap
-from .fifo import Fifo
-from .lines import LineBuffer
+from .metrics_channel import Fifo, LineBuffer, parse_line
 from .spawn import Spawned
-from .verdict import Witness, judge
-from .wire import parse
+from .verdict import Observations, judge
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # bytes of one read
 
 
 class Child:
-    """A process of a launch, from its start until it and all its descendants are gone."""
+    """A process of a launch, from its start until it and all its descendants are gone.
 
-    def __init__(self, process: Process, spawned: Spawned, metrics: Fifo, mark: str) -> None:
+    Args:
+        process: what it runs.
+        spawned: how it was started.
+        metrics: its metrics channel.
+        mark: the mark in its environment.
+        emit: gets each of its events.
+    """
+
+    def __init__(
+        self,
+        process: Process,
+        spawned: Spawned,
+        metrics: Fifo,
+        mark: str,
+        emit: Callable[[Event], None],
+    ) -> None:
         popen = spawned.popen
         assert popen.stdout is not None
         assert popen.stderr is not None
-        self.process, self.tag, self.pid = process, process.name, popen.pid
-        self.seen = Witness()
-        self.began = spawned.began
-        self.started = time.time() - (time.monotonic() - spawned.began)
-        self.exited = os.pidfd_open(popen.pid)
-        self._popen, self._metrics, self._mark, self._error = popen, metrics, mark, spawned.error
-        self._out, self._err = popen.stdout.fileno(), popen.stderr.fileno()
-        self._buffers = {fd: LineBuffer() for fd in (self._out, self._err, metrics.fd)}
-        for fd in self._buffers:
+        self.tag, self.pid, self.spawned = process.name, popen.pid, spawned
+        self.observed = Observations()
+        self.exit_fd = os.pidfd_open(popen.pid)  # readable once the process has ended
+        self._process, self._popen, self._mark, self._emit = process, popen, mark, emit
+        self._started = time.time() - (time.monotonic() - spawned.started)
+        self._metrics, self._stdout = metrics.fd, popen.stdout.fileno()
+        fds = self._stdout, popen.stderr.fileno(), self._metrics
+        self._buffers = {fd: LineBuffer() for fd in fds}
+        for fd in fds:
             os.set_blocking(fd, False)
 
     @property
@@ -42,28 +55,36 @@ class Child:
         """The descriptors to read from."""
         return tuple(self._buffers)
 
-    def greet(self) -> Started:
-        """The event of its start."""
-        return Started(self.tag, self.started, self.pid, self.process.argv)
+    def emit_start(self) -> None:
+        """Emit the event of its start."""
+        self._emit(Started(self.tag, self._started, self.pid, self._process.argv))
 
-    def read(self, fd: int) -> tuple[list[Event], bool]:
-        """The events of what a pipe holds now, and whether more may come."""
-        try:
-            chunk = os.read(fd, _CHUNK)
-        except BlockingIOError:
-            return [], True
-        buffer = self._buffers[fd]
-        lines = buffer.feed(chunk) if chunk else buffer.flush()
-        return [self._event(fd, line) for line in lines], bool(chunk)
+    def read(self, fd: int) -> bool:
+        """Emit the lines that a pipe holds now; false at the end of the pipe."""
+        chunk = _read_now(fd)
+        if chunk:
+            self._feed(fd, chunk)
+        elif chunk == b"":
+            self._flush(fd)
+        return chunk != b""
 
-    def _event(self, fd: int, line: bytes) -> Event:
+    def _feed(self, fd: int, chunk: bytes) -> None:
+        for line in self._buffers[fd].feed(chunk):
+            self._emit_line(fd, line)
+
+    def _flush(self, fd: int) -> None:
+        for line in self._buffers[fd].flush():
+            self._emit_line(fd, line)
+
+    def _emit_line(self, fd: int, line: bytes) -> None:
         now = time.time()
-        if fd != self._metrics.fd:
+        if fd == self._metrics:
+            event = parse_line(self.tag, now, line)
+            self.observed.add(event)
+            self._emit(event)
+        else:
             text = line.decode("utf-8", "backslashreplace")
-            return Line(self.tag, now, "stdout" if fd == self._out else "stderr", text)
-        event = parse(self.tag, now, line)
-        self.seen.see(event)
-        return event
+            self._emit(Line(self.tag, now, "stdout" if fd == self._stdout else "stderr", text))
 
     def terminate(self) -> None:
         """Ask its process group to end: torchrun passes this on to its workers."""
@@ -71,46 +92,55 @@ class Child:
             os.killpg(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it and all that bears its mark."""
-        reap.kill(self._bearers, keep=(self.pid,))
+        """End every process that has its mark."""
+        reap.kill_all(self._marked, keep=(self.pid,))
 
-    def finish(self, cause: Outcome | None, why: str) -> Iterator[Event]:
-        """After its exit: end what it left behind, read what is left, and say how it went."""
-        code = self._popen.wait()
-        stuck = reap.kill(self._bearers)
+    def finish(self, stopped: Verdict | None) -> ProcessState:
+        """After its exit: end the processes it left behind, read its pipes out, and judge it.
+
+        Args:
+            stopped: why the supervisor stopped it; None if it ended by itself.
+        """
+        returncode = self._popen.wait()
+        stuck = reap.kill_all(self._marked)
         for fd in self.pipes:
-            yield from self._drain(fd)
-        if self._error:
-            outcome, reason = Outcome.FAILED, self._error
+            while chunk := _read_now(fd):
+                self._feed(fd, chunk)
+            self._flush(fd)
+        if self.spawned.error:
+            verdict = Verdict(Outcome.FAILED, self.spawned.error)
         else:
             # Over several nodes rank 0 reports for all, and only their leader sees them all.
-            reports = self.process.job is None
-            outcome, reason = judge(self.seen, code, cause, why, reports)
+            must_report = self._process.job is None
+            verdict = judge(self.observed, returncode, stopped, must_report)
+        now = time.time()
         if stuck:
-            yield Note(self.tag, time.time(), "message", f"did not die of SIGKILL: {sorted(stuck)}")
-        self.end = ProcessState(
-            self.tag, self.pid, code, outcome, reason, self.started, time.time(), self.seen.rates
+            self._emit(Note(self.tag, now, "message", f"did not die of SIGKILL: {sorted(stuck)}"))
+        self._emit(Ended(self.tag, now, returncode, verdict.outcome, verdict.reason))
+        return ProcessState(
+            tag=self.tag,
+            pid=self.pid,
+            returncode=returncode,
+            outcome=verdict.outcome,
+            reason=verdict.reason,
+            started=self._started,
+            ended=now,
+            rates=self.observed.rates,
         )
-        yield Ended(self.tag, self.end.ended, code, outcome, reason)
-
-    def _drain(self, fd: int) -> Iterator[Event]:
-        while True:
-            try:
-                chunk = os.read(fd, _CHUNK)
-            except BlockingIOError:
-                break
-            if not chunk:
-                break
-            for line in self._buffers[fd].feed(chunk):
-                yield self._event(fd, line)
-        for line in self._buffers[fd].flush():
-            yield self._event(fd, line)
 
     def close(self) -> None:
-        """Give back its descriptors."""
-        os.close(self.exited)
+        """Close its descriptors."""
+        os.close(self.exit_fd)
         with self._popen:  # closes its pipes
             pass
 
-    def _bearers(self) -> set[int]:
-        return reap.bearers(self._mark)
+    def _marked(self) -> set[int]:
+        return reap.marked_processes(self._mark)
+
+
+def _read_now(fd: int) -> bytes | None:
+    """The bytes that a pipe holds now; none at its end, None while it is only empty."""
+    try:
+        return os.read(fd, _CHUNK)
+    except BlockingIOError:
+        return None

@@ -1,9 +1,10 @@
-"""Find and end what a launch has started, wherever it went.
+"""Find and end every process that a launch has started, wherever it went.
 
 torchrun starts each worker in a session of its own: no signal to torchrun's process group reaches
-them, and a SIGKILL of torchrun orphans them. Two things hold: the environment that all of them
-inherit, so each process of a launch is marked there, and their ancestry, because the supervisor
-is a child subreaper, so that an orphan becomes its child. Nothing else is ever signalled.
+them, and a SIGKILL of torchrun orphans them. Two things still lead to them. All of them inherit
+the environment, so each process of a launch is marked there. And the supervisor is a child
+subreaper, so an orphan becomes its child and is found by its ancestry. No other process is ever
+signalled.
 """
 
 import ctypes
@@ -16,6 +17,7 @@ from pathlib import Path
 
 MARK = "MILABENCH_LAUNCH"
 _PR_SET_CHILD_SUBREAPER = 36
+_POLL = 0.002  # seconds between two looks at processes that were killed
 
 
 def adopt_orphans() -> None:
@@ -26,63 +28,53 @@ def adopt_orphans() -> None:
 def descendants(root: int) -> set[int]:
     """Pids of all descendants of ``root``, zombies included."""
     children: dict[int, list[int]] = {}
-    for pid, parent in _parents():
-        children.setdefault(parent, []).append(pid)
+    for pid in _all_pids():
+        if fields := _stat(pid):
+            children.setdefault(int(fields[1]), []).append(pid)
     found: set[int] = set()
     todo = [root]
     while todo:
-        new = [pid for pid in children.get(todo.pop(), ()) if pid not in found]
-        found.update(new)
-        todo += new
+        for pid in children.pop(todo.pop(), ()):
+            found.add(pid)
+            todo.append(pid)
     return found
 
 
-def _parents() -> Iterator[tuple[int, int]]:
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = stat.read_bytes()
-        except OSError:
-            continue  # gone meanwhile
-        # The command's name stands in parentheses and may itself hold any character.
-        yield int(stat.parent.name), int(text[text.rindex(b")") + 2 :].split()[1])
-
-
-def bears(pid: int, mark: str) -> bool:
+def has_mark(pid: int, mark: str) -> bool:
     """Whether a live process carries the mark, or one that begins with ``mark`` and a dot."""
     try:
         environ = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
-        return False  # gone meanwhile, or somebody else's
+        return False  # it is gone, or belongs to another user
     exact = f"{MARK}={mark}".encode()
     return any(e == exact or e.startswith(exact + b".") for e in environ.split(b"\0"))
 
 
-def bearers(mark: str) -> set[int]:
-    """Pids of the live processes that carry the mark."""
-    pids = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
-    return {pid for pid in pids if pid != os.getpid() and bears(pid, mark)}
+def marked_processes(mark: str) -> set[int]:
+    """Pids of the live processes that carry the mark, without this process."""
+    return {pid for pid in _all_pids() if pid != os.getpid() and has_mark(pid, mark)}
 
 
-def kill(
-    find: Callable[[], set[int]], keep: Collection[int] = (), patience: float = 5.0
+def kill_all(
+    find: Callable[[], set[int]], keep: Collection[int] = (), timeout: float = 5.0
 ) -> set[int]:
-    """SIGKILL whatever ``find`` returns, until it returns nothing: a process may fork meanwhile.
+    """SIGKILL the processes that ``find`` returns, until it returns none: they may fork meanwhile.
 
     Args:
-        find: the pids to end; asked anew until it has none but zombies.
-        keep: children of this process whose exit status somebody else will take.
-        patience: seconds after which to give up.
+        find: the pids to end; asked again until all that it returns are zombies.
+        keep: children of this process whose exit status is read elsewhere.
+        timeout: seconds after which to give up.
 
     Returns:
         the pids that are still there (in the kernel, uninterruptible).
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while left := {pid for pid in find() if not _is_zombie(pid)}:
         _kill_once(left, find)
-        bury(left.difference(keep))
+        reap_children(left.difference(keep))
         if time.monotonic() > deadline:
             return left
-        time.sleep(0.002)
+        time.sleep(_POLL)
     return set()
 
 
@@ -99,18 +91,28 @@ def _kill_once(pids: set[int], find: Callable[[], set[int]]) -> None:
                 signal.pidfd_send_signal(pinned[pid], signal.SIGKILL)
 
 
-def bury(pids: set[int]) -> None:
-    """Take the exit status of those that are children of this process: no zombie stays."""
+def reap_children(pids: set[int]) -> None:
+    """Read the exit status of those that are children of this process: no zombie stays."""
     for pid in pids:
-        try:
+        with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:
-            continue
+
+
+def _all_pids() -> Iterator[int]:
+    for folder in Path("/proc").glob("[0-9]*"):
+        yield int(folder.name)
 
 
 def _is_zombie(pid: int) -> bool:
+    fields = _stat(pid)
+    return not fields or fields[0] in (b"Z", b"X")
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields of a process from its state on: state, parent, ...; empty if it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
-        return True
-    return text[text.rindex(b")") + 2 :].split()[0] in (b"Z", b"X")
+        return []
+    # The command's name stands in parentheses and may itself hold any character.
+    return text[text.rindex(b")") + 2 :].split()

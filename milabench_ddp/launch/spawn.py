@@ -1,92 +1,84 @@
 """Start all processes of a launch at the same moment, and know when each became its program."""
 
-import errno
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_GATE = str(Path(__file__).with_name("gate.py"))
-_LEAD_NS = 20_000_000  # time for every process to hear when the gate opens, before it does
+from ..plan.command import Process
 
-
-@dataclass(frozen=True)
-class Order:
-    """One process to start: its words and its whole environment."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
+_START_LATCH = str(Path(__file__).with_name("start_latch.py"))
+_NOTICE_NS = 20_000_000  # time for every process to read the moment of the release before it comes
 
 
 @dataclass(frozen=True)
 class Spawned:
-    """A process that became its program, or could not (``error`` says why)."""
+    """A process that became its program, or could not."""
 
     popen: subprocess.Popen[bytes]
-    began: float  # monotonic, in seconds
-    error: str
+    started: float  # when it became its program: monotonic, in seconds
+    error: str  # why it could not; empty if it could
 
 
-def spawn(orders: Sequence[Order]) -> list[Spawned]:
-    """Start them; each leads a session of its own, so that the terminal's Ctrl-C is ours alone."""
-    go_read, go_write = os.pipe()
-    tells: list[int] = []
+def spawn(processes: Sequence[Process]) -> list[Spawned]:
+    """Start them, where ``env`` is the whole environment of each.
+
+    Each leads a session of its own, so that only the supervisor gets the terminal's Ctrl-C.
+    """
+    release_read, release_write = os.pipe()
+    reports: list[int] = []
     popens: list[subprocess.Popen[bytes]] = []
     try:
-        for order in orders:
-            tell_read, tell_write = os.pipe()
-            tells.append(tell_read)
+        for process in processes:
+            report_read, report_write = os.pipe()
+            reports.append(report_read)
             try:
-                popens.append(_at_gate(order, go_read, tell_write))
+                popens.append(_start_latched(process, release_read, report_write))
             finally:
-                os.close(tell_write)
-        for fd in tells:
-            os.read(fd, 1)  # it is at the gate, or has ended
-        moment = time.monotonic_ns() + (_LEAD_NS if len(orders) > 1 else 0)
-        os.write(go_write, b"%020d" % moment * len(orders))
-        told = [_read_to_end(fd) for fd in tells]
+                os.close(report_write)
+        for fd in reports:
+            os.read(fd, 1)  # it waits at the latch, or has ended
+        moment = time.monotonic_ns()
+        if len(processes) > 1:
+            moment += _NOTICE_NS
+        os.write(release_write, b"%020d" % moment * len(processes))
+        return [
+            _read_report(fd, popen, process.argv[0])
+            for fd, popen, process in zip(reports, popens, processes, strict=True)
+        ]
     except BaseException:
         for popen in popens:
-            popen.kill()  # still at the gate: nothing of the program runs yet
+            popen.kill()  # it still waits at the latch: nothing of the program runs yet
             popen.wait()
         raise
     finally:
-        for fd in (go_read, go_write, *tells):
+        for fd in (release_read, release_write, *reports):
             os.close(fd)
-    pairs = zip(orders, popens, told, strict=True)
-    return [_result(order, popen, text) for order, popen, text in pairs]
 
 
-def _at_gate(order: Order, go: int, tell: int) -> subprocess.Popen[bytes]:
-    had_ctype = str(int("LC_CTYPE" in order.env))
-    gate = [sys.executable, "-I", "-S", _GATE, str(go), str(tell), had_ctype]
+def _start_latched(process: Process, release: int, report: int) -> subprocess.Popen[bytes]:
+    had_ctype = "1" if "LC_CTYPE" in process.env else "0"
+    latch = [sys.executable, "-I", "-S", _START_LATCH, str(release), str(report), had_ctype]
     return subprocess.Popen(
-        [*gate, *order.argv],
-        env=dict(order.env),
+        [*latch, *process.argv],
+        env=dict(process.env),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        pass_fds=(go, tell),
+        pass_fds=(release, report),
         start_new_session=True,
     )
 
 
-def _read_to_end(fd: int) -> bytes:
-    parts = []
+def _read_report(fd: int, popen: subprocess.Popen[bytes], program: str) -> Spawned:
+    report = b""
     while chunk := os.read(fd, 64):
-        parts.append(chunk)
-    return b"".join(parts)
-
-
-def _result(order: Order, popen: subprocess.Popen[bytes], told: bytes) -> Spawned:
-    stamp, _, code = told.partition(b"!")
-    began = int(stamp) / 1e9 if stamp else time.monotonic()
+        report += chunk
+    stamp, _, code = report.partition(b"!")
     if not stamp:
-        return Spawned(popen, began, f"{order.argv[0]} ended before it began")
-    if not code:
-        return Spawned(popen, began, "")
-    why = os.strerror(int(code)) if int(code) else errno.errorcode[errno.EIO]
-    return Spawned(popen, began, f"cannot execute {order.argv[0]}: {why}")
+        return Spawned(popen, time.monotonic(), f"{program} ended before it was started")
+    error = f"cannot execute {program}: {os.strerror(int(code))}" if code else ""
+    return Spawned(popen, int(stamp) / 1e9, error)

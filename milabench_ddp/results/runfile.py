@@ -13,22 +13,9 @@ from typing import Any
 
 from ..errors import RunDirError
 from ..events import Outcome
+from .state import ProcessState
 
 SCHEMA = 1
-
-
-@dataclass
-class ProcessState:
-    """A process that has ended; times in seconds since the epoch."""
-
-    tag: str
-    pid: int
-    returncode: int
-    outcome: Outcome
-    reason: str
-    started: float
-    ended: float
-    rates: int = 0  # how many it reported
 
 
 @dataclass

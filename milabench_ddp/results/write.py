@@ -1,6 +1,9 @@
-"""Events -> result files, in milabench's format, each line on disk as soon as it is known.
+"""Events to result files, in milabench's format, each line on disk as soon as it is known.
 
-History of what we add to milabench's format (added fields only: its tools read our files):
+The format is milabench's, not a record of ours: its tools read these files. So each line is what
+``json.dumps`` makes of it, and our codec has no part in it.
+
+History of what we add to milabench's format (added fields only):
     1  ``config`` has schema, preset, repeat; ``start`` has pid, env; ``end`` has outcome, reason;
        the events ready and begin of the start barrier
 """
@@ -21,33 +24,25 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
-class Heading:
+class DataHeader:
     """What each data file says of its run."""
 
     run_name: str
     arch: str
-    meta: Mapping[str, Any]  # the machine, as milabench's event of that name
+    meta: Mapping[str, Any]  # provenance of the machine, as milabench's event of that name
 
 
 class LaunchWriter:
     """The result files of one launch."""
 
-    def __init__(self, rundir: RunDir, launch: Launch, heading: Heading) -> None:
-        self._rundir, self._launch, self._heading = rundir, launch, heading
+    def __init__(self, rundir: RunDir, launch: Launch, header: DataHeader) -> None:
+        self._rundir, self._launch, self._header = rundir, launch, header
         self._processes = {process.name: process for process in launch.processes}
         self._files: dict[tuple[str, str], BinaryIO] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         return self
-
-    def head(self) -> None:
-        """Begin the files of each process: what it is, and on what machine."""
-        for tag, process in self._processes.items():
-            self._put(tag, "config", self._config(process), None)
-            self._put(tag, "meta", self._heading.meta, None)
-            for stream in ("stdout", "stderr"):
-                self._write(tag, stream, b"")  # an empty file says that nothing was printed
 
     def __exit__(
         self,
@@ -57,6 +52,18 @@ class LaunchWriter:
     ) -> None:
         self._stack.close()
 
+    def write_header(self) -> None:
+        """Start the files of each process: its configuration, and the machine it runs on.
+
+        Raises:
+            RunDirError: a file cannot be written; the same of ``write``.
+        """
+        for tag, process in self._processes.items():
+            self._put(tag, "config", self._config(process))
+            self._put(tag, "meta", self._header.meta)
+            for stream in ("stdout", "stderr"):
+                self._append(tag, stream, b"")  # an empty file says that nothing was printed
+
     def write(self, event: Event) -> None:
         """Append an event to the files of its process.
 
@@ -65,12 +72,16 @@ class LaunchWriter:
         """
         tag = event.tag
         match event:
-            case Started(time=time, pid=pid, command=command):
-                env = dict(self._processes[tag].env)
-                start = {"command": command, "time": time, "pid": pid, "env": env}
-                self._put(tag, "start", start, None)
+            case Started():
+                start = {
+                    "command": event.command,
+                    "time": event.time,
+                    "pid": event.pid,
+                    "env": dict(self._processes[tag].env),
+                }
+                self._put(tag, "start", start)
             case Line(stream=stream, text=text):
-                self._write(tag, stream, text.encode("utf-8", "backslashreplace"))
+                self._append(tag, stream, text.encode("utf-8", "backslashreplace"))
                 self._put(tag, "line", text, stream)
             case Data(payload=payload):
                 self._put(tag, "data", payload, "data")
@@ -84,9 +95,10 @@ class LaunchWriter:
                     "outcome": event.outcome,
                     "reason": event.reason,
                 }
-                self._put(tag, "end", end, None)
+                self._put(tag, "end", end)
 
-    def _config(self, process: Process) -> dict[str, Any]:
+    def _config(self, process: Process) -> Mapping[str, object]:
+        """The benchmark's configuration, with the fields that milabench's tools look for."""
         benchmark = self._launch.benchmark
         config = {
             **benchmark.record,
@@ -98,8 +110,8 @@ class LaunchWriter:
             "enabled": True,
             "num_machines": self._launch.nodes,
             "devices": list(process.devices),
-            "arch": self._heading.arch,
-            "run_name": self._heading.run_name,
+            "arch": self._header.arch,
+            "run_name": self._header.run_name,
             "preset": benchmark.preset,
             "schema": SCHEMA,
             "repeat": self._launch.repeat,
@@ -108,11 +120,11 @@ class LaunchWriter:
             config["device"] = process.devices[0]
         return config
 
-    def _put(self, tag: str, event: str, data: Any, pipe: str | None) -> None:
+    def _put(self, tag: str, event: str, data: object, pipe: str | None = None) -> None:
         line = json.dumps({"event": event, "data": data, "pipe": pipe}, default=str)
-        self._write(tag, "data", line.encode() + b"\n")
+        self._append(tag, "data", line.encode() + b"\n")
 
-    def _write(self, tag: str, suffix: str, text: bytes) -> None:
+    def _append(self, tag: str, suffix: str, text: bytes) -> None:
         try:
             file = self._files.get((tag, suffix)) or self._open(tag, suffix)
             while text:
@@ -129,7 +141,11 @@ class LaunchWriter:
 
 
 def save_script(rundir: RunDir, benchmark: str, script: str) -> None:
-    """Keep the bash that repeats a benchmark beside its results."""
+    """Keep the bash that repeats a benchmark beside its results.
+
+    Raises:
+        RunDirError: it cannot be written.
+    """
     path = rundir.script(benchmark)
     try:
         path.parent.mkdir(exist_ok=True)

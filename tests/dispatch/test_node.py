@@ -17,10 +17,10 @@ from milabench_ddp.dispatch import wire
 from milabench_ddp.dispatch.channel import Channel
 from milabench_ddp.dispatch.node import NodeAgent, free_ports
 from milabench_ddp.events import Outcome
-from milabench_ddp.launch.runner import Runner, Samples
-from milabench_ddp.launch.supervise import LaunchEnd
+from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
 from milabench_ddp.results.run_dir import RunDir
-from milabench_ddp.results.write import Heading
+from milabench_ddp.results.state import LaunchState
+from milabench_ddp.results.write import DataHeader
 from tests.support.dispatch import QUICK
 from tests.support.launches import benchmark
 from tests.support.started_agent import DEAF, RATE, STAYS, Started, exists, run_order
@@ -134,11 +134,11 @@ def test_a_disk_that_hangs_is_no_death(tmp_path: Path) -> None:
     goes_on = threading.Event()
 
     class Hangs:
-        def run(self, *_: object) -> LaunchEnd:
+        def run(self, *_: object) -> LaunchState:
             assert goes_on.wait(20)
-            return LaunchEnd(Outcome.OK, "", None, None, ())
+            return LaunchState(None, Outcome.OK, "", None, None)
 
-    agent = NodeAgent({"b": benchmark("b")}, cast(Runner, Hangs()), QUICK)
+    agent = NodeAgent({"b": benchmark("b")}, cast(LaunchRunner, Hangs()), QUICK)
     channel = Channel(ours.fileno(), ours.fileno(), ours.close)
     thread = threading.Thread(target=agent.serve, args=(channel, {}))
     thread.start()
@@ -159,8 +159,8 @@ def test_a_disk_that_hangs_is_no_death(tmp_path: Path) -> None:
 
 def test_asked_to_end_while_it_had_no_leader(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
-    heading = Heading("r", "cpu", {})
-    runner = Runner(RunDir(tmp_path), heading, Samples(), os.environ, 1.0)
+    header = DataHeader("r", "cpu", {})
+    runner = LaunchRunner(RunDir(tmp_path), header, SampleRouter(), os.environ, 1.0)
     agent = NodeAgent({}, runner, QUICK)
     agent.stop()
     agent.serve(Channel(ours.fileno(), ours.fileno(), ours.close), {})

@@ -4,8 +4,7 @@ import pytest
 
 from milabench_ddp.dispatch.patience import Patience
 from milabench_ddp.dispatch.underway import Underway
-from milabench_ddp.events import Outcome
-from milabench_ddp.launch.verdict import NO_RATE
+from milabench_ddp.events import NO_RATE, Outcome
 from tests.support.dispatch import Clock, end, launch
 
 PATIENCE = Patience(follow=10.0, report=30.0)

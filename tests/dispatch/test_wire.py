@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from milabench_ddp.dispatch import wire
 from milabench_ddp.events import Outcome
-from milabench_ddp.launch.supervise import LaunchEnd
 from milabench_ddp.machine.devices import Device, Node
 from milabench_ddp.plan.command import Process
-from milabench_ddp.results.runfile import ProcessState
+from milabench_ddp.results.state import LaunchState, ProcessState
 
 words = st.lists(st.text()).map(tuple)
 numbers = st.lists(st.integers(0, 99)).map(tuple)
@@ -49,7 +48,7 @@ def test_a_node_arrives_as_it_was(node: Node) -> None:
 
 def test_the_end_of_a_launch() -> None:
     part = ProcessState("b.D0", 7, -9, Outcome.FAILED, "killed by SIGKILL", 1.0, 2.5, rates=3)
-    end = sent(wire.of_end(LaunchEnd(Outcome.FAILED, "it broke", 0.5, None, (part,))))
+    end = sent(wire.of_end(LaunchState(None, Outcome.FAILED, "it broke", 0.5, None, (part,))))
     assert end == {**end, "outcome": "failed", "reason": "it broke", "start_skew_ms": 0.5}
     assert wire.processes_of(end) == [
         ProcessState("b.D0", 7, -9, Outcome.FAILED, "killed by SIGKILL", 1.0, 2.5, rates=3)

@@ -2,63 +2,85 @@ import math
 
 import pytest
 
-from milabench_ddp.events import Data, Note, Outcome
-from milabench_ddp.launch.verdict import Witness, judge, worst
+from milabench_ddp.events import Data, Event, Note, Outcome, Verdict
+from milabench_ddp.launch.verdict import Observations, judge
 
 
-def witness(*events: object) -> Witness:
-    seen = Witness()
+def observations(*events: Event) -> Observations:
+    observed = Observations()
     for event in events:
-        seen.see(event)  # type: ignore[arg-type]
-    return seen
+        observed.add(event)
+    return observed
 
 
+OK = Verdict(Outcome.OK)
+ENOUGH = Verdict(Outcome.OK, "it had enough observations")
+TIMEOUT = Verdict(Outcome.TIMEOUT, "why")
+CANCELLED = Verdict(Outcome.CANCELLED, "why")
 NO_RATE = "it ended with 0 but reported no rate, so nothing was measured"
 NAN = Data("b", 0.0, {"loss": math.nan})
 RATE = Data("b", 0.0, {"task": "train", "rate": 1})
 STOP = Note("b", 0.0, "stop", None)
 ERROR = Note("b", 0.0, "error", {"type": "ValueError", "message": "no"})
+INSTRUMENT = Note("b", 0.0, "overseer_error", {"type": "TypeError", "message": "bad"})
+
+
+def failed(reason: str) -> Verdict:
+    return Verdict(Outcome.FAILED, reason)
 
 
 @pytest.mark.parametrize(
-    ("events", "code", "cause", "expected"),
+    ("events", "code", "stopped", "expected"),
     [
-        ([RATE], 0, None, (Outcome.OK, "")),
-        ([], 0, None, (Outcome.FAILED, NO_RATE)),
-        ([RATE], 1, None, (Outcome.FAILED, "exit status 1")),
-        ([RATE], -9, None, (Outcome.FAILED, "killed by SIGKILL")),
-        ([RATE], -99, None, (Outcome.FAILED, "killed by signal 99")),
-        ([RATE, ERROR], 1, None, (Outcome.FAILED, "ValueError: no")),
-        ([RATE, ERROR], 0, None, (Outcome.FAILED, "ValueError: no")),
-        ([RATE, STOP], 143, None, (Outcome.OK, "")),
-        ([RATE], -15, Outcome.OK, (Outcome.OK, "")),
-        ([STOP], -15, Outcome.OK, (Outcome.FAILED, NO_RATE)),
-        ([RATE], 0, Outcome.TIMEOUT, (Outcome.TIMEOUT, "why")),
-        ([RATE, STOP], -15, Outcome.CANCELLED, (Outcome.CANCELLED, "why")),
-        ([RATE, NAN], 0, None, (Outcome.FAILED, "the loss became NaN")),
-        ([Data("b", 0.0, {"rate": True})], 0, None, (Outcome.FAILED, NO_RATE)),
+        ([RATE], 0, None, OK),
+        ([], 0, None, failed(NO_RATE)),
+        ([RATE], 1, None, failed("exit status 1")),
+        ([RATE], -9, None, failed("killed by SIGKILL")),
+        ([RATE], -99, None, failed("killed by signal 99")),
+        ([RATE, ERROR], 1, None, failed("ValueError: no")),
+        ([RATE, ERROR], 0, None, failed("ValueError: no")),
+        ([RATE, INSTRUMENT], 0, None, failed("an instrument failed: TypeError: bad")),
+        ([RATE, INSTRUMENT], 1, None, failed("exit status 1")),
+        ([RATE, STOP], 143, None, OK),
+        ([RATE], -15, ENOUGH, OK),
+        ([STOP], -15, ENOUGH, failed(NO_RATE)),
+        ([RATE], 0, TIMEOUT, TIMEOUT),
+        ([RATE, STOP], -15, CANCELLED, CANCELLED),
+        ([RATE, NAN], 0, None, failed("the loss became NaN")),
+        ([Data("b", 0.0, {"rate": True})], 0, None, failed(NO_RATE)),
     ],
-)  # fmt: skip
-def test_judge(events, code, cause, expected):
-    assert judge(witness(*events), code, cause, "why") == expected
+)
+def test_judge(events: list[Event], code: int, stopped: Verdict | None, expected: Verdict):
+    assert judge(observations(*events), code, stopped) == expected
 
 
 def test_a_launcher_whose_ranks_report_nothing_need_not_report():
-    assert judge(Witness(), 0, None, "", reports=False) == (Outcome.OK, "")
+    assert judge(Observations(), 0, None, must_report=False) == OK
 
 
-def test_what_a_program_says_of_itself_may_be_anything():
-    seen = witness(
+def test_the_first_error_stands_and_names_its_rank():
+    first = Note("b", 0.0, "error", {"type": "ValueError", "message": "no", "rank": 3})
+    assert judge(observations(first, ERROR), 1, None) == failed("rank 3: ValueError: no")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [({}, "error"), ({"type": "KeyError"}, "KeyError"), ({"message": "no"}, "error: no")],
+)
+def test_an_error_may_say_little(data: dict[str, str], reason: str):
+    assert observations(Note("b", 0.0, "error", data)).error == reason
+
+
+def test_a_program_may_say_anything_of_itself():
+    observed = observations(
         Note("b", 0.0, "error", "a text"),
         Note("b", 0.0, "begin", {"time": "now"}),
         Note("b", 0.0, "begin", None),
         Data("b", 0.0, {"rate": None, "loss": "x"}),
     )
-    assert seen == Witness()
+    assert observed == Observations()
 
 
-def test_the_worst_names_the_whole():
-    ok, failed, late = (Outcome.OK, ""), (Outcome.FAILED, "x"), (Outcome.TIMEOUT, "y")
-    assert worst([ok, ok]) == ok
-    assert worst([ok, late, failed]) == failed
-    assert worst([]) == ok
+def test_what_a_program_says_of_its_progress_is_kept():
+    observed = observations(Note("b", 0.0, "ready", {}), Note("b", 0.0, "begin", {"time": 7}))
+    assert (observed.is_ready, observed.began) == (True, 7.0)

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.events import Event, Line
-from milabench_ddp.launch.fifo import METRICS, START
-from milabench_ddp.launch.inbox import Inbox
+from milabench_ddp.launch.metrics_channel import METRICS, START
 from milabench_ddp.launch.reap import MARK
-from milabench_ddp.launch.supervise import Supervisor
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.launch.supervisor import Supervisor
 from milabench_ddp.plan.bash import render
 from milabench_ddp.plan.build import build
 from milabench_ddp.plan.command import Launch, Process
@@ -67,9 +67,9 @@ def test_dry_gives_each_program_what_run_gives_it(argv: list[str], env: dict[str
     printed = bash(render([launch], sys.executable))
     dry = [line for line in printed.stdout.splitlines() if line.startswith("[[")]
     events: list[Event] = []
-    inbox = Inbox()
-    Supervisor(os.environ, events.append, lambda: None, inbox).run(launch)
-    inbox.close()
+    requests = StopRequests()
+    Supervisor(launch, os.environ, requests, events.append).run()
+    requests.close()
     run = [event.text for event in events if isinstance(event, Line) and event.stream == "stdout"]
     assert len(run) == 2
     assert sorted(map(told, dry), key=str) == sorted(map(told, run), key=str)

@@ -14,7 +14,7 @@ from milabench_ddp.dispatch import wire
 from milabench_ddp.dispatch.channel import Channel
 from milabench_ddp.dispatch.leader import Leader
 from milabench_ddp.events import Outcome
-from milabench_ddp.launch.inbox import Inbox
+from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.results.planfile import RunPlan
 from milabench_ddp.results.points import read_point
 from milabench_ddp.results.run_dir import RunDir
@@ -130,7 +130,7 @@ class Led:
 
     def __init__(self, folder: Path, plan: RunPlan, expect: int, **options: Any) -> None:
         self.rundir = RunDir(folder)
-        self.inbox, self.told = Inbox(), Told()
+        self.inbox, self.told = StopRequests(), Told()
         self._points: Sequence[Benchmark] = plan.benchmarks
         options = {"patience": QUICK, **options}
         self.leader = Leader(

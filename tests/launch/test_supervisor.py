@@ -2,10 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,64 +12,13 @@ import pytest
 
 from milabench_ddp.events import Data, Ended, Event, Line, Note, Outcome, Started
 from milabench_ddp.launch import reap
-from milabench_ddp.launch.inbox import Inbox
-from milabench_ddp.launch.supervise import LaunchEnd, Supervisor
-from milabench_ddp.plan.command import Launch
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.launch.supervisor import Supervisor
 from tests.support.launches import launch
+from tests.support.supervised import DEAF, DEAF_RANKS, EMIT, supervise
+from tests.support.wait import wait_for
 
-GRACE = 1.0
-EMIT = """
-import json, os, sys, time
-channel = open(os.environ["MILABENCH_METRICS"], "w", buffering=1)
-def emit(**data): channel.write(json.dumps(data) + "\\n")
-def rate(value=1.0): emit(task="train", rate=value, units="items/s")
-"""
-DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-# A program whose ranks lead sessions of their own, are deaf, and have children that are so too.
-BROOD = f"""
-import subprocess, sys, time
-deaf = {DEAF!r}
-child = deaf + "import time; time.sleep(60)"
-rank = deaf + f"import subprocess, sys, time; " \\
-    f"subprocess.Popen([sys.executable, '-c', {{child!r}}], start_new_session=True); time.sleep(60)"
-ranks = [subprocess.Popen([sys.executable, "-c", rank], start_new_session=True) for _ in range(2)]
-print("up", flush=True)
-"""
-
-
-def supervise(
-    what: Launch, on: Callable[[Event, Inbox], None] = lambda event, inbox: None
-) -> tuple[LaunchEnd, list[Event]]:
-    events: list[Event] = []
-    inbox = Inbox()
-
-    def emit(event: Event) -> None:
-        events.append(event)
-        on(event, inbox)
-
-    try:
-        return Supervisor(os.environ, emit, lambda: None, inbox, GRACE).run(what), events
-    finally:
-        inbox.close()
-
-
-def left_over() -> set[int]:
-    """What a launch of this process has left; pytest's own children are none of it."""
-    return {pid for pid in reap.descendants(os.getpid()) if reap.MARK.encode() in _environ(pid)}
-
-
-def _environ(pid: int) -> bytes:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left():
-    yield
-    assert left_over() == set()
+NO_GRACE_IN_SIGHT = 1e6  # seconds: a test that waited for it would never end
 
 
 def test_events_of_each_process_are_tagged_and_in_order():
@@ -86,10 +34,12 @@ def test_events_of_each_process_are_tagged_and_in_order():
         assert lines == {("stdout", "out\n"), ("stderr", "err\n")}
 
 
-def test_eight_processes_start_within_50_ms_of_each_other():
-    end, _ = supervise(launch(*[EMIT + "rate()"] * 8))
+def test_the_skew_is_between_the_starts_of_its_processes():
+    end, events = supervise(launch(*[EMIT + "rate()"] * 8))
     assert end.start_skew_ms is not None
-    assert 0 < end.start_skew_ms < 50
+    assert end.start_skew_ms > 0
+    times = [event.time for event in events if isinstance(event, Started)]
+    assert end.start_skew_ms == pytest.approx((max(times) - min(times)) * 1e3, abs=1.0)
 
 
 def test_one_process_has_no_skew():
@@ -97,17 +47,16 @@ def test_one_process_has_no_skew():
     assert (end.start_skew_ms, end.begin_skew_ms) == (None, None)
 
 
-def test_a_deaf_brood_in_sessions_of_its_own_ends_at_the_deadline():
-    start = time.monotonic()
-    end, events = supervise(launch(BROOD + DEAF + "time.sleep(60)", max_duration=1.5))
+def test_deaf_ranks_in_sessions_of_their_own_end_at_the_deadline():
+    end, events = supervise(launch(DEAF_RANKS + DEAF + "time.sleep(60)", max_duration=2.5))
     assert any(isinstance(e, Line) and e.text == "up\n" for e in events)
     assert end.outcome is Outcome.TIMEOUT
-    assert end.reason == "ended at its max_duration of 1.5 s"
-    assert 1.5 < time.monotonic() - start < 1.5 + GRACE + 2.0
+    assert end.reason == "ended at its max_duration of 2.5 s"
+    assert end.processes[0].returncode == -signal.SIGKILL
 
 
 def test_what_a_program_leaves_behind_ends_with_it():
-    end, _ = supervise(launch(EMIT + BROOD + "rate()"))
+    end, _ = supervise(launch(EMIT + DEAF_RANKS + "rate()"))
     assert end.outcome is Outcome.OK
 
 
@@ -122,32 +71,35 @@ def test_an_orphan_without_the_mark_is_found_by_its_ancestry():
 
 
 def _comm(pid: int) -> str:
-    with open(f"/proc/{pid}/comm") as file:
-        return file.read().strip()
+    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 def test_a_request_to_stop_is_a_cancel():
-    def on(event: Event, inbox: Inbox) -> None:
+    def on(event: Event, requests: StopRequests, _: Supervisor) -> None:
         if isinstance(event, Data):
-            inbox.stop()
+            requests.stop()
 
     end, _ = supervise(launch(EMIT + "rate(); time.sleep(60)"), on)
-    assert end.outcome is Outcome.CANCELLED
+    assert (end.outcome, end.reason) == (Outcome.CANCELLED, "stopped on request")
     assert end.processes[0].returncode == -signal.SIGTERM
 
 
 def test_a_second_request_does_not_wait_for_the_grace():
-    asked: list[float] = []
-
-    def on(event: Event, inbox: Inbox) -> None:
+    def on(event: Event, requests: StopRequests, _: Supervisor) -> None:
         if isinstance(event, Data):
-            asked.append(time.monotonic())
-            inbox.stop()
-            inbox.stop()
+            requests.stop()
+            requests.stop()
 
-    end, _ = supervise(launch(DEAF + EMIT + "rate(); time.sleep(60)"), on)
+    text = DEAF + EMIT + "rate(); time.sleep(1000)"
+    end, _ = supervise(launch(text), on, grace=NO_GRACE_IN_SIGHT)
     assert end.outcome is Outcome.CANCELLED
-    assert time.monotonic() - asked[0] < GRACE
+    assert end.processes[0].returncode == -signal.SIGKILL
+
+
+def test_a_request_from_before_the_start_counts(requests: StopRequests):
+    requests.stop("its other nodes are gone")
+    end = Supervisor(launch("import time; time.sleep(60)"), {}, requests, lambda _: None).run()
+    assert (end.outcome, end.reason) == (Outcome.CANCELLED, "its other nodes are gone")
 
 
 def test_a_failure_of_one_leaves_the_others_alone():
@@ -189,16 +141,25 @@ def test_a_program_that_is_not_there_is_a_failure():
 
 def test_a_program_that_has_enough_is_ended_and_ok():
     text = EMIT + 'rate(); emit(**{"$event": "stop", "$data": None}); time.sleep(60)'
-    start = time.monotonic()
     end, _ = supervise(launch(text, text))
     assert end.outcome is Outcome.OK
-    assert time.monotonic() - start < 30
+
+
+def test_one_that_has_enough_waits_for_the_others():
+    stop = 'rate(); emit(**{"$event": "stop", "$data": None}); '
+    early, late = EMIT + stop + "time.sleep(60)", EMIT + "time.sleep(0.3);" + stop
+    end, events = supervise(launch(early, late + "time.sleep(60)"))
+    assert end.outcome is Outcome.OK
+    kinds = [
+        e.kind if isinstance(e, Note) else "end" for e in events if isinstance(e, Note | Ended)
+    ]
+    assert kinds == ["stop", "stop", "end", "end"]
 
 
 READY = """
-gate = open(os.environ["MILABENCH_START"])
+barrier = open(os.environ["MILABENCH_START"])
 emit(**{"$event": "ready", "$data": {}})
-gate.read()
+barrier.read()
 emit(**{"$event": "begin", "$data": {"time": time.monotonic()}})
 rate()
 """
@@ -208,9 +169,9 @@ def test_processes_begin_to_measure_together():
     end, events = supervise(launch(EMIT + READY, EMIT + "time.sleep(0.5)" + READY))
     assert end.outcome is Outcome.OK
     kinds = [event.kind for event in events if isinstance(event, Note)]
-    assert kinds[:2] == ["ready", "ready"]
-    assert end.begin_skew_ms is not None
-    assert end.begin_skew_ms < 400  # far less than the 500 ms by which they were apart
+    assert kinds == ["ready", "ready", "begin", "begin"]
+    begun = [e.data["time"] for e in events if isinstance(e, Note) and e.kind == "begin"]
+    assert end.begin_skew_ms == pytest.approx(abs(begun[0] - begun[1]) * 1e3)
 
 
 def test_a_process_that_dies_does_not_hold_the_barrier():
@@ -232,7 +193,7 @@ def test_output_that_is_not_utf8_or_never_ends_its_line_is_kept():
 
 
 def test_an_error_of_the_consumer_ends_the_launch():
-    def on(event: Event, inbox: Inbox) -> None:
+    def on(event: Event, _: StopRequests, __: Supervisor) -> None:
         if isinstance(event, Data):
             raise OSError("disk full")
 
@@ -240,14 +201,19 @@ def test_an_error_of_the_consumer_ends_the_launch():
         supervise(launch(DEAF + EMIT + "rate(); time.sleep(60)"), on)
 
 
-def test_events_of_other_threads_arrive_while_it_sleeps():
-    def on(event: Event, inbox: Inbox) -> None:
+def test_events_of_other_threads_arrive_while_it_sleeps(tmp_path: Path):
+    arrived = tmp_path / "arrived"
+
+    def on(event: Event, _: StopRequests, supervisor: Supervisor) -> None:
         if isinstance(event, Started):
             sample = Data("b.D0", 0.0, {"gpudata": {}})
-            threading.Timer(0.1, inbox.put, [sample]).start()
+            threading.Timer(0.1, supervisor.post, [sample]).start()
+        elif isinstance(event, Data) and "gpudata" in event.payload:
+            arrived.touch()
 
-    _, events = supervise(launch(EMIT + "time.sleep(0.5); rate()"), on)
-    assert any(isinstance(e, Data) and "gpudata" in e.payload for e in events)
+    text = f"while not os.path.exists({str(arrived)!r}): time.sleep(0.01)"
+    end, _ = supervise(launch(EMIT + text + "\nrate()"), on)
+    assert end.outcome is Outcome.OK
 
 
 def test_the_environment_is_the_callers_and_what_the_plan_adds(monkeypatch: pytest.MonkeyPatch):
@@ -258,24 +224,23 @@ def test_the_environment_is_the_callers_and_what_the_plan_adds(monkeypatch: pyte
     assert [e.text for e in events if isinstance(e, Line)] == ["kept a b\n"]
 
 
-def test_a_killed_supervisor_takes_its_programs_with_it(tmp_path):
+def test_a_killed_supervisor_takes_its_programs_with_it():
     script = f"""
 import os, sys
 sys.path[:0] = {sys.path!r}
-from milabench_ddp.launch.inbox import Inbox
-from milabench_ddp.launch.supervise import Supervisor
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.launch.supervisor import Supervisor
 from tests.support.launches import launch
 def emit(event): print(getattr(event, "pid", ""), flush=True)
-Supervisor(os.environ, emit, lambda: None, Inbox()).run(launch("import time; time.sleep(60)"))
+Supervisor(launch("import time; time.sleep(60)"), os.environ, StopRequests(), emit).run()
 """
-    import subprocess
-
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as head:
         assert head.stdout is not None
         pid = int(head.stdout.readline())
         head.kill()
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-        reap.bury({pid})
-    assert not Path(f"/proc/{pid}").exists()
+
+    def is_gone() -> bool:
+        reap.reap_children({pid})
+        return not Path(f"/proc/{pid}").exists()
+
+    wait_for(is_gone)

@@ -1,0 +1,55 @@
+"""When to stop a launch, how hard, and why: a policy without a process or a clock of its own."""
+
+from enum import IntEnum
+
+from ..events import Outcome, Verdict
+
+
+class Stage(IntEnum):
+    """How hard a launch has been asked to end so far."""
+
+    RUNNING = 0
+    TERMINATED = 1  # SIGTERM to the group of each process
+    KILLED = 2  # SIGKILL to every process that has the mark
+
+
+class KillPolicy:
+    """SIGTERM at the deadline or on request; SIGKILL after the grace or on a second request.
+
+    All times are in seconds, on any one clock.
+    """
+
+    def __init__(self, start: float, max_duration: float, grace: float) -> None:
+        self.stage = Stage.RUNNING
+        self.verdict: Verdict | None = None  # why it was stopped; None while nothing stopped it
+        self._max_duration = max_duration
+        self._grace = grace
+        self._due = start + max_duration
+
+    def stop(self, now: float, verdict: Verdict) -> None:
+        """Stop from ``now`` on; the first verdict stands."""
+        if self.verdict is None:
+            self.verdict = verdict
+            self._due = now
+
+    def kill(self, now: float) -> None:
+        """Skip the rest of the grace; call it after ``stop``."""
+        self._due = now
+        self.stage = max(self.stage, Stage.TERMINATED)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Seconds until the next stage is due; None after the last."""
+        if self.stage is Stage.KILLED:
+            return None
+        return max(0.0, self._due - now)
+
+    def advance(self, now: float) -> Stage | None:
+        """The stage that is due now, if there is one; each is returned once."""
+        if self.stage is Stage.KILLED or now < self._due:
+            return None
+        if self.verdict is None:
+            reason = f"ended at its max_duration of {self._max_duration:g} s"
+            self.verdict = Verdict(Outcome.TIMEOUT, reason)
+        self.stage = Stage(self.stage + 1)
+        self._due = now + self._grace
+        return self.stage

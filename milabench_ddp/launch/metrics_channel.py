@@ -1,0 +1,90 @@
+"""The metrics channel of a process: a named pipe, its bytes as whole lines, and lines as events.
+
+The channel is a path, not an inherited descriptor: torchrun starts its workers with
+``close_fds=True``, so a descriptor does not reach them, but a path in the environment does. Writes
+of at most PIPE_BUF (4,096) bytes are atomic, so all ranks of a torchrun may share one pipe.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ..events import Data, Event, Note
+
+METRICS = "MILABENCH_METRICS"
+START = "MILABENCH_START"  # read to its end, it is the start barrier: it ends for all at once
+
+LONGEST_LINE = 1 << 20
+"""Bytes of a line after which it is handed over in pieces: a program may never end its line."""
+
+_CAPACITY = 1 << 20  # bytes a program may write before it must wait for the reader
+_SHOWN = 500  # characters kept of a line that is not an event
+
+
+class Fifo:
+    """The reading end of a named pipe. It also holds a writing end, so no program can end it."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path, 0o600)
+        self.path = path
+        self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        with suppress(PermissionError):  # the user's pipes are at their limit: 64 KiB will do
+            fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, _CAPACITY)
+
+    def close(self) -> None:
+        """Close and remove it; a program that still writes gets EPIPE."""
+        os.close(self.fd)
+        self.path.unlink(missing_ok=True)
+
+
+class LineBuffer:
+    """Reassembles lines from the pieces in which they arrive."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """The lines that this chunk completes, each with its newline."""
+        self._rest += chunk
+        while (end := self._rest.find(b"\n")) >= 0:
+            yield bytes(self._rest[: end + 1])
+            del self._rest[: end + 1]
+        if len(self._rest) > LONGEST_LINE:
+            yield from self.flush()
+
+    def flush(self) -> Iterator[bytes]:
+        """The rest, which no newline has ended."""
+        if self._rest:
+            yield bytes(self._rest)
+            self._rest.clear()
+
+
+def parse_line(tag: str, time: float, line: bytes) -> Event:
+    """The event in a line; a line that cannot be read becomes an event that says so.
+
+    ``{"$event": ..., "$data": ...}`` is a Note of that name, any other object is Data.
+    """
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return Note(tag, time, "binary", line.decode("utf-8", "backslashreplace")[:_SHOWN])
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return _format_error(tag, time, text, str(error))
+    if not isinstance(value, dict):
+        return _format_error(tag, time, text, "not an object")
+    kind = value.get("$event")
+    if kind is None:
+        return Data(tag, time, value)
+    data = value.get("$data")
+    if kind == "data" and isinstance(data, dict):
+        return Data(tag, time, data)
+    return Note(tag, time, str(kind), data)
+
+
+def _format_error(tag: str, time: float, text: str, error: str) -> Note:
+    return Note(tag, time, "format_error", {"line": text.strip()[:_SHOWN], "error": error})

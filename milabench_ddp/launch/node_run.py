@@ -1,0 +1,118 @@
+"""One launch on this node: supervised, its devices sampled, and written to its files."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ..events import Data, Event, Note
+from ..machine.backends import BACKENDS
+from ..machine.devices import Device
+from ..monitor.sampler import INTERVAL, Sampler
+from ..plan.command import Launch, Process
+from ..results.run_dir import RunDir
+from ..results.state import LaunchState
+from ..results.write import DataHeader, LaunchWriter
+from ..samples import Sample, gpudata
+from .stop_requests import StopRequests
+from .supervisor import Supervisor
+
+TRACES = "MILABENCH_TRACES"  # the folder for the files that a program writes beside its metrics
+
+
+class SampleRouter:
+    """Gives the monitor's samples to the processes whose devices they show.
+
+    The monitor's thread calls ``route`` and ``report_problem``, the main thread ``set_target``.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # of the two that follow
+        self._processes: Sequence[Process] = ()
+        self._emit: Callable[[Event], None] = lambda _: None
+
+    def set_target(self, processes: Sequence[Process], emit: Callable[[Event], None]) -> None:
+        """From now on the devices belong to these processes, and ``emit`` gets their samples."""
+        with self._lock:
+            self._processes, self._emit = processes, emit
+
+    def route(self, when: float, samples: Mapping[int, Sample]) -> None:
+        """Pass on samples of all devices, by index, taken at a time (epoch seconds)."""
+        with self._lock:
+            for process in self._processes:
+                own = {i: samples[i] for i in process.devices if i in samples}
+                if own:
+                    self._emit(Data(process.name, when, gpudata(when, own)))
+
+    def report_problem(self, text: str) -> None:
+        """Say in the results of each running process that a device cannot be read."""
+        with self._lock:
+            for process in self._processes:
+                self._emit(Note(process.name, time.time(), "message", text))
+
+
+@contextmanager
+def device_monitor(
+    arch: str, devices: Sequence[Device], interval: float | None, router: SampleRouter
+) -> Iterator[None]:
+    """Sample the devices every ``interval`` seconds: 0 is never, None the default interval."""
+    source = BACKENDS[arch].source(devices)
+    interval = INTERVAL if interval is None else interval
+    if source is None or not interval:
+        yield
+        return
+    sampler = Sampler(source, interval, router.route, router.report_problem)
+    sampler.start()
+    try:
+        yield
+    finally:
+        sampler.stop()
+
+
+class LaunchRunner:
+    """Runs launches on this node, one at a time, each with a writer of its own.
+
+    Args:
+        rundir: where the files go.
+        header: the start of each data file.
+        router: the samples of this node's devices.
+        environ: the environment to which each process's own is added.
+        grace: seconds between SIGTERM and SIGKILL.
+    """
+
+    def __init__(
+        self,
+        rundir: RunDir,
+        header: DataHeader,
+        router: SampleRouter,
+        environ: Mapping[str, str],
+        grace: float,
+    ) -> None:
+        self._rundir, self._header, self._router = rundir, header, router
+        self._environ, self._grace = environ, grace
+
+    def run(
+        self, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
+    ) -> LaunchState:
+        """Run one launch to its end; ``emit`` gets each event, after it was written.
+
+        Raises:
+            RunDirError: a file cannot be written; nothing of the launch runs any more.
+        """
+        folder = self._rundir.script(launch.benchmark.name).parent
+        environ = {**self._environ, TRACES: str(folder)}
+        with LaunchWriter(self._rundir, launch, self._header) as writer:
+            writer.write_header()
+
+            def write_and_emit(event: Event) -> None:
+                writer.write(event)
+                emit(event)
+
+            supervisor = Supervisor(launch, environ, requests, write_and_emit, self._grace)
+            self._router.set_target(launch.processes, supervisor.post)
+            try:
+                return supervisor.run()
+            finally:
+                self._router.set_target((), supervisor.post)
+                for event in supervisor.take_posted():
+                    writer.write(event)

@@ -1,0 +1,55 @@
+"""Wait for the release, then become the program. A script that needs the standard library alone.
+
+Processes that are started one after another begin their work at different times, the more so when
+the first ones are already busy. So each one runs this script first. It reports that it waits,
+reads the moment of the release, and sleeps until then.
+
+    python -I -S start_latch.py RELEASE REPORT LC_CTYPE-was-set program arguments...
+
+``RELEASE`` is a descriptor to read the moment from: 20 digits, ns on the monotonic clock. It ends
+without them when the supervisor is gone.
+``REPORT`` is a descriptor to write to: a dot once this process waits; the monotonic time in ns,
+just before it becomes the program; and ``!`` with the error number if it cannot become it.
+If the supervisor is killed, this process and the program get a SIGTERM.
+"""
+
+import ctypes
+import errno
+import os
+import signal
+import sys
+import time
+
+PR_SET_PDEATHSIG = 1
+
+
+def main(argv: list[str]) -> None:
+    """Wait, then execute the program; never returns."""
+    release, report, had_ctype = int(argv[1]), int(argv[2]), argv[3] == "1"
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if not had_ctype:
+        # Python itself sets it in the C locale (PEP 538): the program must not inherit that.
+        os.environ.pop("LC_CTYPE", None)
+    os.write(report, b".")
+    moment = os.read(release, 20)
+    if not moment:
+        os._exit(1)
+    os.close(release)
+    os.set_inheritable(report, False)
+    # Python ignores these, and the program would inherit that.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    if "SLURM_JOB_ID" in os.environ:
+        # Before the time limit Slurm sends it to every process of a job, which would die of it.
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    time.sleep(max(0, int(moment) - time.monotonic_ns()) / 1e9)
+    os.write(report, b"%d" % time.monotonic_ns())
+    try:
+        os.execvp(argv[4], argv[4:])
+    except OSError as error:
+        os.write(report, b"!%d" % (error.errno or errno.EIO))
+        os._exit(127)
+
+
+if __name__ == "__main__":
+    main(sys.argv)

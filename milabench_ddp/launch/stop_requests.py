@@ -1,0 +1,67 @@
+"""Requests to stop, from signals and from other threads."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Protocol
+
+
+class StopRequests:
+    """Counts requests to stop: one means stop cleanly, two or more mean kill now.
+
+    A selector that watches ``fd`` wakes up when there is a new one.
+    """
+
+    def __init__(self) -> None:
+        self.fd, self._writing_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.stops = 0
+        self.reason = "stopped on request"
+
+    def stop(self, reason: str | None = None) -> None:
+        """Ask to stop; signal handlers and other threads may call it. The first reason stands."""
+        if reason is not None and not self.stops:
+            self.reason = reason
+        self.stops += 1
+        self.wake()
+
+    def wake(self) -> None:
+        """Make ``fd`` readable; any thread may."""
+        with suppress(BlockingIOError):  # the pipe is full, so it is readable already
+            os.write(self._writing_end, b".")
+
+    def clear(self) -> None:
+        """Make ``fd`` quiet again, until the next request."""
+        with suppress(BlockingIOError):
+            os.read(self.fd, 1 << 16)
+
+    def close(self) -> None:
+        """Close both ends of the pipe."""
+        os.close(self.fd)
+        os.close(self._writing_end)
+
+
+class Stoppable(Protocol):
+    """Something that can be asked to stop, also from a signal handler."""
+
+    def stop(self) -> None:
+        """Stop cleanly; asked again, stop now."""
+
+
+@contextmanager
+def stopped_by_signals(target: Stoppable) -> Iterator[None]:
+    """Turn Ctrl-C, SIGTERM and a lost terminal (but not under nohup) into requests to stop."""
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        target.stop()
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    old = {number: signal.signal(number, ask) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

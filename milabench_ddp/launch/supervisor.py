@@ -1,0 +1,191 @@
+"""A launch, from its start until nothing of it is left: processes become one stream of events.
+
+One thread, one selector, no polling: it sleeps until a pipe has something, a process has ended, a
+request to stop or an event of another thread arrives, or the next stage of the kill policy is due.
+While programs are measured it costs nothing.
+"""
+
+import os
+import queue
+import selectors
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from ..events import Event, Outcome, Verdict, gravest
+from ..plan.command import Launch
+from ..results.state import LaunchState, ProcessState
+from . import reap
+from .child import Child
+from .kill_policy import KillPolicy, Stage
+from .metrics_channel import METRICS, START, Fifo
+from .spawn import spawn
+from .stop_requests import StopRequests
+
+GRACE = 5.0
+"""Seconds between SIGTERM and SIGKILL."""
+
+
+class Supervisor:
+    """Runs one launch, in the main thread.
+
+    Args:
+        launch: the processes to run.
+        environ: the environment to which each process's own is added.
+        requests: requests to stop.
+        emit: gets each event as it happens; an exception of it ends the launch and is passed on.
+        grace: seconds between SIGTERM and SIGKILL.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        environ: Mapping[str, str],
+        requests: StopRequests,
+        emit: Callable[[Event], None],
+        grace: float = GRACE,
+    ) -> None:
+        self._launch, self._environ = launch, environ
+        self._requests, self._emit, self._grace = requests, emit, grace
+        self._posted: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._mark = uuid.uuid4().hex
+        self._barrier: Fifo | None = None
+        self._children: list[Child] = []
+        self._alive: list[Child] = []
+        self._ends: dict[str, ProcessState] = {}  # by tag
+
+    def post(self, event: Event) -> None:
+        """Hand over an event of another thread, to be emitted in order."""
+        self._posted.put(event)
+        self._requests.wake()
+
+    def take_posted(self) -> Iterator[Event]:
+        """The events handed over and not emitted yet; after ``run`` they belong to the caller."""
+        while not self._posted.empty():
+            yield self._posted.get()
+
+    def run(self) -> LaunchState:
+        """Start the launch, supervise it, and leave no process of it behind."""
+        reap.adopt_orphans()
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="milabench-"))
+            self._start(Path(folder), stack)
+            self._supervise()
+        return self._state()
+
+    def _start(self, folder: Path, stack: ExitStack) -> None:
+        """Start all processes; ``stack`` undoes, in reverse, each thing that is set up."""
+        self._others = reap.descendants(os.getpid())  # processes that are not of this launch
+        self._selector = stack.enter_context(selectors.DefaultSelector())
+        environ = dict(self._environ)
+        if self._launch.barrier:
+            self._barrier = Fifo(folder / "start")
+            environ[START] = str(self._barrier.path)
+        stack.callback(self._open_barrier)
+        programs, fifos = [], []
+        for i, process in enumerate(self._launch.processes):
+            fifo = Fifo(folder / f"metrics.{i}")
+            stack.callback(fifo.close)
+            fifos.append(fifo)
+            added = {METRICS: str(fifo.path), reap.MARK: f"{self._mark}.{i}"}
+            programs.append(replace(process, env={**environ, **process.env, **added}))
+        max_duration = self._launch.benchmark.max_duration
+        self._policy = KillPolicy(time.monotonic(), max_duration, self._grace)
+        for program, spawned, fifo in zip(programs, spawn(programs), fifos, strict=True):
+            child = Child(program, spawned, fifo, program.env[reap.MARK], self._emit)
+            self._children.append(child)
+            self._alive.append(child)
+            stack.callback(child.close)
+            for fd in (child.exit_fd, *child.pipes):
+                self._selector.register(fd, selectors.EVENT_READ, child)
+        self._selector.register(self._requests.fd, selectors.EVENT_READ)
+        stack.callback(self._end_all)  # the first to be called, even after an error
+
+    def _end_all(self) -> None:
+        pids = [child.pid for child in self._children]
+        reap.kill_all(self._processes, keep=pids)
+        reap.reap_children(self._processes().difference(pids))
+
+    def _processes(self) -> set[int]:
+        """Every process of this launch: by its mark, or by its ancestry."""
+        orphans = reap.descendants(os.getpid()) - self._others
+        return reap.marked_processes(self._mark) | orphans
+
+    def _supervise(self) -> None:
+        for child in self._children:
+            child.emit_start()
+        while self._alive:
+            ready = self._selector.select(self._policy.seconds_left(time.monotonic()))
+            # First the requests: a process that ends now may have got the same signal.
+            self._heed_requests(time.monotonic())
+            for key, _ in ready:
+                self._handle(key)
+            if all(child.observed.is_ready for child in self._alive):
+                self._open_barrier()
+            self._apply_policy(time.monotonic())
+
+    def _heed_requests(self, now: float) -> None:
+        if self._requests.stops:
+            self._policy.stop(now, Verdict(Outcome.CANCELLED, self._requests.reason))
+        if self._requests.stops > 1:
+            self._policy.kill(now)
+
+    def _handle(self, key: selectors.SelectorKey) -> None:
+        if key.data is None:
+            self._requests.clear()
+            for event in self.take_posted():
+                self._emit(event)
+            return
+        child: Child = key.data
+        if child not in self._alive:
+            return  # it ended earlier in this round
+        if key.fd == child.exit_fd:
+            self._finish(child)
+        elif not child.read(key.fd):
+            self._selector.unregister(key.fd)
+
+    def _finish(self, child: Child) -> None:
+        self._alive.remove(child)
+        for fd in (child.exit_fd, *child.pipes):
+            if fd in self._selector.get_map():
+                self._selector.unregister(fd)
+        self._ends[child.tag] = child.finish(self._policy.verdict)
+
+    def _apply_policy(self, now: float) -> None:
+        if self._alive and all(child.observed.has_enough for child in self._alive):
+            self._policy.stop(now, Verdict(Outcome.OK, "it had enough observations"))
+        stage = self._policy.advance(now)
+        for child in self._alive:
+            if stage is Stage.TERMINATED:
+                child.terminate()
+            elif stage is Stage.KILLED:
+                child.kill()
+
+    def _open_barrier(self) -> None:
+        if self._barrier:
+            self._barrier.close()
+            self._barrier = None
+
+    def _state(self) -> LaunchState:
+        ends = tuple(self._ends[child.tag] for child in self._children)
+        verdict = gravest(end.verdict for end in ends)
+        began = [child.observed.began for child in self._children]
+        return LaunchState(
+            repeat=self._launch.repeat,
+            outcome=verdict.outcome,
+            reason=verdict.reason,
+            start_skew_ms=_skew_ms([child.spawned.started for child in self._children]),
+            begin_skew_ms=_skew_ms([time for time in began if time is not None]),
+            processes=ends,
+        )
+
+
+def _skew_ms(times: list[float]) -> float | None:
+    """How far apart they are, from s to ms; None for fewer than two."""
+    if len(times) < 2:
+        return None
+    return (max(times) - min(times)) * 1e3

@@ -1,0 +1,147 @@
+"""One real process, read by the test in the place of a supervisor."""
+
+import os
+import select
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.events import Data, Ended, Event, Line, Note, Outcome, Started, Verdict
+from milabench_ddp.launch import reap
+from milabench_ddp.launch.child import Child
+from milabench_ddp.launch.metrics_channel import METRICS, Fifo
+from milabench_ddp.launch.spawn import spawn
+from milabench_ddp.plan.command import Process
+from tests.support.supervised import DEAF, DEAF_RANKS, EMIT
+
+MARK = "mark-of-a-test"
+Start = Callable[..., Child]
+
+
+class Emitted(list[Event]):
+    """The events of a child."""
+
+    def of(self, kind: type) -> list[Event]:
+        return [event for event in self if isinstance(event, kind)]
+
+
+@pytest.fixture
+def events() -> Emitted:
+    return Emitted()
+
+
+@pytest.fixture
+def start(tmp_path: Path, events: Emitted) -> Iterator[Start]:
+    """Start a program of these lines of Python, or with ``argv`` this one."""
+    import sys
+
+    made: list[tuple[Child, Fifo]] = []
+
+    def _start(text: str = "", argv: tuple[str, ...] = (), job: int | None = None) -> Child:
+        fifo = Fifo(tmp_path / f"metrics.{len(made)}")
+        argv = argv or (sys.executable, "-u", "-c", text)
+        env = {**os.environ, METRICS: str(fifo.path), reap.MARK: MARK}
+        process = Process(("b", "D0"), argv, env, 0, (0,), job)
+        (spawned,) = spawn([process])
+        child = Child(process, spawned, fifo, MARK, events.append)
+        made.append((child, fifo))
+        return child
+
+    yield _start
+    for child, fifo in made:
+        reap.kill_all(lambda: reap.marked_processes(MARK), keep=(child.pid,))
+        child.close()
+        fifo.close()
+
+
+def wait(child: Child) -> None:
+    select.select([child.exit_fd], [], [])
+
+
+def test_its_events_have_its_tag(start: Start, events: Emitted):
+    child = start(EMIT + "print('out'); print('err', file=sys.stderr); rate(2.0); rate(3.0)")
+    child.emit_start()
+    wait(child)
+    end = child.finish(None)
+    assert {event.tag for event in events} == {"b.D0"}
+    (started,) = events.of(Started)
+    assert isinstance(started, Started)
+    assert started.pid == end.pid == child.pid
+    assert started.time == end.started
+    lines = {(event.stream, event.text) for event in events if isinstance(event, Line)}
+    assert lines == {("stdout", "out\n"), ("stderr", "err\n")}
+    assert [e.payload["rate"] for e in events if isinstance(e, Data)] == [2.0, 3.0]
+    assert isinstance(events[-1], Ended)
+    assert (end.outcome, end.reason, end.returncode, end.rates) == (Outcome.OK, "", 0, 2)
+    assert end.ended == events[-1].time >= end.started
+
+
+def test_a_pipe_is_read_until_its_end(start: Start, events: Emitted):
+    child = start("import os, sys; os.write(1, b'\\xff half'); os.close(1); sys.stdin.read()")
+    stdout = child.pipes[0]
+    open_pipe = True
+    while open_pipe:
+        select.select([stdout], [], [])
+        open_pipe = child.read(stdout)
+    assert [event.text for event in events if isinstance(event, Line)] == ["\\xff half"]
+    wait(child)
+    child.finish(None)
+
+
+def test_an_empty_pipe_has_not_ended(start: Start, events: Emitted):
+    child = start("import time; time.sleep(60)")
+    assert child.read(child.pipes[0])
+    assert events == []
+    child.terminate()
+    wait(child)
+    end = child.finish(Verdict(Outcome.TIMEOUT, "late"))
+    assert (end.outcome, end.reason, end.returncode) == (Outcome.TIMEOUT, "late", -signal.SIGTERM)
+
+
+def test_killed_with_all_that_it_has_started(start: Start):
+    child = start(DEAF + DEAF_RANKS + "time.sleep(60)")
+    select.select([child.pipes[0]], [], [])  # it says that its ranks are up
+    child.terminate()
+    child.kill()
+    wait(child)
+    assert reap.marked_processes(MARK) == set()
+    assert child.finish(None).reason == "killed by SIGKILL"
+
+
+def test_what_it_has_left_behind_ends_before_it_is_judged(start: Start):
+    child = start(EMIT + DEAF_RANKS + "rate()")
+    wait(child)
+    assert reap.marked_processes(MARK) != set()
+    assert child.finish(None).outcome is Outcome.OK
+    assert reap.marked_processes(MARK) == set()
+
+
+def test_a_program_that_could_not_start_says_why(start: Start, events: Emitted):
+    child = start(argv=("/no/such/program",))
+    wait(child)
+    end = child.finish(None)
+    reason = "cannot execute /no/such/program: No such file or directory"
+    assert (end.outcome, end.reason, end.returncode) == (Outcome.FAILED, reason, 127)
+    assert [event.reason for event in events if isinstance(event, Ended)] == [reason]
+
+
+@pytest.mark.parametrize(("job", "outcome"), [(None, Outcome.FAILED), (0, Outcome.OK)])
+def test_one_node_of_many_need_not_report_a_rate(start: Start, job: int | None, outcome: Outcome):
+    child = start("pass", job=job)
+    wait(child)
+    assert child.finish(None).outcome is outcome
+
+
+def test_a_process_that_does_not_die_is_named(
+    start: Start, events: Emitted, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reap, "kill_all", lambda find, keep=(): {123})
+    child = start("pass")
+    wait(child)
+    child.finish(None)
+    assert [event.data for event in events if isinstance(event, Note)] == [
+        "did not die of SIGKILL: [123]"
+    ]
+    monkeypatch.undo()

@@ -1,0 +1,75 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.events import Data, Note
+from milabench_ddp.launch.metrics_channel import LONGEST_LINE, Fifo, LineBuffer, parse_line
+
+chunks = st.lists(st.text("ab\n", max_size=6).map(str.encode))
+
+
+@given(chunks)
+def test_lines_do_not_depend_on_how_the_bytes_arrive(parts: list[bytes]):
+    buffer = LineBuffer()
+    lines = [line for part in parts for line in buffer.feed(part)] + list(buffer.flush())
+    assert lines == b"".join(parts).splitlines(keepends=True)
+
+
+def test_a_line_that_never_ends_is_handed_over_in_pieces():
+    buffer = LineBuffer()
+    assert list(buffer.feed(b"x" * LONGEST_LINE)) == []
+    assert [len(line) for line in buffer.feed(b"x")] == [LONGEST_LINE + 1]
+    assert list(buffer.flush()) == []
+
+
+def test_a_pipe_outlives_its_writers_and_is_gone_when_closed(tmp_path: Path):
+    fifo = Fifo(tmp_path / "metrics.0")
+    for text in (b"one", b"two"):
+        fifo.path.write_bytes(text)
+        assert os.read(fifo.fd, 100) == text
+    with pytest.raises(BlockingIOError):  # empty, not ended
+        os.read(fifo.fd, 100)
+    writer = os.open(fifo.path, os.O_WRONLY)
+    fifo.close()
+    assert not fifo.path.exists()
+    with pytest.raises(BrokenPipeError):
+        os.write(writer, b"late")
+    os.close(writer)
+
+
+def test_an_object_is_data():
+    assert parse_line("b", 1.0, b'{"task": "train", "rate": 2.0}\n') == Data(
+        "b", 1.0, {"task": "train", "rate": 2.0}
+    )
+
+
+def test_voir_names_its_events():
+    line = b'{"$event": "phase", "$data": {"name": "init"}}\n'
+    assert parse_line("b", 1.0, line) == Note("b", 1.0, "phase", {"name": "init"})
+    wrapped = b'{"$event": "data", "$data": {"rate": 1}}'
+    assert parse_line("b", 1.0, wrapped) == Data("b", 1.0, {"rate": 1})
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (b"no json", "format_error"),
+        (b"[1]", "format_error"),
+        (b"\xff{}", "binary"),
+        (b"\n", "format_error"),
+    ],
+)
+def test_a_line_that_cannot_be_read_says_so(line: bytes, kind: str):
+    event = parse_line("b", 1.0, line)
+    assert isinstance(event, Note)
+    assert event.kind == kind
+
+
+@given(st.binary())
+def test_nothing_raises_and_everything_can_be_written_down(line: bytes):
+    event = parse_line("b", 1.0, line)
+    json.dumps(event.payload if isinstance(event, Data) else event.data)

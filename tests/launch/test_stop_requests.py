@@ -1,0 +1,62 @@
+import os
+import select
+import signal
+
+import pytest
+
+from milabench_ddp.launch.stop_requests import StopRequests, stopped_by_signals
+
+
+def readable(requests: StopRequests) -> bool:
+    return bool(select.select([requests.fd], [], [], 0)[0])
+
+
+def test_a_selector_wakes_until_the_requests_are_cleared(requests: StopRequests):
+    assert not readable(requests)
+    requests.stop()
+    assert readable(requests)
+    requests.clear()
+    assert not readable(requests)
+    requests.clear()
+    assert requests.stops == 1
+
+
+def test_to_wake_is_not_to_ask(requests: StopRequests):
+    requests.wake()
+    assert readable(requests)
+    assert requests.stops == 0
+
+
+def test_the_first_reason_stands(requests: StopRequests):
+    assert requests.reason == "stopped on request"
+    requests.stop("n1 is gone")
+    requests.stop("another")
+    assert requests.reason == "n1 is gone"
+
+
+def test_a_request_never_blocks(requests: StopRequests):
+    for _ in range(100_000):  # more than the pipe has room for
+        requests.stop()
+    assert requests.stops == 100_000
+    assert readable(requests)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_are_requests_to_stop(requests: StopRequests, number: signal.Signals):
+    before = signal.getsignal(number)
+    with stopped_by_signals(requests):
+        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), number)
+    assert requests.stops == 2
+    assert readable(requests)
+    assert signal.getsignal(number) is before
+
+
+def test_under_nohup_a_lost_terminal_is_ignored(requests: StopRequests):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopped_by_signals(requests):
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert requests.stops == 0

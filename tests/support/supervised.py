@@ -1,0 +1,49 @@
+"""Launches of small programs under the real supervisor."""
+
+import os
+from collections.abc import Callable
+
+from milabench_ddp.events import Event
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.launch.supervisor import Supervisor
+from milabench_ddp.plan.command import Launch
+from milabench_ddp.results.state import LaunchState
+
+EMIT = """
+import json, os, sys, time
+channel = open(os.environ["MILABENCH_METRICS"], "w", buffering=1)
+def emit(**data): channel.write(json.dumps(data) + "\\n")
+def rate(value=1.0): emit(task="train", rate=value, units="items/s")
+"""
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+# Two ranks that lead sessions of their own and ignore SIGTERM; so do their children.
+DEAF_RANKS = f"""
+import subprocess, sys, time
+deaf = {DEAF!r}
+child = deaf + "import time; time.sleep(60)"
+rank = deaf + f"import subprocess, sys, time; " \\
+    f"subprocess.Popen([sys.executable, '-c', {{child!r}}], start_new_session=True); time.sleep(60)"
+ranks = [subprocess.Popen([sys.executable, "-c", rank], start_new_session=True) for _ in range(2)]
+print("up", flush=True)
+"""
+
+On = Callable[[Event, StopRequests, Supervisor], None]
+
+
+def supervise(
+    launch: Launch, on: On | None = None, *, grace: float = 1.0
+) -> tuple[LaunchState, list[Event]]:
+    """Run a launch; ``on`` is called with each event as it happens."""
+    events: list[Event] = []
+    requests = StopRequests()
+
+    def emit(event: Event) -> None:
+        events.append(event)
+        if on is not None:
+            on(event, requests, supervisor)
+
+    supervisor = Supervisor(launch, os.environ, requests, emit, grace)
+    try:
+        return supervisor.run(), events
+    finally:
+        requests.close()

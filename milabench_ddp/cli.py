@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from . import __version__
@@ -57,13 +58,33 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
 
 
 def _add_options(parser: argparse.ArgumentParser, verb: str) -> None:
-    from .options import RECORDS, arguments
+    from dataclasses import fields
 
-    groups: dict[str, argparse._ActionsContainer] = {"": parser}
-    for argument in arguments(RECORDS[verb]):
-        if argument.group not in groups:
-            groups[argument.group] = parser.add_argument_group(argument.group)
-        groups[argument.group].add_argument(argument.name, **argument.keywords)
+    from .options import RECORDS, argument_name
+
+    for option in fields(RECORDS[verb]):
+        if option.name == "settings":
+            _add_settings(parser.add_argument_group("settings that win over the runner profile"))
+        else:
+            parser.add_argument(argument_name(option), **option.metadata["argparse"])
+
+
+def _add_settings(group: argparse._ArgumentGroup) -> None:
+    from .config.runner_profile import SETTINGS
+
+    def named_value(name: str, words: str) -> tuple[str, str | int]:
+        return name, SETTINGS[name].from_flag(words)
+
+    for name, setting in SETTINGS.items():
+        if setting.flag:
+            group.add_argument(
+                setting.flag,
+                dest="settings",
+                action="append",
+                type=partial(named_value, name),
+                metavar=setting.metavar,
+                help=setting.help,
+            )
 
 
 def parse(argv: Sequence[str]) -> tuple[str, "Options"]:

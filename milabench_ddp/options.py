@@ -4,17 +4,14 @@
 """
 
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
 from .config.runner_profile import KINDS, SETTINGS
 from .machine.backends import BACKENDS
 
 T = TypeVar("T")
-
-SEVERAL_NODES = "several nodes"
 
 
 def option(
@@ -23,7 +20,6 @@ def option(
     *,
     is_positional: bool = False,
     is_fixed: bool = False,
-    group: str = "",
     **keywords: object,
 ) -> T:
     """A field that the command line can set; its flag is its name.
@@ -33,14 +29,19 @@ def option(
         help: completes the sentence "this option is ...", or is an order.
         is_positional: it is an argument without a flag.
         is_fixed: it is decided when a run is created, so it cannot be given with ``--resume``.
-        group: the heading of the help text under which it stands.
         keywords: for ``ArgumentParser.add_argument``.
     """
     if default not in (None, (), False, ""):
         shown = f"{default:g}" if isinstance(default, float) else default
         help += f" (default: {shown})"
-    declared = {"is_positional": is_positional, "is_fixed": is_fixed, "group": group}
-    made: T = field(default=default, metadata={**declared, "argparse": {"help": help, **keywords}})
+    made: T = field(
+        default=default,
+        metadata={
+            "is_positional": is_positional,
+            "is_fixed": is_fixed,
+            "argparse": {"help": help, **keywords},
+        },
+    )
     return made
 
 
@@ -78,7 +79,7 @@ class SuiteOptions:
 
     config: str = option(
         "", "a YAML file, or the name of a shipped suite, such as ddp",
-        is_positional=True, is_fixed=True, metavar="CONFIG",
+        is_positional=True, metavar="CONFIG",
     )  # fmt: skip
     select: tuple[str, ...] = option(
         (), "only these benchmarks: names, globs, groups or tags",
@@ -113,7 +114,7 @@ class SuiteOptions:
         is_fixed=True, type=node_counts, metavar="N[,N...]",
     )  # fmt: skip
     base: str | None = option(
-        None, "the folder of runs/, data/ and venv/ (default: $MILABENCH_BASE, or this folder)",
+        None, "the folder of runs/, data/ and venv/ (default: $MILABENCH_BASE, or here)",
         metavar="DIR",
     )  # fmt: skip
 
@@ -124,7 +125,7 @@ class RunnerOptions(SuiteOptions):
 
     runner: str | None = option(
         None, f"the runner profile: {', '.join(KINDS)}, or a YAML file",
-        is_fixed=True, group=SEVERAL_NODES, metavar="PROFILE",
+        is_fixed=True, metavar="PROFILE",
     )  # fmt: skip
     # Settings that win over those of the profile, by their names there. Their flags are declared
     # in the profile.
@@ -137,7 +138,7 @@ class RunOptions(RunnerOptions):
 
     config: str = option(
         "", "a YAML file, or the name of a shipped suite, such as ddp",
-        is_positional=True, is_fixed=True, metavar="CONFIG", nargs="?",
+        is_positional=True, metavar="CONFIG", nargs="?",
     )  # fmt: skip
     resume: str | None = option(None, "run what is missing in this run folder", metavar="RUN")
     name: str | None = option(
@@ -199,12 +200,12 @@ class ReportOptions:
         is_positional=True, nargs="+", metavar="RUN",
     )  # fmt: skip
     compat: bool = option(False, "use milabench's own formulas, exactly", action="store_true")
-    format: str = option("text", "the form of the report", choices=("text", "csv", "json"))
+    format: str = option("text", "the form of the report: text, csv, json", metavar="FORM")
     csv: bool = option(False, "short for --format csv", action="store_true")
     table: str | None = option(
         None,
         "one table alone: a metric of a sweep (latency, throughput, efficiency, memory, mfu, "
-        "compile_s, ...), or one of steps, ranks, communication, curve, sweeps",
+        "compile_s, ...), or a table by its name (steps, ranks, communication, ...)",
         metavar="METRIC",
     )
     rows: tuple[str, ...] = option(
@@ -235,55 +236,17 @@ RECORDS: Mapping[str, type[Options]] = {
 }
 
 
-@dataclass(frozen=True)
-class Argument:
-    """An option as ``ArgumentParser.add_argument`` takes it."""
-
-    name: str
-    keywords: Mapping[str, Any]
-    group: str = ""  # the heading of the help text under which it stands
+def argument_name(option: Field[Any]) -> str:
+    """Its name for argparse: ``--gpu-poll`` for the field ``gpu_poll``."""
+    return option.name if option.metadata["is_positional"] else f"--{option.name.replace('_', '-')}"
 
 
-def arguments(record: type[Options]) -> Iterator[Argument]:
-    """The arguments of a command whose options are this record."""
-    for each in fields(record):
-        if each.name == "settings":
-            yield from _profile_arguments()
-        elif each.metadata["is_positional"]:
-            yield Argument(each.name, each.metadata["argparse"])
-        else:
-            yield Argument(flag_of(each.name), each.metadata["argparse"], each.metadata["group"])
-
-
-def _profile_arguments() -> Iterator[Argument]:
-    """The flags that the settings of a runner profile declare; their values come in pairs."""
-    for name, setting in SETTINGS.items():
-        if setting.flag:
-            keywords = {
-                "dest": "settings",
-                "action": "append",
-                "type": partial(_named_value, name),
-                "metavar": setting.metavar,
-                "help": setting.help,
-            }
-            yield Argument(setting.flag, keywords, SEVERAL_NODES)
-
-
-def _named_value(name: str, words: str) -> tuple[str, str | int]:
-    return name, SETTINGS[name].from_flag(words)
-
-
-def fixed_flags(options: RunOptions) -> list[str]:
+def fixed_options(options: RunOptions) -> list[str]:
     """The given options that are decided when a run is created, as the command line names them."""
-    given = []
-    for each in fields(options):
-        if each.metadata.get("is_fixed") and getattr(options, each.name) != each.default:
-            is_positional = each.metadata["is_positional"]
-            given.append(each.name.upper() if is_positional else flag_of(each.name))
+    given = ["CONFIG"] if options.config else []
+    for option in fields(options):
+        is_default = getattr(options, option.name) == option.default
+        if option.metadata.get("is_fixed") and not is_default:
+            given.append(argument_name(option))
     given += [SETTINGS[name].flag for name in options.settings if SETTINGS[name].is_fixed]
     return given
-
-
-def flag_of(name: str) -> str:
-    """``--gpu-poll`` for the field ``gpu_poll``."""
-    return f"--{name.replace('_', '-')}"

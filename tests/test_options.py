@@ -9,7 +9,7 @@ from milabench_ddp.options import (
     ReportOptions,
     RunFolderOptions,
     RunOptions,
-    fixed_flags,
+    fixed_options,
     names,
     node_counts,
     positive,
@@ -34,13 +34,13 @@ def test_the_settings_of_the_runner_are_apart_from_the_other_options() -> None:
 
 
 def test_a_value_that_is_the_default_is_not_a_change_of_a_fixed_option() -> None:
-    assert fixed_flags(RunOptions(preset="auto", repeat=1, quiet=True, base="b")) == []
-    assert fixed_flags(RunOptions(settings={"partition": "p"})) == []
+    assert fixed_options(RunOptions(preset="auto", repeat=1, quiet=True, base="b")) == []
+    assert fixed_options(RunOptions(settings={"partition": "p"})) == []
 
 
 def test_fixed_options_are_named_as_they_are_written() -> None:
     options = RunOptions(config="x", gpu_poll=0.0, settings={"gpus_per_node": 8})
-    assert fixed_flags(options) == ["CONFIG", "--gpu-poll", "--gpus-per-node"]
+    assert fixed_options(options) == ["CONFIG", "--gpu-poll", "--gpus-per-node"]
 
 
 def test_help_says_the_default(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from .. import __version__
 from ..config.schema import Benchmark, Suite
 from ..errors import RunDirError, SelectionError
 from ..events import Outcome
-from ..options import RunOptions, fixed_flags
+from ..options import RunOptions, fixed_options
 from ..results.planfile import RunPlan, read_plan
 from ..results.points import is_final, read_point, save_point
 from ..results.run_dir import RunDir, create, is_alive
@@ -70,7 +70,7 @@ def again(options: RunOptions) -> Begun:
         RunDirError: it is none, or still goes on.
         SelectionError: something was asked for that the run itself has decided.
     """
-    if given := fixed_flags(options):
+    if given := fixed_options(options):
         raise SelectionError(
             f"--resume does what is missing in a run as it is: leave out {given[0]}"
         )

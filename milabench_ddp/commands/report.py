@@ -25,6 +25,8 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {"text": text, "csv": csv_text,
 
 def main(options: ReportOptions) -> int:
     """``milabench report RUN...``."""
+    if options.format not in FORMATS:
+        raise SelectionError(f"--format {options.format}: unknown; known are {', '.join(FORMATS)}")
     if options.csv:
         if options.format == "json":
             raise SelectionError("--csv and --format json ask for two formats: leave one out")

@@ -26,34 +26,22 @@ class Setting:
 
     help: str
     check: Check
+    is_fixed: bool = False  # once a run is created: not to be given with --resume
     flag: str = ""  # of the command line; empty where it has none
     metavar: str = ""
-    is_number: bool = False
-    is_fixed: bool = False  # once a run is created: not to be given with --resume
     sbatch: str = ""  # the name of sbatch's option; after ``=``, the format of its value
     submitit: str = ""
 
     def from_flag(self, words: str) -> str | int:
         """The value that the command line gives; raises ConfigError where the check refuses it."""
-        value = int(words) if self.is_number and words.isdecimal() else words
+        value = int(words) if words.isdecimal() and self.check is not text else words
         self.check(self.flag, Leaf(value, Origin("the command line")))
         return value
 
 
-def setting(
-    default: T,
-    check: Check,
-    help: str,
-    *,
-    flag: str = "",
-    metavar: str = "",
-    is_number: bool = False,
-    is_fixed: bool = False,
-    sbatch: str = "",
-    submitit: str = "",
-) -> T:
+def setting(default: T, check: Check, help: str, *, is_fixed: bool = False, **names: str) -> T:
     """A field of ``RunnerProfile``; the arguments are those of ``Setting``."""
-    declared = Setting(help, check, flag, metavar, is_number, is_fixed, sbatch, submitit)
+    declared = Setting(help, check, is_fixed, **names)
     made: T = field(default_factory=lambda: default, metadata={"setting": declared})
     return made
 
@@ -77,11 +65,11 @@ class RunnerProfile:
     nodes: int | None = setting(None, whole(1), "the number of nodes, unless --nodes is given")
     timeout: int = setting(
         60, whole(1), "the time limit of a job, in minutes",
-        flag="--timeout", metavar="MIN", is_number=True, sbatch="time", submitit="timeout_min",
+        flag="--timeout", metavar="MIN", sbatch="time", submitit="timeout_min",
     )  # fmt: skip
     gpus_per_node: int | None = setting(
         None, whole(0), "the number of GPUs to request per node (default: as --gpus)",
-        flag="--gpus-per-node", metavar="N", is_number=True, is_fixed=True,
+        flag="--gpus-per-node", metavar="N", is_fixed=True,
         sbatch="gpus-per-node", submitit="gpus_per_node",
     )  # fmt: skip
     cpus_per_task: int | None = setting(

@@ -53,7 +53,6 @@ def test_version(capsys: pytest.CaptureFixture[str]):
         ["dry", "x.yaml", "--nodes", "0"],
         ["run", "x.yaml", "--nodes", "2,x"],
         ["report"],
-        ["report", "x", "--format", "xml"],
     ],
 )
 def test_usage_errors_are_2(words: list[str], capsys: pytest.CaptureFixture[str]):

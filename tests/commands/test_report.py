@@ -62,6 +62,7 @@ def test_a_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--format", "xml"], "--format xml: unknown; known are text, csv, json"),
         (["--csv", "--format", "json"], "--csv and --format json ask for two formats"),
         (["--table", "steps", "--rows", "model"], "--rows and --cols are for a metric; steps"),
         (["--table", "rank"], "did you mean `ranks`?"),

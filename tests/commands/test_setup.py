@@ -6,8 +6,11 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.commands import setup
+from milabench_ddp.config.runner_profile import RunnerProfile
+from milabench_ddp.config.system import System, SystemNode
 from milabench_ddp.errors import SelectionError
-from milabench_ddp.options import RunOptions
+from milabench_ddp.machine.devices import Cluster
+from milabench_ddp.options import RunOptions, SuiteOptions
 from tests.support.workplace import GOOD
 
 SUITE = "x: {program: p.py, plan: {method: per_gpu}}\n"
@@ -143,3 +146,55 @@ def test_resume_takes_a_run_to_another_queue(here: Path) -> None:
     setup.check_settings(options, "slurm")
     with pytest.raises(SelectionError, match="--partition is for a cluster's scheduler"):
         setup.check_settings(options, "local")
+
+
+TWO_HOSTS = System(arch="cpu", nodes=(SystemNode("one", "a"), SystemNode("two", "b")), gpu_count=3)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "system", "profile", "count"),
+    [
+        ((4, 2, 1), TWO_HOSTS, RunnerProfile("slurm", nodes=8), 4),
+        ((), TWO_HOSTS, RunnerProfile("slurm", nodes=8), 8),
+        ((), TWO_HOSTS, RunnerProfile("slurm"), 2),
+        ((), TWO_HOSTS, None, 2),
+        ((), System(), None, 1),
+        ((), None, None, 1),
+    ],
+)
+def test_the_number_of_nodes(
+    nodes: tuple[int, ...], system: System | None, profile: RunnerProfile | None, count: int
+) -> None:
+    assert setup.node_count(SuiteOptions(nodes=nodes), system, profile) == count
+
+
+def test_the_command_line_wins_over_the_system_file() -> None:
+    asked, plain = SuiteOptions(gpus=2, device="cuda"), SuiteOptions()
+    assert (setup.device_count(asked, TWO_HOSTS), setup.device_count(plain, TWO_HOSTS)) == (2, 3)
+    assert (setup.device_kind(asked, TWO_HOSTS), setup.device_kind(plain, TWO_HOSTS)) == (
+        "cuda",
+        "cpu",
+    )
+    assert setup.device_count(plain, None) is setup.device_kind(plain, None) is None
+
+
+def shape(cluster: Cluster) -> tuple[str, int, int]:
+    return cluster.arch, len(cluster.nodes), len(cluster.nodes[0].devices)
+
+
+def test_one_node_is_this_host_where_it_has_the_devices() -> None:
+    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(device="cpu", gpus=1), None)
+    assert (shape(cluster), is_synthetic) == (("cpu", 1, 1), False)
+    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(device="cuda", gpus=64), None)
+    assert (shape(cluster), is_synthetic) == (("cuda", 1, 64), True)
+
+
+def test_several_nodes_are_synthetic_or_parts_of_this_host() -> None:
+    options = SuiteOptions(device="cpu", gpus=1, nodes=(2,))
+    cluster, is_synthetic = setup.resolve_cluster(options, None)
+    assert (shape(cluster), is_synthetic) == (("cpu", 2, 1), True)
+    cluster, is_synthetic = setup.resolve_cluster(options, None, RunnerProfile("local"))
+    assert (shape(cluster), is_synthetic) == (("cpu", 2, 1), False)
+    slurm = RunnerProfile("slurm", nodes=4, gpus_per_node=8)
+    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(), None, slurm)
+    assert (shape(cluster), is_synthetic) == (("cuda", 4, 8), True)

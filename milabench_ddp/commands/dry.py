@@ -8,7 +8,7 @@ from ..dispatch.sbatch import render_jobs
 from ..errors import SelectionError
 from ..options import DryOptions
 from ..plan.bash import render
-from ..plan.build import build
+from ..plan.planner import plan_launches
 from . import many, setup
 
 
@@ -22,7 +22,7 @@ def main(options: DryOptions) -> int:
     cluster, made_up = setup.resolve_cluster(options, system, runner)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
     site = setup.site(base, runner)
-    launches = {b.name: build(b, cluster, site, options.repeat) for b in suite.benchmarks}
+    launches = {b.name: plan_launches(b, cluster, site, options.repeat) for b in suite.benchmarks}
     comments = [
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "
         f"preset {suite.preset}, on {setup.describe(cluster)}{' (made up)' if made_up else ''}",

@@ -14,7 +14,7 @@ from ..events import Outcome
 from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
 from ..options import RunOptions
-from ..plan.build import build
+from ..plan.planner import plan_launches
 from ..results.planfile import RunPlan
 from . import batch, begin, report, setup, together
 from .begin import Begun
@@ -40,7 +40,7 @@ def run(options: RunOptions, system: System | None, runner: RunnerProfile) -> Ou
         runner={**asdict(runner), **_hosts(system, runner)},
     )
     for benchmark in suite.benchmarks:
-        build(benchmark, cluster, plan.site)  # what cannot be laid out is said now
+        plan_launches(benchmark, cluster, plan.site)  # what cannot be laid out is said now
     begun = begin.new(options, base, suite, plan, machine)
     if not options.quiet:
         count = f"{len(suite.benchmarks)} benchmark{'s' * (len(suite.benchmarks) != 1)}"

@@ -18,7 +18,7 @@ from ..machine.detect import Detection, detect
 from ..machine.provenance import collect, meta
 from ..options import RunOptions
 from ..plan.bash import render
-from ..plan.build import build
+from ..plan.planner import plan_launches
 from ..results.planfile import RunPlan
 from ..results.points import set_aside
 from ..results.run_dir import alive
@@ -67,14 +67,14 @@ def _run(options: RunOptions, system: System | None) -> Outcome:
         gpu_poll=options.gpu_poll,
     )
     for benchmark in suite.benchmarks:  # what cannot be laid out is said before there is a run
-        build(benchmark, cluster, plan.site)
+        plan_launches(benchmark, cluster, plan.site)
     return _measure(options, begin.new(options, base, suite, plan, machine), host)
 
 
 def _measure(options: RunOptions, begun: Begun, host: Detection) -> Outcome:
     """Run what is to be run, and report on all of the run."""
     rundir, state, plan, cluster = begun.rundir, begun.state, begun.plan, host.cluster
-    jobs = [Job(b, tuple(build(b, cluster, plan.site, plan.repeats))) for b in begun.points]
+    jobs = [Job(b, tuple(plan_launches(b, cluster, plan.site, plan.repeats))) for b in begun.points]
     if not options.quiet:
         count = f"{len(jobs)} benchmark{'s' * (len(jobs) != 1)}"
         head = f"{rundir.path}: {count}, preset {state.preset}, {setup.describe(cluster)}"

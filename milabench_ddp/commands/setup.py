@@ -19,7 +19,7 @@ from ..errors import MachineError, SelectionError
 from ..machine.detect import Detection, detect, partition, synthetic_cluster
 from ..machine.devices import Cluster
 from ..options import RunnerOptions, SuiteOptions
-from ..plan.site import Site
+from ..plan.command_line import Site
 
 
 def base_folder(options: SuiteOptions) -> Path:

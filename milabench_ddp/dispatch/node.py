@@ -15,7 +15,7 @@ from ..errors import MilabenchError
 from ..events import Outcome
 from ..launch.node_run import LaunchRunner
 from ..launch.stop_requests import StopRequests
-from ..plan.command import Launch
+from ..plan.launch import Launch
 from ..results.state import LaunchState
 from . import wire
 from .channel import Channel, Message

@@ -10,8 +10,8 @@ from ..errors import MilabenchError, RunDirError
 from ..events import Outcome, Verdict, gravest
 from ..machine.devices import Cluster
 from ..plan.bash import render
-from ..plan.build import build
-from ..plan.command import Launch, Process
+from ..plan.launch import Launch, Process
+from ..plan.planner import plan_launches
 from ..results.planfile import RunPlan
 from ..results.points import save_point, set_aside
 from ..results.run_dir import RunDir, alive
@@ -71,7 +71,7 @@ class Point:
         try:
             cluster = Cluster(self._plan.arch, tuple(peer.node for peer in self.peers))
             mine = replace(self.benchmark, num_machines=len(self.peers))
-            self._launches = build(mine, cluster, self._plan.site, self._plan.repeats)
+            self._launches = plan_launches(mine, cluster, self._plan.site, self._plan.repeats)
         except MilabenchError as error:
             self.finish(Outcome.FAILED, str(error))
             return

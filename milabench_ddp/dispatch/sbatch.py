@@ -13,7 +13,7 @@ from typing import Any
 
 from ..config.runner_profile import SETTINGS, RunnerProfile
 from ..plan.bash import render
-from ..plan.command import Launch
+from ..plan.launch import Launch
 from .jobs import Job
 from .slurm import other_options, setup_lines
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..events import NO_RATE, Outcome
-from ..plan.command import Launch
+from ..plan.launch import Launch
 from ..results.runfile import LaunchState
 from . import wire
 from .patience import Patience

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..events import Outcome
 from ..machine.devices import Device, Node
-from ..plan.command import Process
+from ..plan.launch import Process
 from ..results.state import LaunchState, ProcessState
 
 

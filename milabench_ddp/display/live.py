@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from ..config.schema import Benchmark
 from ..events import Event, Outcome, Verdict
-from ..plan.command import Launch
+from ..plan.launch import Launch
 from ..table import Column, Table, text_lines, without_unknown
 from .model import RunningBenchmark, RunProgress
 from .progress import Progress, rate_text

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from ..config.schema import Benchmark
 from ..events import Ended, Event, Outcome, Verdict
-from ..plan.command import Launch
+from ..plan.launch import Launch
 from .model import RunProgress
 from .progress import Progress, rate_text
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..config.schema import Benchmark
 from ..events import Data, Ended, Event, Note, Started
-from ..plan.command import Launch
+from ..plan.launch import Launch
 
 PHASES = ("starting", "loading", "warm-up", "ready", "measuring", "ending")
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..config.schema import Benchmark
 from ..events import Event, Outcome, Verdict, gravest
-from ..plan.command import Launch
+from ..plan.launch import Launch
 from ..results.run_dir import RunDir
 from ..results.runfile import BenchmarkState, LaunchState, RunState
 from .node_run import LaunchRunner

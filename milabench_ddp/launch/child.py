@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from ..events import Ended, Event, Line, Note, Outcome, Started, Verdict
-from ..plan.command import Process
+from ..plan.launch import Process
 from ..results.state import ProcessState
 from . import reap
 from .metrics_channel import Fifo, LineBuffer, parse_line

@@ -9,7 +9,7 @@ from ..events import Data, Event, Note
 from ..machine.backends import BACKENDS
 from ..machine.devices import Device
 from ..monitor.sampler import INTERVAL, Sampler
-from ..plan.command import Launch, Process
+from ..plan.launch import Launch, Process
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader, LaunchWriter

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..plan.command import Process
+from ..plan.launch import Process
 
 _START_LATCH = str(Path(__file__).with_name("start_latch.py"))
 _NOTICE_NS = 20_000_000  # time for every process to read the moment of the release before it comes

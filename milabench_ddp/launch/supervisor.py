@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..events import Event, Outcome, Verdict, gravest
-from ..plan.command import Launch
+from ..plan.launch import Launch
 from ..results.state import LaunchState, ProcessState
 from . import reap
 from .child import Child

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from .command import Launch, Process
+from .launch import Launch, Process
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Bash refuses to assign these, or changes what is assigned: `env` sets them for the program alone.

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..config.schema import Benchmark, FakeImageNet, PlanSpec
 from ..errors import RunDirError
-from ..plan.site import Site
+from ..plan.command_line import Site
 
 SCHEMA = 1
 

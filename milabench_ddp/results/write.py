@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Self
 
 from ..errors import RunDirError
 from ..events import Data, Ended, Event, Line, Note, Started
-from ..plan.command import Launch, Process
+from ..plan.launch import Launch, Process
 from .run_dir import RunDir
 
 SCHEMA = 1

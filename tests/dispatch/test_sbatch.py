@@ -7,7 +7,7 @@ from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.jobs import Job, jobs_of
 from milabench_ddp.dispatch.sbatch import flags, render_jobs
 from milabench_ddp.dispatch.slurm import parameters
-from milabench_ddp.plan.build import build
+from milabench_ddp.plan.planner import plan_launches
 from tests.golden import check_golden
 from tests.support.launches import SITE, benchmark, cluster
 
@@ -25,7 +25,9 @@ RUNNER = RunnerProfile(
 
 def jobs_text(allocation: str) -> str:
     points = [benchmark("big", num_machines=2), benchmark("small", num_machines=1)]
-    launches = {point.name: build(point, cluster(gpus=1, nodes=2), SITE) for point in points}
+    launches = {
+        point.name: plan_launches(point, cluster(gpus=1, nodes=2), SITE) for point in points
+    }
     wanted = jobs_of(points, 2, allocation)
     return render_jobs(RUNNER, wanted, launches, SITE.python, ["made by a test"])
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from milabench_ddp.dispatch import wire
 from milabench_ddp.events import Outcome
 from milabench_ddp.machine.devices import Device, Node
-from milabench_ddp.plan.command import Process
+from milabench_ddp.plan.launch import Process
 from milabench_ddp.results.state import LaunchState, ProcessState
 
 words = st.lists(st.text()).map(tuple)

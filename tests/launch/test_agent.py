@@ -8,7 +8,7 @@ from milabench_ddp.events import Event, Outcome
 from milabench_ddp.launch.agent import Agent, Job
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
 from milabench_ddp.launch.stop_requests import StopRequests
-from milabench_ddp.plan.command import Launch
+from milabench_ddp.plan.launch import Launch
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.runfile import BenchmarkState, RunState
 from milabench_ddp.results.write import DataHeader

@@ -13,7 +13,7 @@ from milabench_ddp.launch import reap
 from milabench_ddp.launch.child import Child
 from milabench_ddp.launch.metrics_channel import METRICS, Fifo
 from milabench_ddp.launch.spawn import spawn
-from milabench_ddp.plan.command import Process
+from milabench_ddp.plan.launch import Process
 from tests.support.supervised import DEAF, DEAF_RANKS, EMIT
 
 MARK = "mark-of-a-test"

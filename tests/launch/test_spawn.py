@@ -10,7 +10,7 @@ import pytest
 
 from milabench_ddp.launch import spawn
 from milabench_ddp.launch.spawn import Spawned
-from milabench_ddp.plan.command import Process
+from milabench_ddp.plan.launch import Process
 
 
 def process(*argv: str, env: Mapping[str, str] | None = None) -> Process:

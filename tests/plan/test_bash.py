@@ -17,8 +17,8 @@ from milabench_ddp.launch.reap import MARK
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from milabench_ddp.plan.bash import render
-from milabench_ddp.plan.build import build
-from milabench_ddp.plan.command import Launch, Process
+from milabench_ddp.plan.launch import Launch, Process
+from milabench_ddp.plan.planner import plan_launches
 from tests.golden import check_golden
 from tests.support.launches import SITE, benchmark, cluster, launch, njobs
 
@@ -113,7 +113,7 @@ def suite(nodes: int) -> list[Launch]:
     flops = benchmark("flops", argv=("--dtype", "fp16", "--note", "it's"), env={"A": "x y"})
     ddp = benchmark("ddp", plan=njobs(2), voir={})
     where = cluster(gpus=2, nodes=nodes)
-    return [*build(flops, where, SITE, 2), *build(ddp, where, SITE)]
+    return [*plan_launches(flops, where, SITE, 2), *plan_launches(ddp, where, SITE)]
 
 
 @pytest.mark.parametrize("nodes", [1, 2])

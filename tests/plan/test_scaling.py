@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.errors import PlanError
-from milabench_ddp.plan.build import build
-from milabench_ddp.plan.scaling import scaled
+from milabench_ddp.plan.planner import plan_launches, scaled
 from tests.support.launches import SITE, benchmark, cluster
 
 sizes = st.integers(1, 10_000)
@@ -47,5 +46,5 @@ def test_no_batch_size_to_divide(argv: tuple[str, ...]) -> None:
 
 def test_the_processes_of_each_node_have_their_share() -> None:
     strong = benchmark(argv=("--batch-size", "32"), scaling="strong")
-    (launch,) = build(strong, cluster(gpus=1, nodes=4), SITE)
+    (launch,) = plan_launches(strong, cluster(gpus=1, nodes=4), SITE)
     assert [process.argv[-2:] for process in launch.processes] == [("--batch-size", "8")] * 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from milabench_ddp.config.runner_profile import RunnerProfile, profile_of
 from milabench_ddp.config.schema import Benchmark, FakeImageNet, PlanSpec
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.plan.site import Site
+from milabench_ddp.plan.command_line import Site
 from milabench_ddp.results.planfile import RunPlan, read_plan
 from tests.support.launches import benchmark
 

@@ -6,7 +6,7 @@ import pytest
 
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Data, Ended, Line, Note, Outcome, Started
-from milabench_ddp.plan.build import build
+from milabench_ddp.plan.planner import plan_launches
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import DataHeader, LaunchWriter
 from tests.support.launches import SITE, benchmark, cluster, njobs
@@ -19,7 +19,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_a_process_has_its_files_in_milabench_s_format(tmp_path: Path):
-    (launch,) = build(benchmark(record={"url": "x"}), cluster(gpus=1), SITE)
+    (launch,) = plan_launches(benchmark(record={"url": "x"}), cluster(gpus=1), SITE)
     with LaunchWriter(RunDir(tmp_path), launch, HEADER) as writer:
         writer.write_header()
         tag, argv = "b.D0", launch.processes[0].argv
@@ -58,7 +58,7 @@ def test_a_process_has_its_files_in_milabench_s_format(tmp_path: Path):
 
 
 def test_njobs_says_how_many_and_which_devices(tmp_path: Path):
-    (launch,) = build(benchmark(plan=njobs(2)), cluster(gpus=4), SITE)
+    (launch,) = plan_launches(benchmark(plan=njobs(2)), cluster(gpus=4), SITE)
     with LaunchWriter(RunDir(tmp_path), launch, HEADER) as writer:
         writer.write_header()
     config = lines(tmp_path / "b.1.data")[0]["data"]
@@ -67,7 +67,7 @@ def test_njobs_says_how_many_and_which_devices(tmp_path: Path):
 
 
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path):
-    (launch,) = build(benchmark(), cluster(gpus=1), SITE)
+    (launch,) = plan_launches(benchmark(), cluster(gpus=1), SITE)
     (tmp_path / "b.D0.data").symlink_to("/dev/full")
     full = pytest.raises(RunDirError, match=r"cannot write .*b\.D0\.data: No space left on device")
     with full, LaunchWriter(RunDir(tmp_path), launch, HEADER) as writer:

@@ -4,8 +4,8 @@ from typing import Any
 
 from milabench_ddp.dispatch.patience import Patience
 from milabench_ddp.machine.devices import Cluster, Device, Node
-from milabench_ddp.plan.build import build
-from milabench_ddp.plan.command import Launch
+from milabench_ddp.plan.launch import Launch
+from milabench_ddp.plan.planner import plan_launches
 from milabench_ddp.results.planfile import RunPlan
 from tests.support.launches import SITE, benchmark, njobs
 
@@ -35,7 +35,7 @@ def launch(nodes: int = 2, *, jobs: int = 0, devices: int = 1, **changes: Any) -
     if jobs:
         changes["plan"] = njobs(jobs)
     parts = tuple(node(rank, devices) for rank in range(nodes))
-    return build(benchmark(**changes), Cluster("cpu", parts), SITE)[0]
+    return plan_launches(benchmark(**changes), Cluster("cpu", parts), SITE)[0]
 
 
 def end(outcome: str = "ok", reason: str = "", *, tags: Any = (), rates: int = 5) -> dict[str, Any]:

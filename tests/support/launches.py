@@ -6,8 +6,8 @@ from typing import Any
 
 from milabench_ddp.config.schema import Benchmark, PlanSpec
 from milabench_ddp.machine.devices import Cluster, Device, Node
-from milabench_ddp.plan.command import Launch, Process
-from milabench_ddp.plan.site import Site
+from milabench_ddp.plan.command_line import Site
+from milabench_ddp.plan.launch import Launch, Process
 
 SITE = Site("/usr/bin/python3", {}, Path("/shipped/benchmarks/common/with_voir.py"))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from milabench_ddp.dispatch import wire
-from milabench_ddp.plan.command import Process
+from milabench_ddp.plan.launch import Process
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark

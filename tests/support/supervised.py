@@ -6,7 +6,7 @@ from collections.abc import Callable
 from milabench_ddp.events import Event
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
-from milabench_ddp.plan.command import Launch
+from milabench_ddp.plan.launch import Launch
 from milabench_ddp.results.state import LaunchState
 
 EMIT = """

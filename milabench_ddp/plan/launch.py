@@ -1,4 +1,4 @@
-"""What is to be started, as data: bash.py prints it, launch/ starts it."""
+"""What is started, as data: `bash.py` prints it, and `launch/` starts it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from ..config.schema import Benchmark
 
 @dataclass(frozen=True)
 class Process:
-    """One process of a plan: a program, or the torchrun that leads a program's ranks."""
+    """One process of a launch: a program, or the torchrun that starts a program's ranks."""
 
     tag: tuple[str, ...]  # benchmark, repeat, device or job, node
     argv: tuple[str, ...]
     env: Mapping[str, str]  # added to the caller's
     node: int  # node rank
     devices: tuple[int, ...]  # physical indices on its node
-    job: int | None = None  # which of the launch's meeting places its ranks need, if it needs one
+    job: int | None = None  # the rendezvous of the launch where its ranks meet, if it needs one
 
     @property
     def is_rank(self) -> bool:
@@ -33,12 +33,12 @@ class Launch:
     """The processes of a benchmark that start together, and end together at its deadline."""
 
     benchmark: Benchmark
-    repeat: int | None  # None where there is only one
+    repeat: int | None  # None if there is only one
     processes: tuple[Process, ...]
     nodes: int = 1
 
     @property
     def barrier(self) -> bool:
-        """Whether its processes are independent and so must be told when to measure together."""
-        ranks = any(process.is_rank for process in self.processes)  # they wait for one another
-        return len(self.processes) > 1 and not ranks
+        """Whether its processes are independent, and so need a signal to measure together."""
+        has_ranks = any(process.is_rank for process in self.processes)  # they wait for one another
+        return len(self.processes) > 1 and not has_ranks

@@ -1,12 +1,28 @@
 """Command lines, from the inside out: the program, voir, torchrun, taskset."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 from ..config.schema import Benchmark
-from .site import Site
 
 Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the nodes have interpreters and the voir shim, and what starts the ranks of a job."""
+
+    python: str  # of a benchmark whose install group has no virtual environment
+    venvs: Mapping[str, str]  # install group -> interpreter of its virtual environment
+    voir_shim: Path  # runs a script under voir
+    launcher: Literal["torchrun", "tasks"] = "torchrun"  # tasks: one process for each rank
+
+    def interpreter(self, benchmark: Benchmark) -> str:
+        """The interpreter that runs the programs of ``benchmark``."""
+        return self.venvs.get(benchmark.install_group, self.python)
 
 
 def script(benchmark: Benchmark, site: Site) -> Words:
@@ -14,8 +30,9 @@ def script(benchmark: Benchmark, site: Site) -> Words:
     words = (str(benchmark.program), *benchmark.argv)
     if benchmark.voir is None:
         return words
-    options = ("--options", json.dumps(dict(benchmark.voir))) if benchmark.voir else ()
-    return (str(site.voir_shim), *options, *words)
+    if not benchmark.voir:
+        return (str(site.voir_shim), *words)
+    return (str(site.voir_shim), "--options", json.dumps(dict(benchmark.voir)), *words)
 
 
 def is_python(benchmark: Benchmark) -> bool:
@@ -24,9 +41,11 @@ def is_python(benchmark: Benchmark) -> bool:
 
 
 def plain(benchmark: Benchmark, site: Site) -> Words:
-    """One process on one device; unbuffered, so that its last words are not lost with it."""
+    """One process, unbuffered: what it prints before a crash is not lost."""
     words = script(benchmark, site)
-    return (site.interpreter(benchmark), "-u", *words) if is_python(benchmark) else words
+    if not is_python(benchmark):
+        return words
+    return (site.interpreter(benchmark), "-u", *words)
 
 
 def torchrun(benchmark: Benchmark, site: Site, ranks: int, nodes: int, job: str) -> Words:
@@ -34,7 +53,7 @@ def torchrun(benchmark: Benchmark, site: Site, ranks: int, nodes: int, job: str)
 
     On one node torchrun finds a free port itself; the host's own name need not resolve. Several
     nodes get their one endpoint as ``PET_RDZV_ENDPOINT``, which torchrun reads in place of the
-    option, because only whoever starts them knows a free port of the first node.
+    option, because a free port of the first node is known only when they are started.
     """
     options = [f"--nnodes={nodes}", f"--nproc-per-node={ranks}", "--rdzv-backend=c10d"]
     if nodes == 1:
@@ -47,5 +66,7 @@ def torchrun(benchmark: Benchmark, site: Site, ranks: int, nodes: int, job: str)
 
 
 def taskset(words: Words, cpus: Sequence[int]) -> Words:
-    """The same command on these cores only; no cores, no binding."""
-    return ("taskset", "--cpu-list", ",".join(map(str, cpus)), *words) if cpus else words
+    """The same command, bound to these cores; not bound if there are none."""
+    if not cpus:
+        return words
+    return ("taskset", "--cpu-list", ",".join(map(str, cpus)), *words)

@@ -4,8 +4,8 @@ import pytest
 
 from milabench_ddp.errors import PlanError
 from milabench_ddp.machine.devices import Cluster, Device, Node
-from milabench_ddp.plan.build import build
-from milabench_ddp.plan.command import Launch
+from milabench_ddp.plan.launch import Launch
+from milabench_ddp.plan.planner import plan_launches
 from tests.support.launches import SITE, benchmark, cluster, njobs
 
 
@@ -20,7 +20,7 @@ def torchrun_options(argv: tuple[str, ...]) -> list[str]:
 
 
 def test_per_gpu_is_one_process_for_each_device():
-    launch = only(build(benchmark(argv=("--m", "8")), cluster(gpus=2), SITE))
+    launch = only(plan_launches(benchmark(argv=("--m", "8")), cluster(gpus=2), SITE))
     assert [p.name for p in launch.processes] == ["b.D0", "b.D1"]
     assert [p.env["CUDA_VISIBLE_DEVICES"] for p in launch.processes] == ["0", "1"]
     assert launch.processes[0].argv == (
@@ -34,7 +34,7 @@ def test_per_gpu_is_one_process_for_each_device():
 
 
 def test_njobs_is_one_torchrun_for_each_share():
-    launch = only(build(benchmark(plan=njobs(2)), cluster(gpus=4), SITE))
+    launch = only(plan_launches(benchmark(plan=njobs(2)), cluster(gpus=4), SITE))
     assert [p.name for p in launch.processes] == ["b.0", "b.1"]
     assert [p.env["CUDA_VISIBLE_DEVICES"] for p in launch.processes] == ["0,1", "2,3"]
     assert torchrun_options(launch.processes[1].argv) == [
@@ -48,34 +48,34 @@ def test_njobs_is_one_torchrun_for_each_share():
 
 
 def test_one_device_runs_the_same_code_as_two():
-    one = only(build(benchmark(plan=njobs(1)), cluster(gpus=1), SITE)).processes[0].argv
-    two = only(build(benchmark(plan=njobs(1)), cluster(gpus=2), SITE)).processes[0].argv
+    one = only(plan_launches(benchmark(plan=njobs(1)), cluster(gpus=1), SITE)).processes[0].argv
+    two = only(plan_launches(benchmark(plan=njobs(1)), cluster(gpus=2), SITE)).processes[0].argv
     assert [w for w in two if w not in one] == ["--nproc-per-node=2"]
     assert [w for w in one if w not in two] == ["--nproc-per-node=1"]
 
 
 def test_repeats_have_a_mark_of_their_own():
-    launches = build(benchmark(), cluster(gpus=1), SITE, repeats=2)
+    launches = plan_launches(benchmark(), cluster(gpus=1), SITE, repeats=2)
     assert [launch.processes[0].name for launch in launches] == ["b.R0.D0", "b.R1.D0"]
     assert [launch.repeat for launch in launches] == [0, 1]
 
 
 def test_threads_are_shared_out():
-    launch = only(build(benchmark(), cluster(gpus=4, cpus=16), SITE))
+    launch = only(plan_launches(benchmark(), cluster(gpus=4, cpus=16), SITE))
     assert {p.env["OMP_NUM_THREADS"] for p in launch.processes} == {"4"}
-    launch = only(build(benchmark(), cluster(gpus=4, cpus=2), SITE))
+    launch = only(plan_launches(benchmark(), cluster(gpus=4, cpus=2), SITE))
     assert {p.env["OMP_NUM_THREADS"] for p in launch.processes} == {"1"}
 
 
 def test_no_port_is_ever_fixed():
     for nodes in (1, 2):
-        for launch in build(benchmark(plan=njobs(1)), cluster(nodes=nodes), SITE):
+        for launch in plan_launches(benchmark(plan=njobs(1)), cluster(nodes=nodes), SITE):
             for process in launch.processes:
                 assert not [key for key in process.env if key.startswith("MASTER_")]
 
 
 def test_several_nodes_are_one_job():
-    launch = only(build(benchmark(plan=njobs(1)), cluster(gpus=2, nodes=2), SITE))
+    launch = only(plan_launches(benchmark(plan=njobs(1)), cluster(gpus=2, nodes=2), SITE))
     assert [p.name for p in launch.processes] == ["b.0.node0", "b.0.node1.nolog"]
     assert [p.node for p in launch.processes] == [0, 1]
     for process in launch.processes:
@@ -84,53 +84,53 @@ def test_several_nodes_are_one_job():
 
 
 def test_per_gpu_uses_all_nodes_and_all_of_them_report():
-    launch = only(build(benchmark(), cluster(gpus=1, nodes=2), SITE))
+    launch = only(plan_launches(benchmark(), cluster(gpus=1, nodes=2), SITE))
     assert [p.name for p in launch.processes] == ["b.D0.node0", "b.D0.node1"]
 
 
 def test_num_machines_limits_the_nodes():
-    launch = only(build(benchmark(num_machines=1), cluster(gpus=1, nodes=2), SITE))
+    launch = only(plan_launches(benchmark(num_machines=1), cluster(gpus=1, nodes=2), SITE))
     assert [p.name for p in launch.processes] == ["b.D0"]
     with pytest.raises(PlanError, match="b: needs 3 nodes, and there are 2"):
-        build(benchmark(num_machines=3), cluster(nodes=2), SITE)
+        plan_launches(benchmark(num_machines=3), cluster(nodes=2), SITE)
 
 
 def test_devices_that_do_not_divide_are_an_error():
     with pytest.raises(PlanError, match=r"3 devices of a node do not divide into plan\.n = 2 jobs"):
-        build(benchmark(plan=njobs(2)), cluster(gpus=3), SITE)
+        plan_launches(benchmark(plan=njobs(2)), cluster(gpus=3), SITE)
     with pytest.raises(PlanError, match="1 devices"):
-        build(benchmark(plan=njobs(2)), cluster(gpus=1), SITE)
+        plan_launches(benchmark(plan=njobs(2)), cluster(gpus=1), SITE)
 
 
 def test_cpu_slots_hide_the_gpus_and_keep_to_their_cores():
     slots = (Device(0, "0", cpus=(0, 1)), Device(1, "1", cpus=(2,)))
     host = Cluster("cpu", (Node("here", slots, 3),))
-    per_gpu = only(build(benchmark(), host, SITE)).processes
+    per_gpu = only(plan_launches(benchmark(), host, SITE)).processes
     assert [p.argv[:3] for p in per_gpu] == [
         ("taskset", "--cpu-list", "0,1"),
         ("taskset", "--cpu-list", "2"),
     ]
     assert {p.env["CUDA_VISIBLE_DEVICES"] for p in per_gpu} == {""}
-    (job,) = only(build(benchmark(plan=njobs(1)), host, SITE)).processes
+    (job,) = only(plan_launches(benchmark(plan=njobs(1)), host, SITE)).processes
     assert job.argv[:3] == ("taskset", "--cpu-list", "0,1,2")
 
 
 def test_a_device_goes_by_the_name_its_library_takes():
     host = Cluster("cuda", (Node("here", (Device(3, "GPU-abc"),), 8),))
-    (process,) = only(build(benchmark(), host, SITE)).processes
+    (process,) = only(plan_launches(benchmark(), host, SITE)).processes
     assert (process.name, process.env["CUDA_VISIBLE_DEVICES"]) == ("b.D3", "GPU-abc")
 
 
 def test_the_venv_of_the_install_group_has_the_interpreter():
     site = type(SITE)(SITE.python, {"vision": "/base/venv/vision/bin/python"}, SITE.voir_shim)
     b = benchmark(install_group="vision")
-    (process,) = only(build(b, cluster(gpus=1), site)).processes
+    (process,) = only(plan_launches(b, cluster(gpus=1), site)).processes
     assert process.argv[0] == "/base/venv/vision/bin/python"
 
 
 def test_voir_goes_around_the_script_and_inside_torchrun(tmp_path):
     b = benchmark(voir={"stop": 3}, voirfile=tmp_path / "voirfile.py", argv=("--x",), plan=njobs(1))
-    (process,) = only(build(b, cluster(gpus=1), SITE)).processes
+    (process,) = only(plan_launches(b, cluster(gpus=1), SITE)).processes
     shim = str(SITE.voir_shim)
     assert process.argv[-5:] == (shim, "--options", '{"stop": 3}', "/programs/main.py", "--x")
     assert process.argv[-6].startswith("--rdzv-id")
@@ -141,19 +141,19 @@ def test_a_program_that_is_no_python_is_executed_as_it_is(tmp_path):
     from pathlib import Path
 
     b = benchmark(program=Path("/programs/run.sh"))
-    assert only(build(b, cluster(gpus=1), SITE)).processes[0].argv == ("/programs/run.sh",)
+    assert only(plan_launches(b, cluster(gpus=1), SITE)).processes[0].argv == ("/programs/run.sh",)
     job = benchmark(program=Path("/programs/run.sh"), plan=njobs(1))
-    assert "--no-python" in only(build(job, cluster(gpus=1), SITE)).processes[0].argv
+    assert "--no-python" in only(plan_launches(job, cluster(gpus=1), SITE)).processes[0].argv
 
 
 def test_the_benchmark_has_the_last_word_on_its_environment():
     b = benchmark(env={"OMP_NUM_THREADS": "7"})
-    assert only(build(b, cluster(), SITE)).processes[0].env["OMP_NUM_THREADS"] == "7"
+    assert only(plan_launches(b, cluster(), SITE)).processes[0].env["OMP_NUM_THREADS"] == "7"
 
 
 def test_tasks_are_the_ranks_themselves():
     site = replace(SITE, launcher="tasks")
-    launch = only(build(benchmark(plan=njobs(1)), cluster(gpus=2, nodes=2), site))
+    launch = only(plan_launches(benchmark(plan=njobs(1)), cluster(gpus=2, nodes=2), site))
     assert [p.name for p in launch.processes] == [
         "b.0.D0.node0", "b.0.D1.node0.nolog", "b.0.D0.node1.nolog", "b.0.D1.node1.nolog",
     ]  # fmt: skip
@@ -174,8 +174,8 @@ def test_tasks_are_the_ranks_themselves():
 
 
 def test_jobs_over_nodes_meet_in_different_places():
-    launch = only(build(benchmark(plan=njobs(2)), cluster(gpus=2, nodes=2), SITE))
+    launch = only(plan_launches(benchmark(plan=njobs(2)), cluster(gpus=2, nodes=2), SITE))
     assert [(p.node, p.job) for p in launch.processes] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert launch.nodes == 2
-    alone = only(build(benchmark(plan=njobs(2)), cluster(gpus=2), SITE))
+    alone = only(plan_launches(benchmark(plan=njobs(2)), cluster(gpus=2), SITE))
     assert [p.job for p in alone.processes] == [None, None]  # torchrun finds a port by itself

@@ -1,0 +1,147 @@
+"""The plan methods: how a benchmark is laid out on the devices of a node. Pure.
+
+To add one, write a class here, name it in METHODS, and its options in ``config.schema``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ..config.schema import Benchmark
+from ..errors import PlanError
+from ..machine.backends import BACKENDS
+from ..machine.devices import Device, Node
+from .command_line import Site, Words, plain, taskset, torchrun
+from .launch import Process
+
+
+@dataclass(frozen=True)
+class PlanContext:
+    """What a plan method lays out: a benchmark on one node of a cluster."""
+
+    benchmark: Benchmark
+    site: Site
+    arch: str
+    tag: tuple[str, ...]  # the first parts of all tags: the benchmark, and the repeat
+    node: Node
+    rank: int  # of the node
+    nodes: int
+
+    def process(
+        self,
+        tag: tuple[str, ...],
+        argv: Words,
+        devices: Sequence[Device],
+        *,
+        job: int | None = None,
+        reports: bool = True,
+    ) -> Process:
+        """A process that sees these devices.
+
+        Args:
+            tag: what distinguishes it from the other processes of the node.
+            argv: its command line.
+            devices: those that it may use.
+            job: see ``Process``.
+            reports: whether it reports metrics; milabench marks a launcher that does not.
+        """
+        full_tag = [*self.tag, *tag]
+        if self.nodes > 1:
+            full_tag.append(self.node.name)
+        if not reports:
+            full_tag.append("nolog")
+        env = {**self._environment(devices), **self.benchmark.env}
+        indices = tuple(device.index for device in devices)
+        return Process(tuple(full_tag), argv, env, self.rank, indices, job)
+
+    def _environment(self, devices: Sequence[Device]) -> dict[str, str]:
+        backend = BACKENDS[self.arch]
+        threads = max(1, self.node.cpu_count // len(self.node.devices))
+        env = {
+            backend.visibility: backend.visible(devices),
+            "OMP_NUM_THREADS": str(threads),
+            **backend.environment(devices),
+        }
+        if self.benchmark.voirfile is not None:
+            env["VOIRFILE"] = str(self.benchmark.voirfile)
+        return env
+
+
+class PlanMethod(Protocol):
+    """A way to lay a benchmark out."""
+
+    def processes(self, context: PlanContext) -> Iterator[Process]:
+        """The processes of a node.
+
+        Raises:
+            PlanError: the benchmark does not fit its devices.
+        """
+
+
+class PerGpu:
+    """One independent process on each device."""
+
+    def processes(self, context: PlanContext) -> Iterator[Process]:
+        """See ``PlanMethod``."""
+        for device in context.node.devices:
+            argv = taskset(plain(context.benchmark, context.site), device.cpus)
+            yield context.process((f"D{device.index}",), argv, [device])
+
+
+class NJobs:
+    """``n`` jobs side by side; each is one torchrun over its part of the devices of each node."""
+
+    def processes(self, context: PlanContext) -> Iterator[Process]:
+        """See ``PlanMethod``."""
+        jobs = context.benchmark.plan.options["n"]
+        devices = context.node.devices
+        size, rest = divmod(len(devices), jobs)
+        if rest or not size:
+            raise PlanError(
+                f"{context.benchmark.name}: {len(devices)} devices of a node do not divide into "
+                f"plan.n = {jobs} jobs; choose a plan.n that divides {len(devices)}, "
+                f"or other devices with --gpus"
+            )
+        for job in range(jobs):
+            part = devices[job * size : (job + 1) * size]
+            if context.site.launcher == "tasks":
+                yield from _tasks(context, job, part)
+            else:
+                yield _torchrun(context, job, part)
+
+
+# By the name that `plan.method` takes; `config.schema.PLAN_METHODS` has their options.
+METHODS: Mapping[str, PlanMethod] = {
+    "per_gpu": PerGpu(),
+    "njobs": NJobs(),
+}
+
+
+def _torchrun(context: PlanContext, job: int, devices: Sequence[Device]) -> Process:
+    """The torchrun of a job on this node."""
+    name = ".".join([*context.tag, str(job)])
+    argv = torchrun(context.benchmark, context.site, len(devices), context.nodes, name)
+    argv = taskset(argv, [cpu for device in devices for cpu in device.cpus])
+    rendezvous = job if context.nodes > 1 else None
+    return context.process((str(job),), argv, devices, job=rendezvous, reports=context.rank == 0)
+
+
+def _tasks(context: PlanContext, job: int, devices: Sequence[Device]) -> Iterator[Process]:
+    """The ranks of a job on this node, as Slurm starts tasks; they meet as they start."""
+    ranks = len(devices)
+    for local_rank, device in enumerate(devices):
+        rank = context.rank * ranks + local_rank
+        argv = taskset(plain(context.benchmark, context.site), device.cpus)
+        tag = (str(job), f"D{device.index}")
+        process = context.process(tag, argv, devices, job=job, reports=rank == 0)
+        env = {
+            **process.env,
+            "RANK": str(rank),
+            "WORLD_SIZE": str(ranks * context.nodes),
+            "LOCAL_RANK": str(local_rank),
+            "LOCAL_WORLD_SIZE": str(ranks),
+            "GROUP_RANK": str(context.rank),
+        }
+        # As with torchrun, one process has all devices of the job: their samples go to its file.
+        sampled = process.devices if local_rank == 0 else ()
+        yield replace(process, env=env, devices=sampled)

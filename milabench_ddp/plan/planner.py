@@ -1,0 +1,76 @@
+"""Benchmark x Cluster -> Launch. Pure: no process, no file, no clock, no driver, no environment."""
+
+from dataclasses import replace
+
+from ..config.schema import Benchmark
+from ..errors import PlanError
+from ..machine.devices import Cluster, Node
+from .command_line import Site
+from .launch import Launch, Process
+from .methods import METHODS, PlanContext
+
+BATCH_SIZE = "--batch-size"
+
+
+def plan_launches(
+    benchmark: Benchmark, cluster: Cluster, site: Site, repeats: int = 1
+) -> list[Launch]:
+    """The launches of a benchmark, one for each repeat.
+
+    Raises:
+        PlanError: there are no devices, too few nodes, or the devices do not divide into the jobs.
+    """
+    nodes = _nodes(benchmark, cluster)
+    benchmark = scaled(benchmark, len(nodes))
+    method = METHODS[benchmark.plan.method]
+    launches = []
+    for number in range(repeats):
+        repeat = None if repeats == 1 else number
+        tag = (benchmark.name,) if repeat is None else (benchmark.name, f"R{repeat}")
+        processes: list[Process] = []
+        for rank, node in enumerate(nodes):
+            context = PlanContext(benchmark, site, cluster.arch, tag, node, rank, len(nodes))
+            processes += method.processes(context)
+        launches.append(Launch(benchmark, repeat, tuple(processes), len(nodes)))
+    return launches
+
+
+def _nodes(benchmark: Benchmark, cluster: Cluster) -> tuple[Node, ...]:
+    available = len(cluster.nodes)
+    needed = benchmark.num_machines or available
+    if needed > available:
+        raise PlanError(f"{benchmark.name}: needs {needed} nodes, and there are {available}")
+    nodes = cluster.nodes[:needed]
+    for node in nodes:
+        if not node.devices:
+            raise PlanError(f"{benchmark.name}: node {node.name} has no device")
+    return nodes
+
+
+def scaled(benchmark: Benchmark, nodes: int) -> Benchmark:
+    """The benchmark as it runs on this number of nodes.
+
+    Under ``weak`` scaling the batch size of a replica is kept, and the global batch grows with the
+    nodes. Under ``strong`` scaling the batch size is that of a replica on one node, and is divided
+    by the number of nodes, so that the global batch is kept.
+
+    Raises:
+        PlanError: there is no batch size, or it does not divide.
+    """
+    if benchmark.scaling == "weak" or nodes == 1:
+        return benchmark
+    argv = list(benchmark.argv)
+    place = argv.index(BATCH_SIZE) + 1 if BATCH_SIZE in argv else len(argv)
+    if place >= len(argv) or not argv[place].isdecimal():
+        raise PlanError(
+            f"{benchmark.name}: `scaling: strong` divides {BATCH_SIZE} by the number of nodes, "
+            f"and its argv has none: add it, or use `scaling: weak`"
+        )
+    size, rest = divmod(int(argv[place]), nodes)
+    if rest or not size:
+        raise PlanError(
+            f"{benchmark.name}: `scaling: strong` divides {BATCH_SIZE} {argv[place]} by {nodes} "
+            f"nodes, and {nodes} does not divide it: choose a multiple"
+        )
+    argv[place] = str(size)
+    return replace(benchmark, argv=tuple(argv))

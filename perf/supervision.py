@@ -2,7 +2,8 @@
 
     python perf/supervision.py
 
-Limits: at most 2 % of a core over 30 s; at most 0.5 s more than the program alone.
+Also how far apart the eight processes of one launch become their programs. Limits: at most 2 % of a
+core over 30 s; at most 0.5 s more than the program alone; at most 50 ms apart.
 """
 
 import os
@@ -13,8 +14,9 @@ import tempfile
 import textwrap
 import time
 from pathlib import Path
+from statistics import median
 
-from paired import MILABENCH, compare, environment
+from paired import MILABENCH, compare, environment, seconds
 
 PROGRAM = """
 import json, os, sys, time
@@ -56,6 +58,19 @@ def idle(folder: Path, sleep: float = 30.0) -> float:
     return used / (sleep - 5.0)
 
 
+def start_skews(folder: Path, processes: int = 8, runs: int = 5) -> list[float]:
+    """Milliseconds between the starts of the first and the last of some processes, for each run."""
+    command = suite(folder, 0.1)
+    command[command.index("--gpus") + 1] = str(processes)
+    skews = []
+    for number in range(runs):
+        name = f"skew-{number}"
+        seconds([*command, "--name", name], environment())
+        texts = [path.read_text() for path in (folder / "runs" / name).rglob("*.json")]
+        skews += [float(skew) for skew in re.findall(r'"start_skew_ms": ?([\d.e-]+)', str(texts))]
+    return skews
+
+
 def _cpu_seconds(pid: int) -> float:
     # The scheduler's own account, in ns: the ticks of /proc/PID/stat are too coarse here.
     return (
@@ -72,6 +87,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         print(f"CPU of the main process while a benchmark sleeps: {idle(folder):.2%} (at most 2 %)")
+        skews = start_skews(folder)
+        print(
+            f"eight processes start within {median(skews):.0f} ms of one another (median), "
+            f"{max(skews):.0f} ms (largest of {len(skews)} launches, at most 50)"
+        )
         alone = [sys.executable, "-u", str(folder / "program.py"), "0.2"]
         mine, bare, _ = compare(suite(folder, 0.2), alone, runs=7)
         print(

@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.plan.planner import plan_launches
 from tests.golden import check_golden
 from tests.support.launches import SITE, benchmark, cluster, launch, njobs
+from tests.support.wait import wait_for
 
 # One write, so that the lines of two processes do not mix.
 ECHO = """
@@ -97,16 +97,15 @@ def test_ctrl_c_ends_the_programs_of_a_script(tmp_path: Path, number: signal.Sig
     script.write_text(render([launch(text, text), launch(text)], sys.executable))
     # A group of its own, to which the terminal's Ctrl-C goes.
     shell = subprocess.Popen(["bash", script], start_new_session=True, stderr=subprocess.DEVNULL)
-    pids: list[int] = []
-    deadline = time.monotonic() + 30
-    while len(pids) < 2 and time.monotonic() < deadline:
-        pids = [int(path.name) for path in tmp_path.iterdir() if path.name.isdecimal()]
-        time.sleep(0.02)
+
+    def pids() -> list[int]:
+        return [int(path.name) for path in tmp_path.iterdir() if path.name.isdecimal()]
+
+    wait_for(lambda: len(pids()) == 2)
     os.killpg(shell.pid, number)
     assert shell.wait(timeout=30) == 128 + number
-    assert len(pids) == 2
-    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-    assert len([path for path in tmp_path.iterdir() if path.name.isdecimal()]) == 2
+    assert not [pid for pid in pids() if Path(f"/proc/{pid}").exists()]
+    assert len(pids()) == 2
 
 
 def suite(nodes: int) -> list[Launch]:

@@ -156,7 +156,7 @@ def shipped_profiles() -> dict[str, Path]:
 
 def read_profile(path: Path) -> RunnerProfile:
     """Read a profile; raises ConfigError, with file and line, for what is wrong in it."""
-    # Here, because `milabench --help` needs the settings above, and not PyYAML, which takes 20 ms.
+    # Here, because every command needs the settings above, and few need PyYAML (15 ms).
     from .merge import settle
     from .read import read
 

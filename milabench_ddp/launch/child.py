@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Literal
 
 from ..events import Ended, Event, Line, Note, Outcome, Started, Verdict
 from ..plan.launch import Process
@@ -13,6 +14,8 @@ from . import reap
 from .metrics_channel import Fifo, LineBuffer, parse_line
 from .spawn import Spawned
 from .verdict import Observations, judge
+
+Stream = Literal["stdout", "stderr"]
 
 _CHUNK = 1 << 16  # bytes of one read
 
@@ -44,10 +47,13 @@ class Child:
         self.exit_fd = os.pidfd_open(popen.pid)  # readable once the process has ended
         self._process, self._popen, self._mark, self._emit = process, popen, mark, emit
         self._started = time.time() - (time.monotonic() - spawned.started)
-        self._metrics, self._stdout = metrics.fd, popen.stdout.fileno()
-        fds = self._stdout, popen.stderr.fileno(), self._metrics
-        self._buffers = {fd: LineBuffer() for fd in fds}
-        for fd in fds:
+        self._streams: dict[int, Stream | None] = {  # by descriptor; None is the metrics channel
+            popen.stdout.fileno(): "stdout",
+            popen.stderr.fileno(): "stderr",
+            metrics.fd: None,
+        }
+        self._buffers = {fd: LineBuffer() for fd in self._streams}
+        for fd in self._streams:
             os.set_blocking(fd, False)
 
     @property
@@ -62,29 +68,24 @@ class Child:
     def read(self, fd: int) -> bool:
         """Emit the lines that a pipe holds now; false at the end of the pipe."""
         chunk = _read_now(fd)
-        if chunk:
-            self._feed(fd, chunk)
-        elif chunk == b"":
-            self._flush(fd)
+        if chunk is not None:
+            self._emit_lines(fd, chunk)
         return chunk != b""
 
-    def _feed(self, fd: int, chunk: bytes) -> None:
-        for line in self._buffers[fd].feed(chunk):
-            self._emit_line(fd, line)
+    def _emit_lines(self, fd: int, chunk: bytes) -> None:
+        """Emit the lines that these bytes complete; no bytes at all complete the last line."""
+        buffer, stream = self._buffers[fd], self._streams[fd]
+        for line in buffer.feed(chunk) if chunk else buffer.flush():
+            if stream is None:
+                self._emit_metrics(line)
+            else:
+                text = line.decode("utf-8", "backslashreplace")
+                self._emit(Line(self.tag, time.time(), stream, text))
 
-    def _flush(self, fd: int) -> None:
-        for line in self._buffers[fd].flush():
-            self._emit_line(fd, line)
-
-    def _emit_line(self, fd: int, line: bytes) -> None:
-        now = time.time()
-        if fd == self._metrics:
-            event = parse_line(self.tag, now, line)
-            self.observed.add(event)
-            self._emit(event)
-        else:
-            text = line.decode("utf-8", "backslashreplace")
-            self._emit(Line(self.tag, now, "stdout" if fd == self._stdout else "stderr", text))
+    def _emit_metrics(self, line: bytes) -> None:
+        event = parse_line(self.tag, time.time(), line)
+        self.observed.add(event)
+        self._emit(event)
 
     def terminate(self) -> None:
         """Ask its process group to end: torchrun passes this on to its workers."""
@@ -105,8 +106,8 @@ class Child:
         stuck = reap.kill_all(self._marked)
         for fd in self.pipes:
             while chunk := _read_now(fd):
-                self._feed(fd, chunk)
-            self._flush(fd)
+                self._emit_lines(fd, chunk)
+            self._emit_lines(fd, b"")
         if self.spawned.error:
             verdict = Verdict(Outcome.FAILED, self.spawned.error)
         else:

@@ -45,10 +45,7 @@ def spawn(processes: Sequence[Process]) -> list[Spawned]:
         if len(processes) > 1:
             moment += _NOTICE_NS
         os.write(release_write, b"%020d" % moment * len(processes))
-        return [
-            _read_report(fd, popen, process.argv[0])
-            for fd, popen, process in zip(reports, popens, processes, strict=True)
-        ]
+        return list(map(_read_report, processes, popens, reports))
     except BaseException:
         for popen in popens:
             popen.kill()  # it still waits at the latch: nothing of the program runs yet
@@ -60,6 +57,7 @@ def spawn(processes: Sequence[Process]) -> list[Spawned]:
 
 
 def _start_latched(process: Process, release: int, report: int) -> subprocess.Popen[bytes]:
+    """Start it behind the latch, with its ends of the two pipes."""
     had_ctype = "1" if "LC_CTYPE" in process.env else "0"
     latch = [sys.executable, "-I", "-S", _START_LATCH, str(release), str(report), had_ctype]
     return subprocess.Popen(
@@ -73,8 +71,9 @@ def _start_latched(process: Process, release: int, report: int) -> subprocess.Po
     )
 
 
-def _read_report(fd: int, popen: subprocess.Popen[bytes], program: str) -> Spawned:
-    report = b""
+def _read_report(process: Process, popen: subprocess.Popen[bytes], fd: int) -> Spawned:
+    """Wait for the end of its report: then it has become its program, or could not."""
+    report, program = b"", process.argv[0]
     while chunk := os.read(fd, 64):
         report += chunk
     stamp, _, code = report.partition(b"!")

@@ -12,8 +12,9 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..events import Event, Outcome, Verdict, gravest
@@ -55,7 +56,6 @@ class Supervisor:
         self._mark = uuid.uuid4().hex
         self._barrier: Fifo | None = None
         self._children: list[Child] = []
-        self._alive: list[Child] = []
         self._ends: dict[str, ProcessState] = {}  # by tag
 
     def post(self, event: Event) -> None:
@@ -80,7 +80,6 @@ class Supervisor:
     def _start(self, folder: Path, stack: ExitStack) -> None:
         """Start all processes; ``stack`` undoes, in reverse, each thing that is set up."""
         self._others = reap.descendants(os.getpid())  # processes that are not of this launch
-        self._selector = stack.enter_context(selectors.DefaultSelector())
         environ = dict(self._environ)
         if self._launch.barrier:
             self._barrier = Fifo(folder / "start")
@@ -97,15 +96,12 @@ class Supervisor:
         self._policy = KillPolicy(time.monotonic(), max_duration, self._grace)
         for program, spawned, fifo in zip(programs, spawn(programs), fifos, strict=True):
             child = Child(program, spawned, fifo, program.env[reap.MARK], self._emit)
-            self._children.append(child)
-            self._alive.append(child)
             stack.callback(child.close)
-            for fd in (child.exit_fd, *child.pipes):
-                self._selector.register(fd, selectors.EVENT_READ, child)
-        self._selector.register(self._requests.fd, selectors.EVENT_READ)
+            self._children.append(child)
         stack.callback(self._end_all)  # the first to be called, even after an error
 
     def _end_all(self) -> None:
+        """End what is left of the launch; the exit status of each child is read where it closes."""
         pids = [child.pid for child in self._children]
         reap.kill_all(self._processes, keep=pids)
         reap.reap_children(self._processes().difference(pids))
@@ -116,17 +112,27 @@ class Supervisor:
         return reap.marked_processes(self._mark) | orphans
 
     def _supervise(self) -> None:
-        for child in self._children:
-            child.emit_start()
-        while self._alive:
-            ready = self._selector.select(self._policy.seconds_left(time.monotonic()))
-            # First the requests: a process that ends now may have got the same signal.
-            self._heed_requests(time.monotonic())
-            for key, _ in ready:
-                self._handle(key)
-            if all(child.observed.is_ready for child in self._alive):
-                self._open_barrier()
-            self._apply_policy(time.monotonic())
+        """Sleep until something happens, and handle it, until all processes have ended."""
+        with selectors.DefaultSelector() as self._selector:
+            self._watch(self._requests.fd, self._emit_posted)
+            for child in self._children:
+                self._watch(child.exit_fd, partial(self._finish, child))
+                for fd in child.pipes:
+                    self._watch(fd, partial(self._read, child, fd))
+                child.emit_start()
+            self._alive = list(self._children)
+            while self._alive:
+                ready = self._selector.select(self._policy.seconds_left(time.monotonic()))
+                # First the requests: a process that ends now may have got the same signal.
+                self._heed_requests(time.monotonic())
+                for key, _ in ready:
+                    key.data()
+                if all(child.observed.is_ready for child in self._alive):
+                    self._open_barrier()
+                self._apply_policy(time.monotonic())
+
+    def _watch(self, fd: int, handle: Callable[[], None]) -> None:
+        self._selector.register(fd, selectors.EVENT_READ, handle)
 
     def _heed_requests(self, now: float) -> None:
         if self._requests.stops:
@@ -134,28 +140,25 @@ class Supervisor:
         if self._requests.stops > 1:
             self._policy.kill(now)
 
-    def _handle(self, key: selectors.SelectorKey) -> None:
-        if key.data is None:
-            self._requests.clear()
-            for event in self.take_posted():
-                self._emit(event)
-            return
-        child: Child = key.data
-        if child not in self._alive:
-            return  # it ended earlier in this round
-        if key.fd == child.exit_fd:
-            self._finish(child)
-        elif not child.read(key.fd):
-            self._selector.unregister(key.fd)
+    def _emit_posted(self) -> None:
+        self._requests.clear()
+        for event in self.take_posted():
+            self._emit(event)
+
+    def _read(self, child: Child, fd: int) -> None:
+        has_ended = child not in self._alive  # earlier in this round; its pipes were read out
+        if not has_ended and not child.read(fd):
+            self._selector.unregister(fd)
 
     def _finish(self, child: Child) -> None:
         self._alive.remove(child)
         for fd in (child.exit_fd, *child.pipes):
-            if fd in self._selector.get_map():
+            with suppress(KeyError):  # a pipe that had ended before
                 self._selector.unregister(fd)
         self._ends[child.tag] = child.finish(self._policy.verdict)
 
     def _apply_policy(self, now: float) -> None:
+        # All of them together: ending one alone would unload its device while others are measured.
         if self._alive and all(child.observed.has_enough for child in self._alive):
             self._policy.stop(now, Verdict(Outcome.OK, "it had enough observations"))
         stage = self._policy.advance(now)
@@ -166,6 +169,7 @@ class Supervisor:
                 child.kill()
 
     def _open_barrier(self) -> None:
+        """Let all processes begin to measure: each of them reads the end of this pipe."""
         if self._barrier:
             self._barrier.close()
             self._barrier = None

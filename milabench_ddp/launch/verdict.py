@@ -74,6 +74,11 @@ def judge(
 
 
 def _describe(error: Mapping[str, Any]) -> str:
-    text = f"{error.get('type') or 'error'}: {error.get('message', '')}".strip().rstrip(":")
+    """An error that a program reported: its type, message and rank may each be missing."""
+    text = str(error.get("type") or "error")
+    if message := str(error.get("message") or "").strip():
+        text = f"{text}: {message}"
     rank = error.get("rank")
-    return f"rank {rank}: {text}" if isinstance(rank, int) else text
+    if isinstance(rank, int):
+        text = f"rank {rank}: {text}"
+    return text

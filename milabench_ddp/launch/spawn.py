@@ -58,8 +58,8 @@ def spawn(processes: Sequence[Process]) -> list[Spawned]:
 
 def _start_latched(process: Process, release: int, report: int) -> subprocess.Popen[bytes]:
     """Start it behind the latch, with its ends of the two pipes."""
-    had_ctype = "1" if "LC_CTYPE" in process.env else "0"
-    latch = [sys.executable, "-I", "-S", _START_LATCH, str(release), str(report), had_ctype]
+    lc_ctype = process.env.get("LC_CTYPE", "")
+    latch = [sys.executable, "-I", "-S", _START_LATCH, str(release), str(report), lc_ctype]
     return subprocess.Popen(
         [*latch, *process.argv],
         env=dict(process.env),

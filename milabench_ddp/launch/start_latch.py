@@ -4,12 +4,13 @@ Processes that are started one after another begin their work at different times
 the first ones are already busy. So each one runs this script first. It reports that it waits,
 reads the moment of the release, and sleeps until then.
 
-    python -I -S start_latch.py RELEASE REPORT LC_CTYPE-was-set program arguments...
+    python -I -S start_latch.py RELEASE REPORT LC_CTYPE program arguments...
 
 ``RELEASE`` is a descriptor to read the moment from: 20 digits, ns on the monotonic clock. It ends
 without them when the supervisor is gone.
 ``REPORT`` is a descriptor to write to: a dot once this process waits; the monotonic time in ns,
 just before it becomes the program; and ``!`` with the error number if it cannot become it.
+``LC_CTYPE`` is the value that the program gets; empty if it is not set.
 If the supervisor is killed, this process and the program get a SIGTERM.
 """
 
@@ -25,11 +26,12 @@ PR_SET_PDEATHSIG = 1
 
 def main(argv: list[str]) -> None:
     """Wait, then execute the program; never returns."""
-    release, report, had_ctype = int(argv[1]), int(argv[2]), argv[3] == "1"
+    release, report, lc_ctype, program = int(argv[1]), int(argv[2]), argv[3], argv[4:]
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if not had_ctype:
-        # Python itself sets it in the C locale (PEP 538): the program must not inherit that.
-        os.environ.pop("LC_CTYPE", None)
+    # In the C locale Python has set it for itself (PEP 538): the program must not inherit that.
+    os.environ.pop("LC_CTYPE", None)
+    if lc_ctype:
+        os.environ["LC_CTYPE"] = lc_ctype
     os.write(report, b".")
     moment = os.read(release, 20)
     if not moment:
@@ -45,7 +47,7 @@ def main(argv: list[str]) -> None:
     time.sleep(max(0, int(moment) - time.monotonic_ns()) / 1e9)
     os.write(report, b"%d" % time.monotonic_ns())
     try:
-        os.execvp(argv[4], argv[4:])
+        os.execvp(program[0], program)
     except OSError as error:
         os.write(report, b"!%d" % (error.errno or errno.EIO))
         os._exit(127)

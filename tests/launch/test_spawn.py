@@ -46,8 +46,8 @@ def test_no_program_starts_before_all_wait(forked: list[tuple[float, subprocess.
 
 
 def test_the_environment_is_all_that_a_program_gets():
-    (one,) = spawn.spawn([process("/usr/bin/env", env={"A": "a b", "LC_CTYPE": "C.UTF-8"})])
-    assert sorted(output(one)[0].splitlines()) == ["A=a b", "LC_CTYPE=C.UTF-8"]
+    (one,) = spawn.spawn([process("/usr/bin/env", env={"A": "a b", "LC_CTYPE": "C"})])
+    assert sorted(output(one)[0].splitlines()) == ["A=a b", "LC_CTYPE=C"]
     (one,) = spawn.spawn([process("/usr/bin/env", env={"A": ""})])
     assert output(one)[0] == "A=\n"
 

@@ -20,8 +20,8 @@ class Latched:
     def __init__(self, *program: str, env: Mapping[str, str] | None = None) -> None:
         read, self.release = os.pipe()
         self.report, write = os.pipe()
-        had_ctype = str(int("LC_CTYPE" in (os.environ if env is None else env)))
-        latch = [sys.executable, "-I", "-S", SCRIPT, str(read), str(write), had_ctype]
+        lc_ctype = (os.environ if env is None else env).get("LC_CTYPE", "")
+        latch = [sys.executable, "-I", "-S", SCRIPT, str(read), str(write), lc_ctype]
         self.popen = subprocess.Popen(
             [*latch, *program], pass_fds=(read, write), stdout=subprocess.PIPE, env=env
         )
@@ -85,7 +85,7 @@ def test_the_program_has_the_environment_and_the_signals_of_a_shell():
         "import os, signal; print('LC_CTYPE' in os.environ, "
         "signal.getsignal(signal.SIGUSR2) is signal.SIG_IGN)"
     )
-    # -E and -S so that the program's own Python does not set LC_CTYPE for itself.
+    # The options keep the Python of the program itself from setting LC_CTYPE.
     program = (sys.executable, "-X", "utf8=0", "-c", text)
     env = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
     for extra, expected in (({}, "False False\n"), ({"SLURM_JOB_ID": "1"}, "False True\n")):

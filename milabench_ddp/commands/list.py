@@ -6,8 +6,8 @@ from typing import TextIO
 
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, load
-from ..config.paths import shown
 from ..config.schema import Benchmark, Suite
+from ..config.tree import shown
 from ..options import SuiteOptions
 from . import setup
 

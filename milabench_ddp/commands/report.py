@@ -8,7 +8,7 @@ from typing import TextIO
 
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, resolve
-from ..config.tree import plain
+from ..config.tree import to_plain
 from ..errors import SelectionError
 from ..options import ReportOptions
 from ..report.build import report_of
@@ -60,7 +60,7 @@ def _weights(config: str) -> dict[str, float]:
     """The weights of the enabled benchmarks of a configuration; they do not depend on a machine."""
     nowhere = MachineFacts("cpu", 1, 1, 1, "", 0.0, Path.cwd())
     benchmarks = resolve(SuiteRequest(config), nowhere).benchmarks
-    tables = {name: plain(applied.table) for name, applied in benchmarks.items()}
+    tables = {name: to_plain(result.entry) for name, result in benchmarks.items()}
     return {name: float(t["weight"]) for name, t in tables.items() if t["enabled"]}
 
 

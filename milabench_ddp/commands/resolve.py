@@ -6,7 +6,7 @@ from typing import TextIO
 from ..config.explain import to_yaml
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, resolve
-from ..config.paths import shown
+from ..config.tree import shown
 from ..options import ResolveOptions
 from . import setup
 
@@ -17,17 +17,17 @@ def main(options: ResolveOptions) -> int:
 
 
 def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) -> int:
-    """Print the benchmarks that are selected as YAML; with ``explain``, where each value is from.
+    """Print the selected benchmarks as YAML; with ``explain``, where each value was stated.
 
     Returns 0; raises ConfigError and SelectionError.
     """
     resolved = resolve(request, facts)
-    chosen = {
-        name: applied.table
-        for name, applied in resolved.benchmarks.items()
-        if resolved.selection.selects(name, applied.table)
-        and not resolved.selection.excludes(name, applied.table)
-    }
+    selection = resolved.selection
+    chosen = {}
+    for name, result in resolved.benchmarks.items():
+        entry = result.entry
+        if selection.selects(name, entry) and not selection.excludes(name, entry):
+            chosen[name] = entry
     out.write(f"# {shown(resolved.path)}, preset {resolved.preset}\n")
     out.write(to_yaml(chosen, explain=explain))
     return 0

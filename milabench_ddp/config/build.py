@@ -1,81 +1,81 @@
 """A checked tree -> a frozen Benchmark."""
 
+import os
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from .argv import command_line
-from .paths import shown
-from .preset import Applied
-from .program import program_leaf, program_of
-from .schema import PLAN_METHODS, Benchmark, FakeImageNet, PlanSpec
-from .tree import Leaf, Table, plain, scalar_text
+from .presets import PresetResult
+from .schema import KEYS, Benchmark, FakeImageNet
+from .tree import MappingNode, ScalarNode, expanded, shown, to_plain
+
+_FIELDS = {field.name for field in fields(Benchmark)} & KEYS.keys()
+_PROGRAM = ("program", "definition")  # the first that is stated says where the script is
 
 
-def build(name: str, applied: Applied) -> Benchmark:
+def build(name: str, result: PresetResult) -> Benchmark:
     """The benchmark that will run.
 
-    Raises ConfigError where its program is not there or it has no plan.
+    Raises ConfigError where its program does not exist or it has no plan.
     """
-    entry = applied.table
-    record: Mapping[str, Any] = plain(entry)
-    program = _program(name, entry)
-    instrumented = "instrument" in record
-    voirfile = program.parent / "voirfile.py"
-    return Benchmark(
-        name=name,
-        program=program,
-        plan=_plan(name, entry),
-        argv=command_line(entry.entries.get("argv")),
-        env=_environment(entry),
-        group=record["group"],
-        install_group=record["install_group"],
-        tags=frozenset(record.get("tags", ())),
-        max_duration=float(record["max_duration"]),
-        weight=float(record["weight"]),
-        num_machines=record.get("num_machines"),
-        preset=applied.preset,
-        voir=record.get("voir", {}).get("options", {}) if instrumented else None,
-        voirfile=voirfile if instrumented and voirfile.is_file() else None,
-        record=record,
-        data=_data(name, entry),
-        scaling=record.get("scaling", "weak"),
-    )
-
-
-def _program(name: str, entry: Table) -> Path:
-    path, leaf = program_of(entry), program_leaf(entry)
-    assert path is not None
-    assert leaf is not None
-    if path.is_file():
-        return path
-    key = "program" if "program" in entry.entries else "definition"
-    raise ConfigError(f"`{key}` of `{name}` in {leaf.origin}: no such file: {shown(path)}")
-
-
-def _plan(name: str, entry: Table) -> PlanSpec:
-    plan = entry.entries.get("plan")
-    if not isinstance(plan, Table):
+    entry = result.entry
+    program = _existing_program(name, entry)
+    if "plan" not in entry.entries:
         raise ConfigError(
             f"`{name}` in {entry.origin} has no plan: "
             "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"
         )
-    values = plain(plan)
-    method = values["method"]
-    options = {}
-    for key, option in PLAN_METHODS[method].items():
-        stated = values.get(key)
-        options[key] = option.default if stated is None else stated
-    return PlanSpec(method, options)
+    record: Mapping[str, Any] = to_plain(entry)
+    values: dict[str, Any] = {}
+    for key in _FIELDS & entry.entries.keys():
+        values[key] = KEYS[key].check(key, entry.entries[key])
+    values |= {"program": program, "voir": None, "voirfile": None}
+    if "instrument" in record:
+        voirfile = program.parent / "voirfile.py"
+        values["voir"] = record.get("voir", {}).get("options") or {}
+        values["voirfile"] = voirfile if voirfile.is_file() else None
+    data = _fake_imagenet(name, entry)
+    return Benchmark(name=name, preset=result.preset, record=record, data=data, **values)
 
 
-def _data(name: str, entry: Table) -> FakeImageNet | None:
-    prepare = entry.entries.get("prepare")
-    asked = prepare.entries.get("fake_imagenet") if isinstance(prepare, Table) else None
-    if not isinstance(asked, Table):
+def absolute_paths(entry: MappingNode) -> MappingNode:
+    """``definition`` and ``program``, which start from the file that states them, made absolute."""
+    changes = {}
+    for key in _PROGRAM:
+        node = entry.get(key)
+        if isinstance(node, ScalarNode) and isinstance(node.value, str):
+            path = node.origin.folder / expanded(node.value)
+            changes[key] = replace(node, value=os.path.normpath(path))
+    return entry.with_entries(changes)
+
+
+def program_of(entry: MappingNode) -> Path | None:
+    """The script: ``program`` itself, or ``main.py`` in the folder ``definition``."""
+    for key in _PROGRAM:
+        if entry.text(key):
+            path = Path(entry.text(key))
+            return path if key == "program" else path / "main.py"
+    return None
+
+
+def _existing_program(name: str, entry: MappingNode) -> Path:
+    path = program_of(entry)
+    assert path is not None, "a benchmark without a program is skipped"
+    if path.is_file():
+        return path
+    key = "program" if "program" in entry.entries else "definition"
+    origin = entry.entries[key].origin
+    raise ConfigError(f"`{key}` of `{name}` in {origin}: no such file: {shown(path)}")
+
+
+def _fake_imagenet(name: str, entry: MappingNode) -> FakeImageNet | None:
+    prepare = entry.mapping("prepare")
+    stated = prepare.mapping("fake_imagenet") if prepare else None
+    if stated is None:
         return None
-    values = {key: value for key, value in plain(asked).items() if value is not None}
+    values = {key: value for key, value in to_plain(stated).items() if value is not None}
     images = values["images"]
     classes = values.setdefault("classes", min(1000, images))
     # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
@@ -83,18 +83,7 @@ def _data(name: str, entry: Table) -> FakeImageNet | None:
     for key in ("images", "val_images"):
         if values[key] < classes:
             raise ConfigError(
-                f"`prepare.fake_imagenet.{key}` of `{name}` in {asked.origin}: {values[key]} "
+                f"`prepare.fake_imagenet.{key}` of `{name}` in {stated.origin}: {values[key]} "
                 f"images cannot fill {classes} classes, which need one each"
             )
-    return FakeImageNet(**{"size": 256, "seed": 0, "folder": "FakeImageNet", **values})
-
-
-def _environment(entry: Table) -> dict[str, str]:
-    env = entry.entries.get("env")
-    if not isinstance(env, Table):
-        return {}
-    return {
-        name: scalar_text(node.value)
-        for name, node in env.entries.items()
-        if isinstance(node, Leaf) and node.value is not None
-    }
+    return FakeImageNet(**values)

@@ -1,66 +1,108 @@
 """What the value of a key may be, as small functions that are put together in tables."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from math import inf, isfinite
+from pathlib import Path
+from typing import Any
 
 from ..errors import ConfigError, did_you_mean
-from .tree import Items, Leaf, Node, Table, describe, is_null
+from .tree import (
+    ListNode,
+    MappingNode,
+    Scalar,
+    ScalarNode,
+    TreeNode,
+    describe,
+    expanded,
+    is_null,
+    scalar_text,
+    text_of,
+    to_plain,
+)
 
-Check = Callable[[str, Node], None]  # takes the key as it is shown, and its value
+# Takes the key as it is shown, and its node; returns the value, or raises ConfigError.
+Check = Callable[[str, TreeNode], Any]
+
+_MEMORY = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*")
+_BYTES: dict[str, int] = {
+    "": 2**20,  # a bare number counts MiB
+    "b": 1,
+    **{f"{letter}{unit}": 2**power for letter, power in zip("kmgt", (10, 20, 30, 40), strict=True)
+       for unit in ("ib", "io")},
+    **{f"{letter}{unit}": 1000**power for letter, power in zip("kmgt", (1, 2, 3, 4), strict=True)
+       for unit in ("b", "o")},
+}  # fmt: skip
 
 
-def wrong(key: str, node: Node, expected: str) -> ConfigError:
-    """The error for a value that is not what its key takes."""
+def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
+    """The error for a value that its key does not take."""
     return ConfigError(
         f"wrong value for `{key}` in {node.origin}: expected {expected}, got {describe(node)}"
     )
 
 
-def only(known: Iterable[str], table: Table) -> None:
+def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
     """Raise ConfigError for a key that is not among the known ones."""
-    for key, node in table.entries.items():
+    for key, node in mapping.entries.items():
         if key not in known:
             raise ConfigError(f"unknown key `{key}` in {node.origin}{did_you_mean(key, known)}")
 
 
-def free(key: str, node: Node) -> None:
+def free(key: str, node: TreeNode) -> Any:
     """Anything: the key has no meaning here and is kept for the record."""
+    del key
+    return to_plain(node)
 
 
-def flag(key: str, node: Node) -> None:
-    """``true`` or ``false``."""
-    if not (isinstance(node, Leaf) and isinstance(node.value, bool)):
-        raise wrong(key, node, "true or false")
-
-
-def text(key: str, node: Node) -> None:
-    """Some text."""
-    if not (isinstance(node, Leaf) and isinstance(node.value, str) and node.value):
-        raise wrong(key, node, "a text")
-
-
-def texts(key: str, node: Node) -> None:
-    """A list of texts."""
-    if not isinstance(node, Items):
-        raise wrong(key, node, "a list of texts")
-    for item in node.items:
-        if not (isinstance(item, Leaf) and isinstance(item.value, str)):
-            raise wrong(key, item, "a list of texts")
-
-
-def single(key: str, node: Node) -> None:
+def single(key: str, node: TreeNode) -> Scalar:
     """Any scalar."""
-    if not isinstance(node, Leaf):
+    if not isinstance(node, ScalarNode):
         raise wrong(key, node, "a single value")
+    return node.value
+
+
+def flag(key: str, node: TreeNode) -> bool:
+    """``true`` or ``false``."""
+    if not (isinstance(node, ScalarNode) and isinstance(node.value, bool)):
+        raise wrong(key, node, "true or false")
+    return node.value
+
+
+def text(key: str, node: TreeNode) -> str:
+    """A text that is not empty."""
+    value = text_of(node)
+    if not value:
+        raise wrong(key, node, "a text")
+    return value
+
+
+def texts(key: str, node: TreeNode) -> tuple[str, ...]:
+    """A list of texts."""
+    if not isinstance(node, ListNode):
+        raise wrong(key, node, "a list of texts")
+    found = []
+    for item in node.items:
+        value = text_of(item)
+        if value is None:
+            raise wrong(key, item, "a list of texts")
+        found.append(value)
+    return tuple(found)
+
+
+def path(key: str, node: TreeNode) -> Path:
+    """A path, which starts from the folder of the file that states it."""
+    return node.origin.folder / expanded(text(key, node))
 
 
 def whole(least: int) -> Check:
     """An integer, ``least`` or more."""
 
-    def check(key: str, node: Node) -> None:
-        value = node.value if isinstance(node, Leaf) else None
+    def check(key: str, node: TreeNode) -> int:
+        value = node.value if isinstance(node, ScalarNode) else None
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise wrong(key, node, f"an integer, {least} or more")
+        return value
 
     return check
 
@@ -68,12 +110,13 @@ def whole(least: int) -> Check:
 def number(expected: str, low: float, high: float = inf, *, above: bool = False) -> Check:
     """A finite number from ``low`` (or above it) to ``high``; ``expected`` says so in words."""
 
-    def check(key: str, node: Node) -> None:
-        value = node.value if isinstance(node, Leaf) else None
+    def check(key: str, node: TreeNode) -> float:
+        value = node.value if isinstance(node, ScalarNode) else None
         if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
             raise wrong(key, node, expected)
         if not low <= value <= high or (above and value == low):
             raise wrong(key, node, expected)
+        return float(value)
 
     return check
 
@@ -81,29 +124,31 @@ def number(expected: str, low: float, high: float = inf, *, above: bool = False)
 def one_of(*words: str) -> Check:
     """One of these words."""
 
-    def check(key: str, node: Node) -> None:
-        value = node.value if isinstance(node, Leaf) else None
-        if value not in words:
-            expected = " or ".join(f"`{word}`" for word in words)
-            hint = did_you_mean(value, words) if isinstance(value, str) else ""
-            raise ConfigError(f"{wrong(key, node, expected)}{hint}")
+    def check(key: str, node: TreeNode) -> str:
+        value = text_of(node)
+        if value in words:
+            return value
+        expected = " or ".join(f"`{word}`" for word in words)
+        raise ConfigError(f"{wrong(key, node, expected)}{did_you_mean(value or '', words)}")
 
     return check
 
 
 def mapping(checks: Mapping[str, Check], required: Iterable[str] = ()) -> Check:
-    """A mapping with these keys; null counts as not stated."""
+    """A mapping with these keys; one whose value is null counts as not stated."""
 
-    def check(key: str, node: Node) -> None:
-        if not isinstance(node, Table):
+    def check(key: str, node: TreeNode) -> dict[str, Any]:
+        if not isinstance(node, MappingNode):
             raise wrong(key, node, "a mapping")
-        only(checks, node)
+        check_keys(checks, node)
         for name in required:
             if name not in node.entries:
                 raise ConfigError(f"`{key}` in {node.origin} has no `{name}`")
+        values = {}
         for name, value in node.entries.items():
             if name in required or not is_null(value):
-                checks[name](f"{key}.{name}", value)
+                values[name] = checks[name](f"{key}.{name}", value)
+        return values
 
     return check
 
@@ -111,10 +156,79 @@ def mapping(checks: Mapping[str, Check], required: Iterable[str] = ()) -> Check:
 def list_of(item_check: Check) -> Check:
     """A list of such values."""
 
-    def check(key: str, node: Node) -> None:
-        if not isinstance(node, Items):
+    def check(key: str, node: TreeNode) -> tuple[Any, ...]:
+        if not isinstance(node, ListNode):
             raise wrong(key, node, "a list")
-        for at, item in enumerate(node.items):
-            item_check(f"{key}[{at}]", item)
+        return tuple(item_check(f"{key}[{at}]", item) for at, item in enumerate(node.items))
 
     return check
+
+
+def memory_mib(key: str, node: TreeNode) -> float:
+    """The MiB of ``3885 MiB``, ``80 GiB``, ``4Go`` or a bare number of MiB."""
+    if isinstance(node, ScalarNode) and not isinstance(node.value, bool):
+        found = _MEMORY.fullmatch(str(node.value))
+        factor = _BYTES.get(found[2].lower()) if found else None
+        if found and factor:
+            return float(found[1]) * (factor / 2**20)
+    raise wrong(key, node, "an amount of memory such as `81920 MiB`")
+
+
+def environment(key: str, node: TreeNode) -> dict[str, str]:
+    """A mapping of variables to their values as text; null leaves one out."""
+    if not isinstance(node, MappingNode):
+        raise wrong(key, node, "a mapping of variables")
+    variables = {}
+    for name, value in node.entries.items():
+        if not name or "=" in name or "\0" in name:
+            raise ConfigError(f"`{name}` in {value.origin} cannot name an environment variable")
+        word = _word(f"{key}.{name}", value)
+        if not is_null(value):
+            variables[name] = word
+    return variables
+
+
+def command_line(key: str, node: TreeNode) -> tuple[str, ...]:
+    """The words of an ``argv``, a mapping or a list; no words for null.
+
+    In a mapping ``null`` drops an option, ``true`` makes a bare flag (or, for a key without a dash,
+    a positional argument that is moved to the front), a list is joined by commas, and the key
+    ``--`` adds its list as it is.
+    """
+    match node:
+        case ScalarNode(value=None):
+            return ()
+        case ListNode():
+            return tuple(_word(key, item) for item in node.items if not is_null(item))
+        case MappingNode():
+            return _options(node)
+        case _:
+            raise wrong(key, node, "a mapping of options or a list of words")
+
+
+def _options(options: MappingNode) -> tuple[str, ...]:
+    front: list[str] = []
+    words: list[str] = []
+    for key, node in options.entries.items():
+        match node:
+            case ScalarNode(value=None):
+                continue
+            case ScalarNode(value=True):
+                (words if key.startswith("-") else front).append(key)
+            case ScalarNode(value=False):
+                raise ConfigError(f"`{key}: false` in {node.origin}: use null to cancel an option")
+            case _ if key == "--":
+                rest = node if isinstance(node, ListNode) else ListNode((node,), node.origin)
+                words += command_line("argv", rest)
+            case ListNode():
+                words += [key, ",".join(_word(key, item) for item in node.items)]
+            case _:
+                words += [key, _word(key, node)]
+    return (*front, *words)
+
+
+def _word(key: str, node: TreeNode) -> str:
+    word = scalar_text(single(key, node))
+    if "\0" in word:
+        raise ConfigError(f"`{key}` in {node.origin} holds a null character")
+    return word

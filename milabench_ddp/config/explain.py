@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
-from .tree import Items, Leaf, Node, Scalar, Table
+from .tree import ListNode, MappingNode, Scalar, ScalarNode, TreeNode
 
 _PLAIN = re.compile(r"-{0,2}[A-Za-z_/][\w/.-]*(?: [\w/.-]+)*", re.ASCII)
 _WIDE = 2**20  # characters: never folded
 
 
-def to_yaml(entries: Mapping[str, Table], *, explain: bool) -> str:
+def to_yaml(entries: Mapping[str, MappingNode], *, explain: bool) -> str:
     """Block YAML that loads to the same mapping.
 
     With ``explain``, ``# file:line`` behind each value.
@@ -19,27 +19,27 @@ def to_yaml(entries: Mapping[str, Table], *, explain: bool) -> str:
     return "".join(f"{line}\n" for line in _table(entries, "", explain))
 
 
-def _table(entries: Mapping[str, Node], indent: str, explain: bool) -> Iterator[str]:
+def _table(entries: Mapping[str, TreeNode], indent: str, explain: bool) -> Iterator[str]:
     for key, node in entries.items():
         yield from _entry(f"{indent}{scalar(key)}:", node, f"{indent}  ", explain)
 
 
-def _entry(head: str, node: Node, indent: str, explain: bool) -> Iterator[str]:
+def _entry(head: str, node: TreeNode, indent: str, explain: bool) -> Iterator[str]:
     """The lines of a value behind its key or its dash."""
-    if isinstance(node, Table) and node.entries:
+    if isinstance(node, MappingNode) and node.entries:
         yield head
         yield from _table(node.entries, indent, explain)
-    elif isinstance(node, Items) and node.items:
+    elif isinstance(node, ListNode) and node.items:
         yield head
         for item in node.items:
             yield from _entry(f"{indent}-", item, f"{indent}  ", explain)
     else:
-        value = scalar(node.value) if isinstance(node, Leaf) else _empty(node)
+        value = scalar(node.value) if isinstance(node, ScalarNode) else _empty(node)
         yield f"{head} {value}" + (f"  # {_one_line(str(node.origin))}" if explain else "")
 
 
-def _empty(node: Node) -> str:
-    return "{}" if isinstance(node, Table) else "[]"
+def _empty(node: TreeNode) -> str:
+    return "{}" if isinstance(node, MappingNode) else "[]"
 
 
 def scalar(value: Scalar) -> str:

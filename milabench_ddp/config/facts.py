@@ -8,7 +8,7 @@ from ..machine.backends import BACKENDS
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """Facts of one node (all nodes are alike) and of the folders of a run."""
+    """Facts of one node (all nodes are alike) and the folder of all data and runs."""
 
     arch: str  # cuda, rocm, hpu, xpu or cpu
     node_count: int

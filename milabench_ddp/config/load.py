@@ -5,28 +5,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import ConfigError
-from .build import build
-from .defaults import complete
+from .build import absolute_paths, build
 from .facts import MachineFacts
-from .include import read_suite
-from .inherit import inherit
 from .interpolate import interpolate
-from .keys import check_known, check_name, check_values
-from .matrix import expand
-from .merge import settle
-from .nodes import with_nodes
-from .override import early, late, parse_override
-from .paths import shown
+from .matrix import expand, with_node_counts
+from .merge import finalize, inherit, read_suite
+from .override import override_early, override_late, parse_override
 from .placeholders import fill_all
-from .preset import Applied, apply, choose
-from .program import absolute_paths
-from .schema import Benchmark, SkippedBenchmark, Suite
-from .select import Selection, parse_selection
+from .presets import PresetResult, apply, choose
+from .schema import (
+    Benchmark,
+    SkippedBenchmark,
+    Suite,
+    check_known,
+    check_name,
+    check_values,
+    with_defaults,
+)
+from .select import Selection, parse_selection, skip_reason
 from .shipped import find
-from .sizing import Options
-from .skip import judge
+from .sizing import SizingOptions
 from .system import System
-from .tree import Table
+from .tree import MappingNode, shown
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Resolved:
 
     path: Path
     preset: str  # the one that was asked for, or that `auto` chose
-    benchmarks: Mapping[str, Applied]  # without templates
+    benchmarks: Mapping[str, PresetResult]  # without templates
     selection: Selection
 
 
@@ -59,49 +59,50 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     """
     path = find(request.config)
     overrides = [parse_override(text) for text in request.overrides]
-    raw = early(overrides, _defined(read_suite(path)))
+    raw = override_early(overrides, _defined(read_suite(path)))
     for entry in raw.values():
         check_known(entry)
-    inherited = inherit(expand(with_nodes(raw, request.nodes)))
+    inherited = inherit(expand(with_node_counts(raw, request.nodes)))
     preset = choose(request.preset, facts, inherited)
-    applied = {name: apply(preset, entry) for name, entry in inherited.items()}
-    overridden = late(overrides, {name: a.table for name, a in applied.items()}, raw)
-    settled = {name: complete(name, settle(entry), facts) for name, entry in overridden.items()}
-    entries = {
-        name: absolute_paths(entry)
-        for name, entry in interpolate(settled).items()
-        if not name.startswith("_")
+    results = {name: apply(preset, entry) for name, entry in inherited.items()}
+    merged = override_late(overrides, {name: r.entry for name, r in results.items()}, raw)
+    final = {
+        name: with_defaults(name, finalize(entry), facts.arch) for name, entry in merged.items()
     }
+    entries = {}
+    for name, entry in interpolate(final).items():
+        if not name.startswith("_"):
+            entries[name] = absolute_paths(entry)
     if not entries:
         raise ConfigError(f"{shown(path)}: defines no benchmark (a name with `_` is a template)")
     for name, entry in entries.items():
         check_name(name, entry)
         check_values(entry)
     selection = parse_selection(request.select, request.exclude, entries)
-    options = request.system.options if request.system else Options()
-    filled = fill_all(entries, facts, options)
-    benchmarks = {name: replace(applied[name], table=entry) for name, entry in filled.items()}
+    sizing = request.system.options if request.system else SizingOptions()
+    benchmarks = {}
+    for name, entry in fill_all(entries, facts, sizing).items():
+        benchmarks[name] = replace(results[name], entry=entry)
     return Resolved(path, preset, benchmarks, selection)
 
 
 def load(request: SuiteRequest, facts: MachineFacts) -> Suite:
     """The benchmarks that would run, and why the rest would not.
 
-    Raises what `resolve` raises, and ConfigError for a program that is not there.
+    Raises what `resolve` raises, and ConfigError for a program that does not exist.
     """
     resolved = resolve(request, facts)
-    verdicts = [
-        judge(name, applied, resolved.selection, facts) or build(name, applied)
-        for name, applied in resolved.benchmarks.items()
-    ]
-    return Suite(
-        path=resolved.path,
-        preset=resolved.preset,
-        benchmarks=tuple(v for v in verdicts if isinstance(v, Benchmark)),
-        skipped=tuple(v for v in verdicts if isinstance(v, SkippedBenchmark)),
-    )
+    benchmarks: list[Benchmark] = []
+    skipped: list[SkippedBenchmark] = []
+    for name, result in resolved.benchmarks.items():
+        reason = skip_reason(name, result, resolved.selection, facts)
+        if reason:
+            skipped.append(SkippedBenchmark(name, reason))
+        else:
+            benchmarks.append(build(name, result))
+    return Suite(resolved.path, resolved.preset, tuple(benchmarks), tuple(skipped))
 
 
-def _defined(suite: Table) -> dict[str, Table]:
+def _defined(suite: MappingNode) -> dict[str, MappingNode]:
     """The entries but for those that a later file removed with ``!delete``."""
-    return {name: node for name, node in suite.entries.items() if isinstance(node, Table)}
+    return {name: node for name, node in suite.entries.items() if isinstance(node, MappingNode)}

@@ -1,140 +1,166 @@
 """``matrix`` and ``job``: one entry becomes a benchmark for each combination."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 
-from ..errors import ConfigError, did_you_mean
-from .braces import fields, fill, only_field
-from .merge import merge_benchmark, settle
-from .tree import Items, Leaf, Node, Table, describe, map_leaves, plain, scalar_text
+from ..errors import ConfigError, SelectionError, did_you_mean
+from .merge import finalize, merge_benchmark
+from .placeholders import fill, names_in, only_name
+from .tree import (
+    ListNode,
+    Location,
+    MappingNode,
+    Origin,
+    ScalarNode,
+    TreeNode,
+    describe,
+    map_scalars,
+    scalar_text,
+    to_plain,
+)
 
-Point = Mapping[str, Node]
+NODES_AXIS = "nodes"
+
+Combination = Mapping[str, TreeNode]  # a value for each axis
 
 
-def expand(entries: Mapping[str, Table]) -> dict[str, Table]:
+def with_node_counts(
+    entries: Mapping[str, MappingNode], counts: Sequence[int]
+) -> dict[str, MappingNode]:
+    """Give every matrix that has the axis ``nodes`` these values, as ``--nodes 4,2,1`` asks.
+
+    Raises SelectionError where there are several counts, and no matrix to take them.
+    """
+    changed = dict(entries)
+    if not counts:
+        return changed
+    origin = Origin("--nodes")
+    axis = ListNode(tuple(ScalarNode(count, origin) for count in counts), origin)
+    for name, entry in entries.items():
+        matrix = entry.mapping("matrix")
+        if matrix and NODES_AXIS in matrix.entries and "job" in entry.entries:
+            changed[name] = entry.with_entries({"matrix": matrix.with_entries({NODES_AXIS: axis})})
+    if len(counts) > 1 and changed == entries:
+        raise SelectionError(
+            f"--nodes {','.join(map(str, counts))}: no benchmark is a matrix over `{NODES_AXIS}`: "
+            f"give one number of nodes, or add `matrix: {{{NODES_AXIS}: [...]}}` and a `job`"
+        )
+    return changed
+
+
+def expand(entries: Mapping[str, MappingNode]) -> dict[str, MappingNode]:
     """Replace every entry that has a ``job`` by its variants, in its place.
 
     ``{axis}`` is filled in in every string of the job; where it is the whole string the value keeps
     its type. Other placeholders are left for later. Raises ConfigError where names collide.
     """
-    expanded: dict[str, Table] = {}
-    points: dict[str, str] = {}
+    expanded: dict[str, MappingNode] = {}
+    sources: dict[str, str] = {}  # how each benchmark is told from another of its name
     for name, entry in entries.items():
-        if "job" not in entry.entries:
-            _check_point(entry)
-            _add(expanded, points, name, entry, "")
-            continue
-        for variant, job, point in _variants(name, entry):
-            _add(expanded, points, variant, job, f"{name} {_shown(point)}")
+        if "job" in entry.entries:
+            variants = _variants(name, entry)
+        else:
+            _check_without_job(entry)
+            variants = iter([(name, entry, f"the benchmark in {entry.origin}")])
+        for variant, body, source in variants:
+            if variant in expanded:
+                # The name to change is the one that the matrix makes.
+                origin = body.origin if "job" in entry.entries else expanded[variant].origin
+                raise ConfigError(
+                    f"two benchmarks are named `{variant}`: {sources[variant]} and {source}; "
+                    f"the name in {origin} must differ for each combination"
+                )
+            expanded[variant] = body
+            sources[variant] = source
     return expanded
 
 
-def _add(
-    expanded: dict[str, Table], points: dict[str, str], name: str, entry: Table, point: str
-) -> None:
-    if name in expanded:
-        first = points[name] or f"the benchmark in {expanded[name].origin}"
-        second = point or f"the benchmark in {entry.origin}"
-        where = entry.origin if point else expanded[name].origin
-        raise ConfigError(
-            f"two benchmarks are named `{name}`: {first} and {second}; "
-            f"the name in {where} must differ for each combination"
-        )
-    expanded[name] = entry
-    points[name] = point
-
-
-def _check_point(entry: Table) -> None:
-    """A matrix without a job records a point (as in what `resolve` prints): it holds no list."""
-    matrix = entry.entries.get("matrix")
-    if isinstance(matrix, Table) and any(isinstance(v, Items) for v in matrix.entries.values()):
+def _check_without_job(entry: MappingNode) -> None:
+    """A matrix without a job records a combination, as `resolve` prints it: it holds no list."""
+    matrix = entry.mapping("matrix")
+    if matrix and any(isinstance(node, ListNode) for node in matrix.entries.values()):
         raise ConfigError(f"the `matrix` in {matrix.origin} has no `job` to expand")
 
 
-def _variants(name: str, entry: Table) -> Iterator[tuple[str, Table, Point]]:
+def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode, str]]:
+    """The name, the entry and the source of each combination."""
     for key in entry.entries.keys() - {"matrix", "job"}:
         raise ConfigError(
             f"key `{key}` in {entry.entries[key].origin} stands beside `job`: put it inside `job`"
         )
-    job = _table(entry, "job", name)
-    axes = _axes(settle(_table(entry, "matrix", name)))
-    title = job.entries.get("name")
-    if not (isinstance(title, Leaf) and isinstance(title.value, str) and title.value):
-        raise ConfigError(f"the `job` in {job.origin} needs a `name`, such as `{_example(axes)}`")
-    body = replace(job, entries={key: v for key, v in job.entries.items() if key != "name"})
+    job = _part(entry, "job", name)
+    axes = _axes(finalize(_part(entry, "matrix", name)))
+    if not job.text("name"):
+        example = "-".join(["bench", *(f"{{{axis}}}" for axis in axes)])
+        raise ConfigError(f"the `job` in {job.origin} needs a `name`, such as `{example}`")
+    body = job.without("name")
     for values in product(*axes.values()):
-        point = dict(zip(axes, values, strict=True))
-        filled = map_leaves(body, partial(_fill, point))
-        assert isinstance(filled, Table)
-        record = Table({"matrix": Table(point, job.origin)}, job.origin)
+        combination = dict(zip(axes, values, strict=True))
+        filled = map_scalars(body, partial(_fill_scalar, combination))
+        record = MappingNode({"matrix": MappingNode(combination, job.origin)}, job.origin)
+        assert isinstance(filled, MappingNode)
         variant = merge_benchmark(filled, record)
-        assert isinstance(variant, Table)
-        yield _name(title, point), variant, point
+        yield _variant_name(job, combination), variant, f"{name} {_shown(combination)}"
 
 
-def _table(entry: Table, key: str, name: str) -> Table:
-    node = entry.entries.get(key)
+def _part(entry: MappingNode, key: str, name: str) -> MappingNode:
+    node = entry.get(key)
     if node is None:
         raise ConfigError(f"`{name}` in {entry.origin} has a `job` but no `{key}`")
-    if not isinstance(node, Table):
+    if not isinstance(node, MappingNode):
         raise ConfigError(
             f"wrong value for `{key}` in {node.origin}: expected a mapping, got {describe(node)}"
         )
     return node
 
 
-def _axes(matrix: Table) -> dict[str, tuple[Node, ...]]:
-    axes = {
-        name: node.items if isinstance(node, Items) else (node,)
-        for name, node in matrix.entries.items()
-    }
-    for name, values in axes.items():
-        if not values:
-            raise ConfigError(f"the axis `{name}` in {matrix.entries[name].origin} has no value")
+def _axes(matrix: MappingNode) -> dict[str, tuple[TreeNode, ...]]:
+    axes = {}
+    for name, node in matrix.entries.items():
+        axes[name] = node.items if isinstance(node, ListNode) else (node,)
+        if not axes[name]:
+            raise ConfigError(f"the axis `{name}` in {node.origin} has no value")
     return axes
 
 
-def _name(title: Leaf, point: Point) -> str:
-    text = str(title.value)
-    for field in fields(text):
-        if field not in point:
-            hint = did_you_mean(field, point)
-            raise ConfigError(f"unknown placeholder `{{{field}}}` in {title.origin}{hint}")
-    return fill(text, lambda field: _text(field, point[field], title), unescape=True)
+def _variant_name(job: MappingNode, combination: Combination) -> str:
+    origin = job.entries["name"].origin
+    for axis in names_in(job.text("name")):
+        if axis not in combination:
+            hint = did_you_mean(axis, combination)
+            raise ConfigError(f"unknown placeholder `{{{axis}}}` in {origin}{hint}")
+    return fill(job.text("name"), partial(_axis_text, combination, origin), unescape=True)
 
 
-def _fill(point: Point, leaf: Leaf) -> Node:
-    if not isinstance(leaf.value, str):
-        return leaf
-    whole = only_field(leaf.value)
-    if whole is not None and whole in point:
-        node = point[whole]
-        return Leaf(node.value, leaf.origin) if isinstance(node, Leaf) else node
-
-    def value(field: str) -> str | None:
-        return _text(field, point[field], leaf) if field in point else None
-
-    return Leaf(fill(leaf.value, value, unescape=False), leaf.origin)
+def _fill_scalar(combination: Combination, scalar: ScalarNode, _: Location) -> TreeNode:
+    if not isinstance(scalar.value, str):
+        return scalar
+    node = combination.get(only_name(scalar.value) or "")
+    if isinstance(node, ScalarNode):
+        return ScalarNode(node.value, scalar.origin)
+    if node is not None:
+        return node
+    axis_text = partial(_axis_text, combination, scalar.origin)
+    return ScalarNode(fill(scalar.value, axis_text, unescape=False), scalar.origin)
 
 
-def _text(field: str, node: Node, leaf: Leaf) -> str:
-    if not isinstance(node, Leaf):
+def _axis_text(combination: Combination, origin: Origin, axis: str) -> str | None:
+    """The value of an axis as a part of a text; None for another placeholder."""
+    node = combination.get(axis)
+    if node is None:
+        return None
+    if not isinstance(node, ScalarNode):
         raise ConfigError(
-            f"`{{{field}}}` in {leaf.origin} stands for {describe(node)}, "
+            f"`{{{axis}}}` in {origin} stands for {describe(node)}, "
             "which must be the whole value and not a part of it"
         )
     return scalar_text(node.value)
 
 
-def _shown(point: Point) -> str:
-    values = (
-        f"{k}: {scalar_text(v.value) if isinstance(v, Leaf) else plain(v)}"
-        for k, v in point.items()
-    )
+def _shown(combination: Combination) -> str:
+    values = []
+    for axis, node in combination.items():
+        value = scalar_text(node.value) if isinstance(node, ScalarNode) else to_plain(node)
+        values.append(f"{axis}: {value}")
     return "{" + ", ".join(values) + "}"
-
-
-def _example(axes: Mapping[str, object]) -> str:
-    return "-".join(["bench", *(f"{{{axis}}}" for axis in axes)])

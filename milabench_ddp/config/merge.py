@@ -1,97 +1,225 @@
-"""The law by which a newer value is laid over an older one.
+"""How layers are merged: the files that include one another, and a benchmark and its parents.
 
 mapping + mapping          merged, key by key; the older one's order of keys comes first
 list + ``{append: [...]}`` one list
 anything + anything else   the newer one
 ``tags`` of a benchmark    united (sorted, once all is merged)
 
-Laying over is associative, so that layers, parents and presets may be grouped at will: what is
-still waiting for something older (``!delete``, ``append``, a mapping) stays so until `settle`.
+Merging is associative, so that layers, parents and presets may be grouped at will: what is still
+waiting for something older (``!delete``, ``append``, a mapping) stays so until `finalize`.
 """
 
+import os
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
+from pathlib import Path
 
-from ..errors import ConfigError
-from .tree import Append, Items, Leaf, Node, Removed, Table
+from ..errors import ConfigError, did_you_mean
+from .read import read
+from .shipped import by_name
+from .tree import (
+    AppendNode,
+    DeleteNode,
+    ListNode,
+    MappingNode,
+    Origin,
+    ScalarNode,
+    TreeNode,
+    describe,
+    expanded,
+    is_null,
+    shown,
+    text_of,
+)
+
+ALL = "*"  # the entry that is merged into every benchmark
 
 
-def merge(old: Node | None, new: Node) -> Node:
-    """Lay ``new`` over ``old``; raises ConfigError where a list is appended to what is no list."""
+def merge(old: TreeNode | None, new: TreeNode) -> TreeNode:
+    """Merge ``new`` into ``old``; raises ConfigError where ``append`` meets what is not a list."""
     if old is None:
         return new
-    if isinstance(new, Append):
+    if isinstance(new, AppendNode):
         return _append(old, new)
-    if not isinstance(new, Table):
+    if not isinstance(new, MappingNode):
         return new
-    if new.fresh or not isinstance(old, Table):
-        return replace(new, fresh=True)
-    entries = dict(old.entries)
-    for key, value in new.entries.items():
-        entries[key] = merge(entries.get(key), value)
-    return Table(entries, new.origin, old.fresh)
+    if not isinstance(old, MappingNode):
+        return replace(new, replaces=True)
+    return _merge_mappings(old, new)
 
 
-def merge_benchmark(old: Node | None, new: Node) -> Node:
+def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
     """`merge` for a whole benchmark, whose tags are united."""
-    merged = merge(old, new)
-    if not (isinstance(old, Table) and isinstance(new, Table)) or new.fresh:
+    merged = _merge_mappings(old, new)
+    older, newer = old.get("tags"), new.get("tags")
+    if new.replaces or older is None or not isinstance(newer, ListNode | AppendNode):
         return merged
-    assert isinstance(merged, Table)
-    tags = _unite(old.entries.get("tags"), new.entries.get("tags"))
-    return merged if tags is None else replace(merged, entries={**merged.entries, "tags": tags})
+    return merged.with_entries({"tags": _unite(older, newer)})
 
 
-def merge_suites(old: Table, new: Table) -> Table:
-    """Lay one file's benchmarks over those of an older one."""
+def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
+    """Merge one file's benchmarks into those of older files."""
     entries = dict(old.entries)
     for name, node in new.entries.items():
-        entries[name] = merge_benchmark(entries.get(name), node)
-    return Table(entries, new.origin)
+        before = entries.get(name)
+        if isinstance(before, MappingNode) and isinstance(node, MappingNode):
+            entries[name] = merge_benchmark(before, node)
+        else:
+            entries[name] = merge(before, node)
+    return MappingNode(entries, new.origin)
 
 
-def settle(node: Table) -> Table:
-    """Carry out what still waits: drop what is removed, and make lists of what was appended."""
-    entries = {
-        key: _settled(value)
-        for key, value in node.entries.items()
-        if not isinstance(value, Removed)
-    }
-    return Table(entries, node.origin)
+def finalize(node: MappingNode) -> MappingNode:
+    """Drop what is removed, and make lists of what was appended: no older layer will come."""
+    entries = {}
+    for key, value in node.entries.items():
+        if not isinstance(value, DeleteNode):
+            entries[key] = _final(value)
+    return MappingNode(entries, node.origin)
 
 
-def _settled(node: Node) -> Node:
+def _final(node: TreeNode) -> TreeNode:
     match node:
-        case Table():
-            return settle(node)
-        case Items() | Append():
-            kept = (item for item in node.items if not isinstance(item, Removed))
-            return Items(tuple(_settled(item) for item in kept), node.origin)
+        case MappingNode():
+            return finalize(node)
+        case ListNode() | AppendNode():
+            kept = [_final(item) for item in node.items if not isinstance(item, DeleteNode)]
+            return ListNode(tuple(kept), node.origin)
         case _:
             return node
 
 
-def _append(old: Node, new: Append) -> Node:
+def _merge_mappings(old: MappingNode, new: MappingNode) -> MappingNode:
+    if new.replaces:
+        return new
+    entries = dict(old.entries)
+    for key, value in new.entries.items():
+        entries[key] = merge(entries.get(key), value)
+    return MappingNode(entries, new.origin, old.replaces)
+
+
+def _append(old: TreeNode, new: AppendNode) -> TreeNode:
     match old:
-        case Append():
-            return Append((*old.items, *new.items), new.origin)
-        case Items():
-            return Items((*old.items, *new.items), new.origin, old.fresh)
-        case Removed() | Leaf(value=None):
-            return Items(new.items, new.origin, fresh=True)
+        case AppendNode() | ListNode():
+            return replace(old, items=(*old.items, *new.items), origin=new.origin)
+        case DeleteNode() | ScalarNode(value=None):
+            return ListNode(new.items, new.origin, replaces=True)
         case _:
-            what = "a mapping" if isinstance(old, Table) else "a single value"
+            found = "a mapping" if isinstance(old, MappingNode) else "a single value"
             raise ConfigError(
-                f"`append` in {new.origin} adds to a list, but what it adds to is {what} "
-                f"({old.origin})"
+                f"`append` in {new.origin} adds to a list, but its key holds {found} ({old.origin})"
             )
 
 
-def _unite(old: Node | None, new: Node | None) -> Node | None:
-    if old is None or not isinstance(new, Items | Append):
-        return new or old
-    if isinstance(new, Items) and new.fresh:
+def _unite(old: TreeNode, new: ListNode | AppendNode) -> TreeNode:
+    if isinstance(new, ListNode) and new.replaces:
         return new
-    if not isinstance(old, Items | Append):
-        return Items(new.items, new.origin, fresh=True)
-    fresh = isinstance(old, Items) and old.fresh
-    return Items((*old.items, *new.items), new.origin, fresh)
+    if not isinstance(old, ListNode | AppendNode):
+        return ListNode(new.items, new.origin, replaces=True)
+    replaces = isinstance(old, ListNode) and old.replaces
+    return ListNode((*old.items, *new.items), new.origin, replaces)
+
+
+def read_suite(path: Path) -> MappingNode:
+    """Read ``path`` and its includes: depth first, each before the file that includes it.
+
+    A relative include starts from the including file, ``~`` is the home folder, and a word that
+    names no file there is looked up among the shipped configurations. A file that is included
+    twice counts twice, at both places. Raises ConfigError, also for an include loop.
+    """
+    return reduce(merge_suites, _layers(path, ()))
+
+
+def _layers(path: Path, within: tuple[str, ...]) -> list[MappingNode]:
+    real = os.path.realpath(path)
+    if real in within:
+        loop = [*within[within.index(real) :], real]
+        raise ConfigError(f"include loop: {' -> '.join(shown(file) for file in loop)}")
+    top = read(path)
+    layers = []
+    for name, origin in _named("include", top, "a path or a list of paths"):
+        layers += _layers(_included(name, origin), (*within, real))
+    benchmarks = {}
+    for name, node in top.without("include").entries.items():
+        benchmarks[name] = MappingNode({}, node.origin) if is_null(node) else node
+        if not isinstance(benchmarks[name], MappingNode | DeleteNode):
+            raise ConfigError(
+                f"wrong value for `{name}` in {node.origin}: "
+                f"expected a mapping of the benchmark's keys, got {describe(node)}"
+            )
+    return [*layers, MappingNode(benchmarks, top.origin)]
+
+
+def _included(name: str, origin: Origin) -> Path:
+    path = origin.folder / expanded(name)
+    if path.is_file():
+        return Path(os.path.normpath(path))
+    shipped = by_name(name)
+    if shipped is None:
+        raise ConfigError(f"unknown include `{name}` in {origin}: no such file: {shown(path)}")
+    return shipped
+
+
+def _named(key: str, mapping: MappingNode, expected: str) -> list[tuple[str, Origin]]:
+    """The texts of ``include`` or ``inherits``, which is one text or a list of them."""
+    node = mapping.get(key)
+    if node is None or is_null(node):
+        return []
+    names = []
+    for item in node.items if isinstance(node, ListNode) else (node,):
+        name = text_of(item)
+        if name is None:
+            raise ConfigError(
+                f"wrong value for `{key}` in {item.origin}: "
+                f"expected {expected}, got {describe(item)}"
+            )
+        names.append((name, item.origin))
+    return names
+
+
+def inherit(entries: Mapping[str, MappingNode]) -> dict[str, MappingNode]:
+    """Merge every entry into its parents (left to right), and ``"*"`` into all but templates.
+
+    ``"*"`` counts once: parents are merged into their children without it. Raises ConfigError for
+    a parent that is not defined, and for a cycle.
+    """
+    every = entries.get(ALL)
+    if every is not None and "inherits" in every.entries:
+        raise ConfigError(f'`"*"` cannot inherit: {every.entries["inherits"].origin}')
+    resolved: dict[str, MappingNode] = {}
+    inherited = {}
+    for name in entries:
+        if name == ALL:
+            continue
+        entry = _with_parents(name, entries, resolved, ())
+        if every is not None and not name.startswith("_"):
+            entry = merge_benchmark(entry, every)
+        inherited[name] = entry
+    return inherited
+
+
+def _with_parents(
+    name: str,
+    entries: Mapping[str, MappingNode],
+    resolved: dict[str, MappingNode],
+    path: tuple[str, ...],
+) -> MappingNode:
+    if name in resolved:
+        return resolved[name]
+    if name in path:
+        raise ConfigError(_cycle([*path[path.index(name) :], name], entries))
+    own = entries[name]
+    layers = []
+    for parent, origin in _named("inherits", own, "a name or a list of names"):
+        if parent not in entries or parent == ALL:
+            hint = did_you_mean(parent, entries.keys() - {name, ALL})
+            raise ConfigError(f"unknown parent `{parent}` of `{name}` in {origin}{hint}")
+        layers.append(_with_parents(parent, entries, resolved, (*path, name)))
+    resolved[name] = reduce(merge_benchmark, [*layers, own.without("inherits")])
+    return resolved[name]
+
+
+def _cycle(names: list[str], entries: Mapping[str, MappingNode]) -> str:
+    steps = [f"`{name}` ({entries[name].entries['inherits'].origin})" for name in names[:-1]]
+    return f"inherit cycle: {' -> '.join([*steps, f'`{names[-1]}`'])}"

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ..errors import ConfigError, SelectionError, did_you_mean
-from .braces import only_field
-from .merge import merge_benchmark
+from .merge import ALL, merge_benchmark
+from .placeholders import only_name
 from .read import parse
-from .tree import Items, Leaf, Node, Origin, Table
+from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode
 
-_EARLY = {"inherits", "job", "matrix", "presets"}  # these shape what the rest is laid over
+_EARLY = {"inherits", "job", "matrix", "presets"}  # these decide what else is merged
 _FLAT = {"argv", "env"}  # what follows these is one key, whatever dots it holds
 
 
@@ -20,7 +20,7 @@ class Override:
 
     text: str  # as it was given
     address: str  # name.key.key...
-    value: Node
+    value: TreeNode
 
 
 def parse_override(text: str) -> Override:
@@ -32,8 +32,8 @@ def parse_override(text: str) -> Override:
             "such as `resnet50.argv.--batch-size=64`"
         )
     source = f"--override {text}"
-    if only_field(value):  # {n_worker} without quotes, which YAML takes for a mapping
-        return Override(text, address, Leaf(value, Origin(source)))
+    if only_name(value):  # {n_worker} without quotes, which YAML takes for a mapping
+        return Override(text, address, ScalarNode(value, Origin(source)))
     return Override(text, address, parse(value, source, line=0))
 
 
@@ -55,23 +55,26 @@ def locate(address: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
     return [], []
 
 
-def early(overrides: Iterable[Override], entries: Mapping[str, Table]) -> dict[str, Table]:
-    """Lay on what must be there before expansion and inheritance: templates, sweeps, presets."""
+def override_early(
+    overrides: Iterable[Override], entries: Mapping[str, MappingNode]
+) -> dict[str, MappingNode]:
+    """Change what expansion and inheritance read: templates, matrices, parents, presets."""
     changed = dict(entries)
     for override in overrides:
         names, keys = locate(override.address, entries)
         for name in names:
-            if name.startswith("_") or keys[0] in _EARLY:
-                of_job = "job" in entries[name].entries and keys[0] in ("inherits", "presets")
-                path = ["job", *keys] if of_job else keys
-                changed[name] = _laid(changed[name], path, override)
+            if not name.startswith("_") and keys[0] not in _EARLY:
+                continue
+            of_job = "job" in entries[name].entries and keys[0] in ("inherits", "presets")
+            path = ["job", *keys] if of_job else keys
+            changed[name] = _with_value(changed[name], path, override)
     return changed
 
 
-def late(
-    overrides: Iterable[Override], entries: Mapping[str, Table], original: Iterable[str]
-) -> dict[str, Table]:
-    """Lay the rest over the benchmarks, after everything else.
+def override_late(
+    overrides: Iterable[Override], entries: Mapping[str, MappingNode], original: Iterable[str]
+) -> dict[str, MappingNode]:
+    """Change everything else, after all other layers.
 
     Raises SelectionError for a name that is neither here nor among the ``original`` entries.
     """
@@ -79,30 +82,30 @@ def late(
     before = list(original)
     for override in overrides:
         names, keys = locate(override.address, entries)
-        earlier = locate(override.address, before)[0]
-        if not names and not earlier:
-            word = override.address.partition(".")[0]
-            hint = did_you_mean(word, {*entries, *before} - {"*"})
-            raise SelectionError(f"--override {override.text}: no benchmark `{word}`{hint}")
         if not names or keys[0] in _EARLY:
-            _check_early(override, before, names)
+            _check_early(override, before, entries, names)
             continue
         for name in names:
             if not name.startswith("_"):
-                changed[name] = _laid(changed[name], keys, override)
+                changed[name] = _with_value(changed[name], keys, override)
     return changed
 
 
-def _check_early(override: Override, before: Iterable[str], names: list[str]) -> None:
-    """Raise SelectionError unless `early` has done what the override asks."""
+def _check_early(
+    override: Override, before: list[str], entries: Iterable[str], names: list[str]
+) -> None:
+    """Raise SelectionError unless `override_early` has done what the override asks."""
     earlier, keys = locate(override.address, before)
-    if not earlier:
-        hint = f"`{names[0]}` comes out of a matrix, whose `job` holds that key"
-    elif keys[0] not in _EARLY:
+    if earlier and keys[0] in _EARLY:
+        return
+    if earlier:
         path = ".".join(keys)
         hint = f"`{earlier[0]}` is a matrix: address its benchmarks, or `{earlier[0]}.job.{path}`"
+    elif names:
+        hint = f"`{names[0]}` comes out of a matrix, whose `job` holds that key"
     else:
-        return
+        word = override.address.partition(".")[0]
+        hint = f"no benchmark `{word}`{did_you_mean(word, {*entries, *before} - {ALL})}"
     raise SelectionError(f"--override {override.text}: {hint}")
 
 
@@ -114,16 +117,14 @@ def _keys(path: str) -> list[str]:
     return keys
 
 
-def _laid(entry: Table, keys: list[str], override: Override) -> Table:
+def _with_value(entry: MappingNode, keys: list[str], override: Override) -> MappingNode:
     origin = Origin(f"--override {override.text}")
-    inside: Node | None = entry
+    inside: TreeNode | None = entry
     for key in keys[:-1]:
-        inside = inside.entries.get(key) if isinstance(inside, Table) else None
-        if isinstance(inside, Items):
+        inside = inside.get(key) if isinstance(inside, MappingNode) else None
+        if isinstance(inside, ListNode):
             raise ConfigError(f"{origin}: `{key}` is a list ({inside.origin}); replace it whole")
-    layer = override.value
-    for key in reversed(keys):
-        layer = Table({key: layer}, origin)
-    merged = merge_benchmark(entry, layer)
-    assert isinstance(merged, Table)
-    return merged
+    value = override.value
+    for key in reversed(keys[1:]):
+        value = MappingNode({key: value}, origin)
+    return merge_benchmark(entry, MappingNode({keys[0]: value}, origin))

@@ -1,42 +1,74 @@
-"""Run-time placeholders: what a configuration may say of the machine and of a run's folders."""
+"""``{name}`` in text, and the run-time placeholders: facts of the machine, folders of a run.
+
+Only a name in braces is a placeholder. ``{{name}}`` stands for ``{name}``; ``${name}`` belongs to
+the interpolation; every other brace (``{}``, a lone one, JSON) is itself.
+"""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from ..errors import ConfigError, did_you_mean
 from ..machine.backends import BACKENDS
-from .braces import fill, only_field
+from .build import program_of
 from .facts import MachineFacts
-from .program import program_of
 from .shipped import shipped_root
-from .sizing import Options, Sizer
-from .tree import Append, Items, Leaf, Node, Removed, Scalar, Table, plain
+from .sizing import Sizer, SizingOptions
+from .tree import ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode
 
-_FILLED = ("argv", "env", "voir")
+_PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w.-]*)\}\}|(?<!\$)\{([A-Za-z_][\w.-]*)\}")
 # A form is a whole argument, or all of it behind `word=` (batch_size=auto_batch(8)).
-_AUTO = re.compile(r"([\w.-]+=)?auto\(([^,()]*),([^,()]*)\)")
-_AUTO_BATCH = re.compile(r"([\w.-]+=)?auto_batch\(([^,()]*)\)")
+_FORM = re.compile(
+    r"(?P<before>[\w.-]+=)?"
+    r"(?:auto\((?P<sized>[^,()]*),(?P<unsized>[^,()]*)\)|auto_batch\((?P<batch>[^,()]*)\))"
+)
+_FILLED = ("argv", "env", "voir")
+
+
+def names_in(text: str) -> list[str]:
+    """The names of the placeholders in ``text``, in order."""
+    return [found[2] for found in _PLACEHOLDER.finditer(text) if found[2]]
+
+
+def only_name(text: str) -> str | None:
+    """The name, where the whole of ``text`` is one placeholder."""
+    found = _PLACEHOLDER.fullmatch(text)
+    return found[2] if found else None
+
+
+def fill(text: str, value: Callable[[str], str | None], *, unescape: bool) -> str:
+    """Replace each placeholder by its value; None leaves it as it is.
+
+    ``unescape`` turns ``{{name}}`` into ``{name}``: the last of several passes does that.
+    """
+
+    def replacement(found: re.Match[str]) -> str:
+        if found[1]:
+            return f"{{{found[1]}}}" if unescape else found[0]
+        filled = value(found[2])
+        return found[0] if filled is None else filled
+
+    return _PLACEHOLDER.sub(replacement, text)
 
 
 def fill_all(
-    entries: Mapping[str, Table], facts: MachineFacts, options: Options
-) -> dict[str, Table]:
+    entries: Mapping[str, MappingNode], facts: MachineFacts, options: SizingOptions
+) -> dict[str, MappingNode]:
     """Fill in the argv, env and voir of every benchmark.
 
     Raises ConfigError for a placeholder that is not known, and for a malformed scaling file.
     """
-    sizer = Sizer(options.sizer, facts)
+    sizer = Sizer(options.batch, facts)
     machine = _machine_values(facts, options)
     filled = {}
     for name, entry in entries.items():
         filler = Filler(name, machine | _own_values(name, entry, facts), options.cpu.auto, sizer)
-        parts = {key: filler.fill(entry.entries[key]) for key in _FILLED if key in entry.entries}
-        filled[name] = replace(entry, entries={**entry.entries, **parts})
+        changes = {key: filler.fill(entry.entries[key]) for key in _FILLED if key in entry.entries}
+        filled[name] = entry.with_entries(changes)
     return filled
 
 
-def _machine_values(facts: MachineFacts, options: Options) -> dict[str, Scalar]:
+def _machine_values(facts: MachineFacts, options: SizingOptions) -> dict[str, Scalar]:
     base = facts.base
     return {
         "arch": facts.arch,
@@ -54,14 +86,13 @@ def _machine_values(facts: MachineFacts, options: Options) -> dict[str, Scalar]:
     }
 
 
-def _own_values(name: str, entry: Table, facts: MachineFacts) -> dict[str, Scalar]:
+def _own_values(name: str, entry: MappingNode, facts: MachineFacts) -> dict[str, Scalar]:
     program = program_of(entry)
-    group, install_group = (str(plain(entry.entries[k])) for k in ("group", "install_group"))
     return {
         "milabench_code": str(program.parent) if program else "{milabench_code}",
-        "milabench_extra": str(facts.base / "extra" / group),
+        "milabench_extra": str(facts.base / "extra" / entry.text("group")),
         "milabench_name": name,
-        "milabench_venv": str(facts.base / "venv" / install_group),
+        "milabench_venv": str(facts.base / "venv" / entry.text("install_group")),
     }
 
 
@@ -74,48 +105,50 @@ class Filler:
     auto: bool  # whether CPU sizing is on
     sizer: Sizer
 
-    def fill(self, node: Node) -> Node:
-        """The tree with every placeholder resolved, in keys too.
+    def fill(self, node: TreeNode) -> TreeNode:
+        """The tree with every placeholder resolved, in keys too; the tree must be final.
 
         A value that is exactly one placeholder keeps its type. Raises ConfigError for a
         placeholder that is not known.
         """
         match node:
-            case Leaf(value=str()):
-                return self._leaf(node)
-            case Items():
-                return Items(tuple(self.fill(item) for item in node.items), node.origin)
-            case Table():
-                filled = {self._text(k, v): self.fill(v) for k, v in node.entries.items()}
-                return Table(filled, node.origin)
-            case Leaf() | Append() | Removed():
+            case ScalarNode(value=str(text)):
+                return ScalarNode(self._value(text, node.origin), node.origin)
+            case ListNode():
+                return ListNode(tuple(self.fill(item) for item in node.items), node.origin)
+            case MappingNode():
+                entries = {}
+                for key, value in node.entries.items():
+                    entries[self._text(key, value.origin)] = self.fill(value)
+                return MappingNode(entries, node.origin)
+            case _:
                 return node
 
-    def _leaf(self, leaf: Leaf) -> Node:
-        text = str(leaf.value)
-        whole = only_field(text)
-        if whole is not None and whole in self.values:
-            return Leaf(self.values[whole], leaf.origin)
-        filled = self._text(text, leaf)
-        is_form = _AUTO.fullmatch(text) or _AUTO_BATCH.fullmatch(text)
-        return Leaf(_number(filled) if is_form else filled, leaf.origin)
+    def _value(self, text: str, origin: Origin) -> Scalar:
+        name = only_name(text)
+        if name is not None and name in self.values:
+            return self.values[name]
+        filled = self._text(text, origin)
+        return _number(filled) if _FORM.fullmatch(text) else filled
 
-    def _text(self, text: str, node: Node) -> str:
+    def _text(self, text: str, origin: Origin) -> str:
         # A form is looked for in what the file says, not in what a value happens to spell.
-        if form := _AUTO.fullmatch(text):
-            chosen = self._fields(form[2 if self.auto else 3], node).strip()
-            return f"{form[1] or ''}{chosen}"
-        if form := _AUTO_BATCH.fullmatch(text):
-            default = self._fields(form[2], node).strip()
-            return f"{form[1] or ''}{self.sizer.batch_size(self.name, default)}"
-        return self._fields(text, node)
+        form = _FORM.fullmatch(text)
+        if form is None:
+            return self._filled(text, origin)
+        if form["batch"] is not None:
+            default = self._filled(form["batch"], origin).strip()
+            chosen = self.sizer.batch_size(self.name, default)
+        else:
+            chosen = self._filled(form["sized" if self.auto else "unsized"], origin).strip()
+        return f"{form['before'] or ''}{chosen}"
 
-    def _fields(self, text: str, node: Node) -> str:
-        def value(field: str) -> str:
-            if field not in self.values:
-                hint = did_you_mean(field, self.values)
-                raise ConfigError(f"unknown placeholder `{{{field}}}` in {node.origin}{hint}")
-            return str(self.values[field])
+    def _filled(self, text: str, origin: Origin) -> str:
+        def value(name: str) -> str:
+            if name not in self.values:
+                hint = did_you_mean(name, self.values)
+                raise ConfigError(f"unknown placeholder `{{{name}}}` in {origin}{hint}")
+            return str(self.values[name])
 
         return fill(text, value, unescape=True)
 

@@ -6,15 +6,26 @@ from pathlib import Path
 import yaml
 
 from ..errors import ConfigError, did_you_mean
-from .paths import shown
-from .tree import Append, Items, Leaf, Node, Origin, Removed, Scalar, Table
+from .tree import (
+    AppendNode,
+    DeleteNode,
+    ListNode,
+    MappingNode,
+    Origin,
+    Scalar,
+    ScalarNode,
+    TreeNode,
+    is_null,
+    shown,
+)
 
 _PREFIX = "tag:yaml.org,2002:"
 _TEXT = {"str", "timestamp", "value"}  # a date in a command line stays as it was written
 _TAGS = {"!delete", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
+_SCALARS = yaml.constructor.SafeConstructor()
 
 
-def read(path: Path) -> Table:
+def read(path: Path) -> MappingNode:
     """Read one YAML file, whose top must be a mapping; an empty file is an empty mapping.
 
     Raises ConfigError for a file that is missing, unreadable, not UTF-8 or not YAML, for a key
@@ -30,14 +41,14 @@ def read(path: Path) -> Table:
     except OSError as error:
         raise ConfigError(f"{shown(source)}: cannot be read: {error.strerror}") from None
     node = parse(text, source)
-    if isinstance(node, Leaf) and node.value is None:
-        return Table({}, node.origin)
-    if not isinstance(node, Table):
+    if is_null(node):
+        return MappingNode({}, node.origin)
+    if not isinstance(node, MappingNode):
         raise ConfigError(f"{node.origin}: the top of the file must be a mapping `name: ...`")
     return node
 
 
-def parse(text: str, source: str, line: int | None = None) -> Node:
+def parse(text: str, source: str, line: int | None = None) -> TreeNode:
     """The tree of a YAML text. With ``line``, all of it is stated at that line of the source."""
     reader = _Reader(source, line)
     loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -50,47 +61,50 @@ def parse(text: str, source: str, line: int | None = None) -> Node:
     except yaml.MarkedYAMLError as error:
         raise reader.broken(error) from None
     except yaml.reader.ReaderError as error:
-        raise ConfigError(f"{reader.at(0)}: broken YAML: {error.reason}") from None
-    return Leaf(None, reader.at(0)) if top is None else reader.node(top, reader.at_node(top))
+        raise ConfigError(f"{reader.origin(0)}: broken YAML: {error.reason}") from None
+    if top is None:
+        return ScalarNode(None, reader.origin(0))
+    return reader.node(top, reader.origin_of(top))
 
 
 class _Reader:
+    """Turns the nodes of the YAML library into ours."""
+
     def __init__(self, source: str, line: int | None) -> None:
         self.source = source
         self.line = line
-        self.scalars = yaml.constructor.SafeConstructor()
         self.open: list[yaml.Node] = []  # the collections that are being read, against alias loops
 
-    def at(self, line: int) -> Origin:
+    def origin(self, line: int) -> Origin:
+        """The origin at a line of the library, which counts from 0."""
         return Origin(self.source, line + 1 if self.line is None else self.line)
 
+    def origin_of(self, node: yaml.Node) -> Origin:
+        return self.origin(node.start_mark.line)
+
     def broken(self, error: yaml.MarkedYAMLError) -> ConfigError:
-        mark, begin = error.problem_mark or error.context_mark, error.context_mark
-        message = f"{self.at(mark.line if mark else 0)}: broken YAML: {error.problem}"
+        begin = error.context_mark
+        mark = error.problem_mark or begin
+        message = f"{self.origin(mark.line if mark else 0)}: broken YAML: {error.problem}"
         if begin and mark and begin.line < mark.line and (error.context or "").startswith("while"):
             message += f" {error.context}, which begins in line {begin.line + 1}"
         return ConfigError(message)
 
-    def at_node(self, node: yaml.Node) -> Origin:
-        return self.at(node.start_mark.line)
-
-    def node(self, node: yaml.Node, origin: Origin) -> Node:
+    def node(self, node: yaml.Node, origin: Origin) -> TreeNode:
         if node.tag == "!delete":
-            return Removed(origin)
+            return DeleteNode(origin)
         if not node.tag.startswith(_PREFIX):
             hint = did_you_mean(node.tag, _TAGS)
-            raise ConfigError(f"unknown tag `{node.tag}` in {self.at_node(node)}{hint}")
+            raise ConfigError(f"unknown tag `{node.tag}` in {self.origin_of(node)}{hint}")
         if isinstance(node, yaml.ScalarNode):
-            return Leaf(self.scalar(node), origin)
+            return ScalarNode(self.scalar(node), origin)
         if node in self.open:
-            raise ConfigError(f"{self.at_node(node)}: an alias that contains itself")
+            raise ConfigError(f"{self.origin_of(node)}: an alias that contains itself")
         self.open.append(node)
         try:
-            return (
-                self.items(node, origin)
-                if isinstance(node, yaml.SequenceNode)
-                else self.table(node, origin)
-            )
+            if isinstance(node, yaml.MappingNode):
+                return self.mapping(node, origin)
+            return ListNode(tuple(self.node(i, self.origin_of(i)) for i in node.value), origin)
         finally:
             self.open.pop()
 
@@ -103,24 +117,22 @@ class _Reader:
                 case "null":
                     return None
                 case "bool":
-                    return bool(self.scalars.construct_yaml_bool(node))
+                    return bool(_SCALARS.construct_yaml_bool(node))
                 case "int":
-                    return int(self.scalars.construct_yaml_int(node))
+                    return int(_SCALARS.construct_yaml_int(node))
                 case "float":
-                    return float(self.scalars.construct_yaml_float(node))
+                    return float(_SCALARS.construct_yaml_float(node))
         except (ValueError, KeyError):
-            raise ConfigError(f"{self.at_node(node)}: `{node.value}` is no {kind}") from None
-        raise ConfigError(f"unknown tag `!!{kind}` in {self.at_node(node)}")
+            where = self.origin_of(node)
+            raise ConfigError(f"{where}: `{node.value}` is not of type {kind}") from None
+        raise ConfigError(f"unknown tag `!!{kind}` in {self.origin_of(node)}")
 
-    def items(self, node: yaml.Node, origin: Origin) -> Items:
-        return Items(tuple(self.node(item, self.at_node(item)) for item in node.value), origin)
-
-    def table(self, node: yaml.Node, origin: Origin) -> Table | Append:
-        entries: dict[str, Node] = {}
-        merged: dict[str, Node] = {}
+    def mapping(self, node: yaml.MappingNode, origin: Origin) -> MappingNode | AppendNode:
+        entries: dict[str, TreeNode] = {}
+        merged: dict[str, TreeNode] = {}
         for key, value in node.value:
             # The key's line stands for the value, whose own first line may be the next one.
-            where = self.at_node(key)
+            where = self.origin_of(key)
             if not isinstance(key, yaml.ScalarNode):
                 raise ConfigError(f"{where}: a key must be a plain word, not a list or a mapping")
             if key.tag == f"{_PREFIX}merge":
@@ -132,18 +144,17 @@ class _Reader:
                     f"key `{name}` in {where} is stated twice, first in {entries[name].origin}"
                 )
             entries[name] = self.node(value, where)
-        only = entries.get("append")
-        if isinstance(only, Items) and len(entries) == 1 and not merged:
-            return Append(only.items, origin)
-        return Table(merged | entries, origin)
+        appended = entries.get("append")
+        if isinstance(appended, ListNode) and len(entries) == 1 and not merged:
+            return AppendNode(appended.items, origin)
+        return MappingNode(merged | entries, origin)
 
-    def merged(self, value: yaml.Node) -> dict[str, Node]:
-        """What ``<<: *anchor`` brings in; of a list of anchors the first wins."""
-        found = self.node(value, self.at_node(value))
-        tables = found.items if isinstance(found, Items) else (found,)
-        entries: dict[str, Node] = {}
-        for table in tables:
-            if not isinstance(table, Table):
-                raise ConfigError(f"{self.at_node(value)}: `<<` takes mappings")
-            entries = {**table.entries, **entries}
+    def merged(self, value: yaml.Node) -> dict[str, TreeNode]:
+        """The entries that ``<<: *anchor`` brings in; of a list of anchors the first wins."""
+        found = self.node(value, self.origin_of(value))
+        entries: dict[str, TreeNode] = {}
+        for mapping in found.items if isinstance(found, ListNode) else (found,):
+            if not isinstance(mapping, MappingNode):
+                raise ConfigError(f"{self.origin_of(value)}: `<<` takes mappings")
+            entries = {**mapping.entries, **entries}
         return entries

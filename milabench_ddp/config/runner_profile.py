@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..errors import ConfigError, did_you_mean
-from .checks import Check, flag, one_of, only, single, text, texts, whole, wrong
-from .paths import expanded, shown
+from .checks import Check, check_keys, flag, one_of, single, text, texts, whole, wrong
 from .shipped import shipped_root
-from .tree import Leaf, Node, Origin, Table, is_null, plain, scalar_text
+from .tree import (
+    MappingNode,
+    Origin,
+    ScalarNode,
+    TreeNode,
+    expanded,
+    is_null,
+    scalar_text,
+    shown,
+)
 
 T = TypeVar("T")
 
@@ -35,7 +43,7 @@ class Setting:
     def from_flag(self, words: str) -> str | int:
         """The value that the command line gives; raises ConfigError where the check refuses it."""
         value = int(words) if words.isdecimal() and self.check is not text else words
-        self.check(self.flag, Leaf(value, Origin("the command line")))
+        self.check(self.flag, ScalarNode(value, Origin("the command line")))
         return value
 
 
@@ -46,11 +54,13 @@ def setting(default: T, check: Check, help: str, *, is_fixed: bool = False, **na
     return made
 
 
-def _check_scalars(key: str, node: Node) -> None:
-    if not isinstance(node, Table):
+def _scalar_texts(key: str, node: TreeNode) -> dict[str, str]:
+    if not isinstance(node, MappingNode):
         raise wrong(key, node, "a mapping")
+    values = {}
     for name, value in node.entries.items():
-        single(f"{key}.{name}", value)
+        values[name] = scalar_text(single(f"{key}.{name}", value))
+    return values
 
 
 @dataclass(frozen=True)
@@ -103,11 +113,11 @@ class RunnerProfile:
     # Other jobs on the same nodes would distort the measurements.
     exclusive: bool = setting(True, flag, "whether to keep other jobs off the nodes")
     options: Mapping[str, str] = setting(
-        {}, _check_scalars, "other options of sbatch, by their long names"
+        {}, _scalar_texts, "other options of sbatch, by their long names"
     )
     setup: tuple[str, ...] = setting((), texts, "shell commands that run before a node's agent")
     environment: Mapping[str, str] = setting(
-        {}, _check_scalars, "environment variables of the agents and of what they start"
+        {}, _scalar_texts, "environment variables of the agents and of what they start"
     )
     array_parallelism: int = setting(
         16, whole(1), "how many jobs of an array run at the same time",
@@ -157,20 +167,17 @@ def shipped_profiles() -> dict[str, Path]:
 def read_profile(path: Path) -> RunnerProfile:
     """Read a profile; raises ConfigError, with file and line, for what is wrong in it."""
     # Here, because every command needs the settings above, and few need PyYAML (15 ms).
-    from .merge import settle
+    from .merge import finalize
     from .read import read
 
-    top = settle(read(path))
-    only(SETTINGS, top)
+    top = finalize(read(path))
+    check_keys(SETTINGS, top)
+    values = {}
     for key, node in top.entries.items():
         if not is_null(node):
-            SETTINGS[key].check(key, node)
-    values = {key: value for key, value in plain(top).items() if value is not None}
+            values[key] = SETTINGS[key].check(key, node)
     if "kind" not in values:
         raise ConfigError(f"{shown(path)}: has no `kind`: it is one of {', '.join(KINDS)}")
-    for key in ("environment", "options"):
-        values[key] = {name: scalar_text(v) for name, v in values.get(key, {}).items()}
-    values["setup"] = tuple(values.get("setup", ()))
     return RunnerProfile(**values, path=str(path))
 
 

@@ -1,26 +1,43 @@
-"""The resolved configuration: frozen, typed, nothing left to look up."""
+"""Every key that a benchmark may have, and the records that a configuration resolves to.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+A key is declared once, in `KEYS`. One that the program reads is also a field of `Benchmark`, of the
+same name; `build` fills it. The others are read by milabench, or kept for the record.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from .checks import Check, whole
-
-
-@dataclass(frozen=True)
-class PlanOption:
-    """An option of a plan method: what its value may be, and its value where none is stated."""
-
-    check: Check
-    default: int
-
-
-# The plan methods and their options; ``plan.methods`` says what each of them does.
-PLAN_METHODS: Mapping[str, Mapping[str, PlanOption]] = {
-    "per_gpu": {},
-    "njobs": {"n": PlanOption(whole(1), default=1)},
-}
+from ..errors import ConfigError
+from .checks import (
+    Check,
+    check_keys,
+    command_line,
+    environment,
+    flag,
+    free,
+    mapping,
+    number,
+    one_of,
+    single,
+    text,
+    texts,
+    whole,
+    wrong,
+)
+from .tree import (
+    DEFAULT,
+    DeleteNode,
+    ListNode,
+    MappingNode,
+    Scalar,
+    ScalarNode,
+    TreeNode,
+    is_null,
+    text_of,
+)
 
 
 @dataclass(frozen=True)
@@ -42,9 +59,9 @@ class FakeImageNet:
     images: int  # of the training set
     val_images: int
     classes: int
-    size: int  # height and width, in pixels
-    seed: int
-    folder: str  # below <base>/data
+    size: int = 256  # height and width, in pixels
+    seed: int = 0
+    folder: str = "FakeImageNet"  # below <base>/data
 
 
 @dataclass(frozen=True)
@@ -54,18 +71,18 @@ class Benchmark:
     name: str
     program: Path  # absolute path of the script
     plan: PlanSpec
-    argv: tuple[str, ...]  # placeholders filled in
-    env: Mapping[str, str]
-    group: str
-    install_group: str
-    tags: frozenset[str]
-    max_duration: float  # seconds
-    weight: float
-    num_machines: int | None  # None: as many nodes as there are
-    preset: str | None  # the preset that was applied, None where it carries none of that name
+    preset: str | None  # the preset that was applied, None where it has none of that name
     voir: Mapping[str, Any] | None  # voir's options; None: the program needs no instrument
     voirfile: Path | None
     record: Mapping[str, Any]  # the resolved mapping itself, JSON-able: for the result files only
+    group: str
+    install_group: str
+    max_duration: float  # seconds
+    weight: float
+    argv: tuple[str, ...] = ()  # placeholders filled in
+    env: Mapping[str, str] = field(default_factory=dict)
+    tags: frozenset[str] = frozenset()
+    num_machines: int | None = None  # None: as many nodes as there are
     data: FakeImageNet | None = None  # what must be there before it can run
     scaling: Literal["weak", "strong"] = "weak"  # keeps a replica's batch, or the global one
 
@@ -86,3 +103,183 @@ class Suite:
     preset: str  # the preset that was asked for, or that `auto` chose
     benchmarks: tuple[Benchmark, ...]
     skipped: tuple[SkippedBenchmark, ...]
+
+
+@dataclass(frozen=True)
+class PlanOption:
+    """An option of a plan method: what its value may be, and its value where none is stated."""
+
+    check: Check
+    default: int
+
+
+# The plan methods and their options; ``plan.methods`` says what each of them does.
+PLAN_METHODS: Mapping[str, Mapping[str, PlanOption]] = {
+    "per_gpu": {},
+    "njobs": {"n": PlanOption(whole(1), default=1)},
+}
+
+
+def _plan(key: str, node: TreeNode) -> PlanSpec:
+    checks: dict[str, Check] = {"method": one_of(*PLAN_METHODS)}
+    for options in PLAN_METHODS.values():  # an option of another method may have been inherited
+        checks |= {name: option.check for name, option in options.items()}
+    stated = mapping(checks, required=["method"])(key, node)
+    method = stated["method"]
+    values = {}
+    for name, option in PLAN_METHODS[method].items():
+        values[name] = stated.get(name, option.default)
+    return PlanSpec(method, values)
+
+
+def _tags(key: str, node: TreeNode) -> frozenset[str]:
+    return frozenset(texts(key, node))
+
+
+def _folder(key: str, node: TreeNode) -> str:
+    name = text(key, node)
+    if not _NAME.fullmatch(name):
+        raise wrong(key, node, "the name of a folder, without `/`")
+    return name
+
+
+_NAME = re.compile(r"\w[\w.+=@-]*")
+_SHARE = number("a number from 0 to 1", 0, 1)
+
+_FAKE_IMAGENET: Mapping[str, Check] = {
+    "classes": whole(1),
+    "folder": _folder,
+    "images": whole(1),
+    "seed": whole(0),
+    "size": whole(8),
+    "val_images": whole(1),
+}
+_VOIR_OPTIONS = dict.fromkeys(("gpu_poll", "interval", "skip", "stop"), single)
+
+
+@dataclass(frozen=True)
+class DefaultContext:
+    """What the default of a key may depend on."""
+
+    name: str  # of the benchmark
+    group: str
+    arch: str
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a benchmark."""
+
+    check: Check
+    default: Callable[[DefaultContext], Scalar] | None = None  # None: the key may be absent
+    in_preset: bool = False  # a preset may change how hard a benchmark works, not what it is
+
+
+KEYS: Mapping[str, Key] = {
+    "argv": Key(command_line, in_preset=True),
+    "because": Key(text, in_preset=True),  # why it is disabled
+    "client": Key(free),
+    "definition": Key(text),  # the folder of the program
+    "docker_image": Key(text),
+    "enabled": Key(flag, lambda _: True, in_preset=True),
+    "env": Key(environment, in_preset=True),
+    "gradient_accumulation_steps": Key(whole(1)),
+    "group": Key(text, lambda context: context.name),
+    "install_group": Key(text, lambda context: context.group),  # those that share an environment
+    "install_variant": Key(text, lambda context: context.arch),
+    "instrument": Key(one_of("voir")),
+    "matrix": Key(free),  # the combination of a variant, once the matrix is expanded
+    "max_duration": Key(
+        number("a positive number of seconds", 0, above=True), lambda _: 600, in_preset=True
+    ),
+    "num_machines": Key(whole(1), in_preset=True),
+    "pip": Key(free),
+    "plan": Key(_plan),
+    "prepare": Key(
+        mapping({"fake_imagenet": mapping(_FAKE_IMAGENET, required=["images"])}), in_preset=True
+    ),
+    "program": Key(text),
+    "requires_capabilities": Key(texts),  # the conditions under which it runs
+    "scaling": Key(one_of("weak", "strong")),
+    "server": Key(free),
+    "tags": Key(_tags),
+    "url": Key(free),
+    "use_deepspeed": Key(flag),
+    "validation": Key(
+        mapping({"usage": mapping({"gpu_load_threshold": _SHARE, "gpu_mem_threshold": _SHARE})})
+    ),
+    "voir": Key(mapping({"options": mapping(_VOIR_OPTIONS)}), in_preset=True),
+    "weight": Key(number("a number, 0 or more", 0), lambda _: 0),
+}
+
+_PRESET_KEYS = frozenset(name for name, key in KEYS.items() if key.in_preset)
+
+
+def check_name(name: str, entry: MappingNode) -> None:
+    """Raise ConfigError for a name that could not be part of a file's name, or be selected."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"`{name}` in {entry.origin} cannot name a benchmark: "
+            "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"
+        )
+
+
+def check_known(entry: MappingNode) -> None:
+    """Raise ConfigError for a key that is unknown in a benchmark, its job, or its presets."""
+    check_keys(KEYS.keys() | {"inherits", "presets", "job"}, entry)
+    _check_presets(entry)
+    job = entry.mapping("job")
+    if job:
+        check_keys(KEYS.keys() | {"inherits", "presets", "name"}, job)
+        _check_presets(job)
+
+
+def check_values(entry: MappingNode) -> None:
+    """Raise ConfigError for a value of the wrong type; ``entry`` is final and interpolated."""
+    check_keys(KEYS, entry)
+    for name, node in entry.entries.items():
+        KEYS[name].check(name, node)
+
+
+def _check_presets(entry: MappingNode) -> None:
+    presets = entry.get("presets")
+    if presets is None or _is_absent(presets):
+        return
+    if not isinstance(presets, MappingNode):
+        raise wrong("presets", presets, "a mapping of presets")
+    for name, preset in presets.entries.items():
+        if isinstance(preset, MappingNode):
+            check_keys(_PRESET_KEYS, preset)
+        elif not _is_absent(preset):
+            raise wrong(f"presets.{name}", preset, "a mapping")
+
+
+def _is_absent(node: TreeNode) -> bool:
+    return isinstance(node, DeleteNode) or is_null(node)
+
+
+def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
+    """A final benchmark with its defaults, and its tags sorted.
+
+    A key whose value is null counts as not stated.
+    """
+    stated = {key: node for key, node in entry.entries.items() if not is_null(node)}
+    group = text_of(stated.get("group", ScalarNode(name, DEFAULT))) or name
+    context = DefaultContext(name, group, arch)
+    for key, declared in KEYS.items():
+        if declared.default and key not in stated:
+            stated[key] = ScalarNode(declared.default(context), DEFAULT)
+    tags = stated.get("tags")
+    if isinstance(tags, ListNode):
+        stated["tags"] = _sorted(tags)
+    return replace(entry, entries=stated)
+
+
+def _sorted(tags: ListNode) -> ListNode:
+    found: dict[str, TreeNode] = {}
+    for tag in tags.items:
+        name = text_of(tag)
+        if name is None:
+            return tags  # of the wrong type, which the check of the keys says better
+        found.setdefault(name, tag)
+    return replace(tags, items=tuple(found[name] for name in sorted(found)))

@@ -1,4 +1,4 @@
-"""``--select`` and ``--exclude``: which benchmarks are meant."""
+"""Which benchmarks run: ``--select`` and ``--exclude``, and every other reason against one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,10 +6,14 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from ..errors import SelectionError, did_you_mean
-from .tree import Items, Leaf, Table
+from .build import program_of
+from .conditions import evaluate
+from .facts import MachineFacts
+from .presets import PresetResult
+from .tree import MappingNode, ScalarNode, scalar_text, text_of
 
-# What somebody who comes from sbatch may have meant.
-_ELSE = {"--exclude": " (--exclude-nodes leaves nodes out)"}
+# What a user who comes from sbatch may have meant.
+_OTHER_OPTION = {"--exclude": " (--exclude-nodes leaves nodes out)"}
 
 
 @dataclass(frozen=True)
@@ -19,59 +23,106 @@ class Selection:
     select: tuple[str, ...]
     exclude: tuple[str, ...]
 
-    def selects(self, name: str, entry: Table) -> bool:
+    def selects(self, name: str, entry: MappingNode) -> bool:
         """Whether the benchmark is asked for; without ``--select`` every one is."""
         return not self.select or _any_matches(self.select, labels(name, entry))
 
-    def excludes(self, name: str, entry: Table) -> bool:
+    def excludes(self, name: str, entry: MappingNode) -> bool:
         """Whether the benchmark is to be left out."""
         return _any_matches(self.exclude, labels(name, entry))
 
-    def insists(self, name: str) -> bool:
-        """Whether the benchmark is selected by its very name, which wins over ``enabled``."""
-        return name in self.select
-
 
 def parse_selection(
-    select: Iterable[str], exclude: Iterable[str], entries: Mapping[str, Table]
+    select: Iterable[str], exclude: Iterable[str], entries: Mapping[str, MappingNode]
 ) -> Selection:
     """Split the words at commas; raises SelectionError for one that matches nothing."""
-    known = {label for name, entry in entries.items() for label in labels(name, entry)}
+    known: set[str] = set()
+    for name, entry in entries.items():
+        known |= labels(name, entry)
     return Selection(_words("--select", select, known), _words("--exclude", exclude, known))
 
 
-def labels(name: str, entry: Table) -> set[str]:
+def labels(name: str, entry: MappingNode) -> set[str]:
     """What a benchmark answers to: name, groups, tags, and the basename of its definition.
 
     A program answers to the folder of its ``main.py``, or else to its own name.
     """
-    found = {name}
-    for key in ("group", "install_group"):
-        found.add(_text(entry, key))
-    tags = entry.entries.get("tags")
-    if isinstance(tags, Items):
-        found.update(str(tag.value) for tag in tags.items if isinstance(tag, Leaf))
-    program = PurePath(_text(entry, "program"))
-    found.add(program.parent.name if program.stem == "main" else program.stem)
-    found.add(PurePath(_text(entry, "definition")).name)
+    program = PurePath(entry.text("program"))
+    found = {
+        name,
+        entry.text("group"),
+        entry.text("install_group"),
+        program.parent.name if program.stem == "main" else program.stem,
+        PurePath(entry.text("definition")).name,
+    }
+    found.update(text_of(tag) or "" for tag in entry.items("tags"))
     return found - {""}
-
-
-def _text(entry: Table, key: str) -> str:
-    node = entry.entries.get(key)
-    return node.value if isinstance(node, Leaf) and isinstance(node.value, str) else ""
 
 
 def _any_matches(words: Iterable[str], found: set[str]) -> bool:
     return any(word in found or any(fnmatchcase(f, word) for f in found) for word in words)
 
 
-def _words(option: str, given: Iterable[str], known: set[str]) -> tuple[str, ...]:
-    words = tuple(w for text in given for part in text.split(",") if (w := part.strip()))
+def _words(option: str, texts: Iterable[str], known: set[str]) -> tuple[str, ...]:
+    words = [word.strip() for word in ",".join(texts).split(",")]
+    words = [word for word in words if word]
     for word in words:
         if not _any_matches((word,), known):
             raise SelectionError(
                 f"{option} {word}: no benchmark, group or tag of that name"
-                f"{did_you_mean(word, known) or _ELSE.get(option, '')}"
+                f"{did_you_mean(word, known) or _OTHER_OPTION.get(option, '')}"
             )
-    return words
+    return tuple(words)
+
+
+def skip_reason(
+    name: str, result: PresetResult, selection: Selection, facts: MachineFacts
+) -> str | None:
+    """The first reason against running the benchmark, in one sentence; None where there is none.
+
+    A benchmark that is disabled runs all the same where ``--select`` gives its exact name.
+    Raises ConfigError for a condition outside the grammar.
+    """
+    entry = result.entry
+    if selection.excludes(name, entry):
+        return "excluded by --exclude"
+    if not selection.selects(name, entry):
+        return "not selected by --select"
+    disabled_reason = _disabled_reason(result)
+    if disabled_reason and name not in selection.select:
+        return disabled_reason
+    if program_of(entry) is None:
+        return "has neither a `definition` nor a `program`"
+    return _unmet_condition(entry, facts) or _too_few_nodes(entry, facts)
+
+
+def _disabled_reason(result: PresetResult) -> str | None:
+    enabled = result.entry.entries["enabled"]
+    if not isinstance(enabled, ScalarNode) or enabled.value is not False:
+        return None
+    # An override has no line, and wins over a preset.
+    by_preset = f" by the preset {result.preset}" if result.disables and enabled.origin.line else ""
+    because = result.entry.text("because")
+    stated = f": {because}" if because else ""
+    return f"disabled{by_preset}{stated} ({enabled.origin})"
+
+
+def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str | None:
+    for node in entry.items("requires_capabilities"):
+        condition = text_of(node) or ""
+        result = evaluate(condition, facts, node.origin)
+        if not result.holds:
+            values = [f"{name} is {scalar_text(value)}" for name, value in result.values.items()]
+            but = f", but {', '.join(values)}" if values else ""
+            return f"needs {condition}{but} ({node.origin})"
+    return None
+
+
+def _too_few_nodes(entry: MappingNode, facts: MachineFacts) -> str | None:
+    needed = entry.get("num_machines")
+    if not isinstance(needed, ScalarNode) or not isinstance(needed.value, int):
+        return None
+    if needed.value <= facts.node_count:
+        return None
+    there = "is 1" if facts.node_count == 1 else f"are {facts.node_count}"
+    return f"needs {needed.value} nodes, but there {there} (num_machines in {needed.origin})"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..errors import ConfigError, did_you_mean
-from .paths import expanded, shown
+from .tree import expanded, shown
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 

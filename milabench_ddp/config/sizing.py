@@ -3,21 +3,28 @@
 Both are off unless ``system.options`` (its names are milabench's) switches them on.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+from ..errors import ConfigError
+from .checks import memory_mib
 from .facts import MachineFacts
-from .scaling import Observation, largest_batch, read_scaling
+from .read import read
+from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode, describe
+
+Observation = tuple[float, float]  # batch size, MiB
 
 
 @dataclass(frozen=True)
-class CpuOptions:
+class CpuSizing:
     """``options.cpu``: how many data-loading workers a device gets."""
 
     auto: bool = False
     min: int = 2
     max: int = 16
-    n_workers: int | None = None  # wins over what the machine has
+    n_workers: int | None = None  # wins over the CPUs that the machine has
     reserved_cores: int = 0  # CPUs of a node that are not for the benchmarks
 
     def workers(self, facts: MachineFacts) -> int:
@@ -29,7 +36,7 @@ class CpuOptions:
 
 
 @dataclass(frozen=True)
-class SizerOptions:
+class BatchSizing:
     """``options.sizer``: how batch sizes are chosen."""
 
     auto: bool = False
@@ -37,7 +44,7 @@ class SizerOptions:
     multiple: int = 8  # round down to a multiple of this
     power: int | None = None  # instead: round down to a power of this
     capacity_mib: float | None = None  # instead of the memory of the device
-    scaling: Path | None = None  # the scaling file: what was observed
+    scaling: Path | None = None  # the scaling file, which holds the observations
 
     def rounded(self, size: int) -> int:
         """``size`` rounded down to a power or a multiple; itself where it is smaller than that."""
@@ -50,20 +57,23 @@ class SizerOptions:
 
 
 @dataclass(frozen=True)
-class Options:
+class SizingOptions:
     """``system.options``."""
 
-    sizer: SizerOptions = field(default_factory=SizerOptions)
-    cpu: CpuOptions = field(default_factory=CpuOptions)
+    batch: BatchSizing = field(default_factory=BatchSizing)
+    cpu: CpuSizing = field(default_factory=CpuSizing)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sizer:
     """Answers ``auto_batch``; reads the scaling file when it is first needed."""
 
-    options: SizerOptions
+    options: BatchSizing
     facts: MachineFacts
-    _observed: dict[str, list[Observation]] | None = None
+
+    @cached_property
+    def _observed(self) -> Mapping[str, Sequence[Observation]]:
+        return read_scaling(self.options.scaling) if self.options.scaling else {}
 
     def batch_size(self, benchmark: str, default: str) -> str:
         """The batch size for a benchmark; ``default`` where sizing is off or nothing is known."""
@@ -71,9 +81,68 @@ class Sizer:
         capacity = options.capacity_mib or self.facts.gpu_capacity_mib
         if options.batch_size is not None:
             return str(options.batch_size)
-        if not options.auto or options.scaling is None or capacity <= 0:
+        if not options.auto or capacity <= 0:
             return default
-        if self._observed is None:
-            self._observed = read_scaling(options.scaling)
         largest = largest_batch(self._observed.get(benchmark, []), capacity)
         return default if largest is None else str(options.rounded(largest))
+
+
+def largest_batch(observed: Sequence[Observation], capacity_mib: float) -> int | None:
+    """The largest batch size whose memory, fitted as a line by least squares, fits.
+
+    One batch size alone fits no line: memory is then taken as proportional to it. None where
+    nothing was observed, where memory does not grow with the batch size, or where none fits.
+    """
+    if not observed:
+        return None
+    mean_size = sum(size for size, _ in observed) / len(observed)
+    mean_memory = sum(memory for _, memory in observed) / len(observed)
+    variance = sum((size - mean_size) ** 2 for size, _ in observed)
+    if variance > 0:
+        slope = sum((s - mean_size) * (m - mean_memory) for s, m in observed) / variance
+    else:
+        slope = mean_memory / mean_size
+    if slope <= 0:
+        return None
+    fixed = mean_memory - slope * mean_size
+    largest = int((capacity_mib - fixed) / slope)
+    return largest if largest >= 1 else None
+
+
+def read_scaling(path: Path) -> dict[str, list[Observation]]:
+    """How much memory each benchmark was seen to take; reads milabench's versions 1 and 2.
+
+    Raises ConfigError, with the place, for a file of another form.
+    """
+    benchmarks = read(path).without("version")
+    return {name: _observations(node) for name, node in benchmarks.entries.items()}
+
+
+def _observations(node: TreeNode) -> list[Observation]:
+    if not isinstance(node, MappingNode):
+        raise ConfigError(f"{node.origin}: expected a mapping, got {describe(node)}")
+    new, old = node.get("observations"), node.get("model")
+    if isinstance(new, ListNode):
+        return [_observation(item) for item in new.items]
+    if new is None and isinstance(old, MappingNode):
+        return [
+            (_size(size, memory.origin), memory_mib("model", memory))
+            for size, memory in old.entries.items()
+        ]
+    if new is None and old is None:
+        return []
+    raise ConfigError(f"{node.origin}: `observations` must be a list, `model` a mapping")
+
+
+def _observation(node: TreeNode) -> Observation:
+    entries = node.entries if isinstance(node, MappingNode) else {}
+    size, memory = entries.get("batch_size"), entries.get("memory")
+    if not isinstance(size, ScalarNode) or memory is None:
+        raise ConfigError(f"{node.origin}: an observation needs `batch_size` and `memory`")
+    return _size(str(size.value), size.origin), memory_mib("memory", memory)
+
+
+def _size(text: str, origin: Origin) -> float:
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"{origin}: `{text}` is not a batch size")
+    return float(text)

@@ -1,19 +1,29 @@
 """``system.yaml``: what a person says of the machine, which wins over what is detected."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
 from ..machine.backends import BACKENDS
-from .checks import Check, flag, free, list_of, mapping, one_of, only, text, whole
-from .merge import settle
-from .paths import expanded, shown
-from .quantity import mebibytes
+from .checks import (
+    Check,
+    check_keys,
+    flag,
+    free,
+    list_of,
+    mapping,
+    memory_mib,
+    one_of,
+    path,
+    text,
+    whole,
+)
+from .merge import finalize
 from .read import read
-from .sizing import CpuOptions, Options, SizerOptions
-from .tree import Leaf, Node, Table, plain
+from .sizing import BatchSizing, CpuSizing, SizingOptions
+from .tree import Origin, ScalarNode, TreeNode, shown
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,7 @@ class SystemNode:
     name: str
     ip: str
     user: str | None = None
-    main: bool = False  # the node that leads
+    main: bool = False  # the node that coordinates
     sshport: int = 22
 
 
@@ -36,97 +46,71 @@ class System:
     nodes: tuple[SystemNode, ...] = ()
     gpu_capacity_mib: float | None = None
     gpu_count: int | None = None
-    options: Options = field(default_factory=Options)
+    options: SizingOptions = field(default_factory=SizingOptions)
 
 
-def read_system(path: Path) -> System:
+def read_system(file: Path) -> System:
     """Read a system file; raises ConfigError with file and line for what is wrong in it."""
-    top = settle(read(path))
-    only({"system", "multirun"}, top)
-    system = top.entries.get("system")
+    top = finalize(read(file))
+    check_keys({"system", "multirun"}, top)
+    system = top.get("system")
     if system is None:
-        raise ConfigError(f"{shown(path)}: has no `system:`")
-    mapping(_SYSTEM)("system", system)
-    assert isinstance(system, Table)
-    nodes = system.entries.get("nodes")
-    if nodes is not None:
-        _check_nodes(nodes)
-    values = plain(system)
-    gpu = values.get("gpu") or {}
+        raise ConfigError(f"{shown(file)}: has no `system:`")
+    values = mapping(_SYSTEM)("system", system)
+    gpu, options = values.get("gpu", {}), values.get("options", {})
     return System(
         arch=values.get("arch"),
-        sshkey=_path(values.get("sshkey"), system),
-        nodes=tuple(_node(node) for node in values.get("nodes") or ()),
-        gpu_capacity_mib=_memory(system, "gpu", "capacity"),
+        sshkey=values.get("sshkey"),
+        nodes=values.get("nodes", ()),
+        gpu_capacity_mib=gpu.get("capacity"),
         gpu_count=gpu.get("count"),
-        options=_options(system, values.get("options") or {}),
-    )
-
-
-def _memory(table: Table, *keys: str) -> float | None:
-    node: Node | None = table
-    for key in keys:
-        node = node.entries.get(key) if isinstance(node, Table) else None
-    if node is None or (isinstance(node, Leaf) and node.value in (None, "All")):
-        return None
-    return mebibytes(node)
-
-
-def _path(value: str | None, stated: Table) -> Path | None:
-    return None if value is None else stated.origin.folder / expanded(value)
-
-
-def _node(values: Mapping[str, Any]) -> SystemNode:
-    return SystemNode(
-        name=values["name"],
-        ip=values.get("ip") or values["name"],
-        user=values.get("user"),
-        main=bool(values.get("main")),
-        sshport=values.get("sshport") or 22,
-    )
-
-
-def _check_nodes(nodes: Node) -> None:
-    seen: set[str] = set()
-    leading = 0
-    for values in plain(nodes):
-        if values["name"] in seen:
-            raise ConfigError(f"two nodes are named `{values['name']}` ({nodes.origin})")
-        seen.add(values["name"])
-        leading += bool(values.get("main"))
-    if leading > 1:
-        raise ConfigError(f"{leading} nodes are `main` ({nodes.origin}): one node leads")
-
-
-def _options(system: Table, values: Mapping[str, Any]) -> Options:
-    cpu = {k: v for k, v in (values.get("cpu") or {}).items() if v is not None}
-    sizer = {k: v for k, v in (values.get("sizer") or {}).items() if v is not None}
-    scaling = sizer.get("config") or sizer.get("save")
-    return Options(
-        SizerOptions(
-            auto=bool(sizer.get("auto")),
-            batch_size=sizer.get("batch_size"),
-            multiple=sizer.get("multiple", SizerOptions.multiple),
-            power=sizer.get("power"),
-            capacity_mib=_memory(system, "options", "sizer", "capacity"),
-            scaling=_path(scaling, system),
+        options=SizingOptions(
+            options.get("sizer", BatchSizing()), CpuSizing(**options.get("cpu", {}))
         ),
-        CpuOptions(**{**cpu, "auto": bool(cpu.get("auto"))}),
     )
 
 
-def _switch(key: str, node: Node) -> None:
+def _nodes(key: str, node: TreeNode) -> tuple[SystemNode, ...]:
+    nodes = []
+    for values in list_of(mapping(_NODE, required=["name"]))(key, node):
+        known = {"ip": values["name"]}
+        known |= {name: value for name, value in values.items() if name not in _UNUSED}
+        nodes.append(SystemNode(**known))
+    _check_nodes(nodes, node.origin)
+    return tuple(nodes)
+
+
+def _check_nodes(nodes: Sequence[SystemNode], origin: Origin) -> None:
+    names = [node.name for node in nodes]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"two nodes are named `{name}` ({origin})")
+    main = sum(node.main for node in nodes)
+    if main > 1:
+        raise ConfigError(f"{main} nodes are `main` ({origin}): only one node can be")
+
+
+def _sizer(key: str, node: TreeNode) -> BatchSizing:
+    values: dict[str, Any] = mapping(_SIZER)(key, node)
+    saved = values.pop("save", None)
+    scaling = values.pop("config", saved)
+    return BatchSizing(capacity_mib=values.pop("capacity", None), scaling=scaling, **values)
+
+
+def _switch(key: str, node: TreeNode) -> bool:
     """milabench writes 1 and 0 as well as true and false."""
-    if not (isinstance(node, Leaf) and node.value in (0, 1)):
-        flag(key, node)
+    if isinstance(node, ScalarNode) and node.value in (0, 1):
+        return bool(node.value)
+    return flag(key, node)
 
 
-def _amount(key: str, node: Node) -> None:
-    del key
-    if not (isinstance(node, Leaf) and node.value == "All"):
-        mebibytes(node)
+def _capacity(key: str, node: TreeNode) -> float | None:
+    if isinstance(node, ScalarNode) and node.value == "All":
+        return None
+    return memory_mib(key, node)
 
 
+_UNUSED = {"hostname", "port"}  # of a node, which milabench reads
 _NODE: Mapping[str, Check] = {
     "hostname": text,
     "ip": text,
@@ -139,11 +123,11 @@ _NODE: Mapping[str, Check] = {
 _SIZER: Mapping[str, Check] = {
     "auto": _switch,
     "batch_size": whole(1),
-    "capacity": _amount,
-    "config": text,  # the scaling file to read
+    "capacity": _capacity,
+    "config": path,  # the scaling file to read
     "multiple": whole(1),
     "power": whole(2),
-    "save": text,  # the scaling file that milabench writes; read where there is no `config`
+    "save": path,  # the scaling file that milabench writes; read where there is no `config`
 }
 _CPU: Mapping[str, Check] = {
     "auto": _switch,
@@ -156,8 +140,8 @@ _SYSTEM: Mapping[str, Check] = {
     "arch": one_of(*BACKENDS),
     "docker": free,
     "docker_image": text,
-    "gpu": mapping({"capacity": _amount, "count": whole(1)}),
-    "nodes": list_of(mapping(_NODE, required=["name"])),
-    "options": mapping({"cpu": mapping(_CPU), "sizer": mapping(_SIZER)}),
-    "sshkey": text,
+    "gpu": mapping({"capacity": _capacity, "count": whole(1)}),
+    "nodes": _nodes,
+    "options": mapping({"cpu": mapping(_CPU), "sizer": _sizer}),
+    "sshkey": path,
 }

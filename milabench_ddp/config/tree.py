@@ -1,13 +1,26 @@
 """A YAML document as a tree in which every value knows the file and line that stated it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .paths import shown
-
 Scalar = str | int | float | bool | None
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """The path as a person reads it: relative to the current folder where that is shorter."""
+    full = os.fspath(path)
+    return min(os.path.relpath(full), full, key=len)
+
+
+def expanded(text: str) -> Path:
+    """The path with ``~`` expanded; that of an unknown user is left as it is."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +28,7 @@ class Origin:
     """Where a value was stated."""
 
     source: str  # the absolute path of a file, or words: --override ..., (default)
-    line: int = 0  # counts from 1; 0 where the source is no file
+    line: int = 0  # counts from 1; 0 where the source is not a file
 
     def __str__(self) -> str:
         """``config/x.yaml:12``, or the words."""
@@ -31,91 +44,142 @@ DEFAULT = Origin("(default)")
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """A scalar."""
+class ScalarNode:
+    """A text, a number, true, false or null."""
 
     value: Scalar
     origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
-    """A list. A fresh one replaces older tags, where tags would otherwise be united."""
+class ListNode:
+    """A list. With ``replaces`` it replaces older tags, with which it would else be united."""
 
-    items: tuple["Node", ...]
+    items: tuple["TreeNode", ...]
     origin: Origin
-    fresh: bool = False
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A mapping. A fresh one replaces what is older, where mappings would otherwise be merged."""
-
-    entries: Mapping[str, "Node"]
-    origin: Origin
-    fresh: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
+class AppendNode:
     """``{append: [...]}``: waits for an older list to extend."""
 
-    items: tuple["Node", ...]
+    items: tuple["TreeNode", ...]
     origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class DeleteNode:
     """``!delete``: waits for an older value to remove."""
 
     origin: Origin
 
 
-Node = Leaf | Items | Table | Append | Removed
+@dataclass(frozen=True, slots=True)
+class MappingNode:
+    """A mapping. With ``replaces`` it replaces an older one, with which it would else be merged."""
+
+    entries: Mapping[str, "TreeNode"]
+    origin: Origin
+    replaces: bool = False
+
+    def get(self, key: str) -> "TreeNode | None":
+        """The value of a key, None where it is not stated."""
+        return self.entries.get(key)
+
+    def mapping(self, key: str) -> "MappingNode | None":
+        """The value of a key where that is a mapping."""
+        node = self.entries.get(key)
+        return node if isinstance(node, MappingNode) else None
+
+    def items(self, key: str) -> tuple["TreeNode", ...]:
+        """The items of a key whose value is a list; none where it is not."""
+        node = self.entries.get(key)
+        return node.items if isinstance(node, ListNode) else ()
+
+    def text(self, key: str) -> str:
+        """The value of a key where that is a text, else an empty one."""
+        return text_of(self.entries.get(key)) or ""
+
+    def with_entries(self, changes: Mapping[str, "TreeNode"]) -> "MappingNode":
+        """The same mapping, but for these entries."""
+        return replace(self, entries={**self.entries, **changes})
+
+    def without(self, *keys: str) -> "MappingNode":
+        """The same mapping without these keys."""
+        kept = {key: node for key, node in self.entries.items() if key not in keys}
+        return replace(self, entries=kept)
 
 
-def plain(node: Node) -> Any:
-    """The values alone, JSON-able; the node must be settled (see merge.settle)."""
+TreeNode = ScalarNode | ListNode | MappingNode | AppendNode | DeleteNode
+Location = tuple[str | int, ...]  # the keys and indices that lead to a value
+
+
+def text_of(node: TreeNode | None) -> str | None:
+    """The value where it is a text."""
+    return node.value if isinstance(node, ScalarNode) and isinstance(node.value, str) else None
+
+
+def is_null(node: TreeNode) -> bool:
+    """Whether the value is ``null``, which for most keys means: not stated."""
+    return isinstance(node, ScalarNode) and node.value is None
+
+
+def to_plain(node: TreeNode) -> Any:
+    """The values alone, JSON-able; the tree must be final (see ``merge.finalize``)."""
     match node:
-        case Leaf():
+        case ScalarNode():
             return node.value
-        case Items():
-            return [plain(item) for item in node.items]
-        case Table():
-            return {key: plain(value) for key, value in node.entries.items()}
+        case ListNode():
+            return [to_plain(item) for item in node.items]
+        case MappingNode():
+            return {key: to_plain(value) for key, value in node.entries.items()}
         case _:
-            raise TypeError(f"not settled: {node}")
+            raise TypeError(f"not final: {node}")
 
 
-def node_of(value: Any, origin: Origin) -> Node:
+def from_plain(value: Any, origin: Origin) -> TreeNode:
     """The tree of a plain value, all of it stated at ``origin``."""
     if isinstance(value, Mapping):
-        return Table({str(key): node_of(item, origin) for key, item in value.items()}, origin)
+        entries = {str(key): from_plain(item, origin) for key, item in value.items()}
+        return MappingNode(entries, origin)
     if isinstance(value, list | tuple):
-        return Items(tuple(node_of(item, origin) for item in value), origin)
-    return Leaf(value, origin)
+        return ListNode(tuple(from_plain(item, origin) for item in value), origin)
+    return ScalarNode(value, origin)
 
 
-def map_leaves(node: Node, change: Callable[[Leaf], Node]) -> Node:
-    """The same tree with every scalar replaced by what ``change`` makes of it."""
+def scalars(node: TreeNode) -> Iterator[ScalarNode]:
+    """Every scalar of the tree, in order."""
     match node:
-        case Leaf():
-            return change(node)
-        case Items():
-            items = tuple(map_leaves(item, change) for item in node.items)
-            return Items(items, node.origin, node.fresh)
-        case Table():
-            entries = {key: map_leaves(value, change) for key, value in node.entries.items()}
-            return Table(entries, node.origin, node.fresh)
-        case Append():
-            return Append(tuple(map_leaves(item, change) for item in node.items), node.origin)
-        case Removed():
+        case ScalarNode():
+            yield node
+        case ListNode() | AppendNode():
+            for item in node.items:
+                yield from scalars(item)
+        case MappingNode():
+            for value in node.entries.values():
+                yield from scalars(value)
+
+
+def map_scalars(
+    node: TreeNode, change: Callable[[ScalarNode, Location], TreeNode], location: Location = ()
+) -> TreeNode:
+    """The same tree with each scalar replaced by what ``change`` makes of it at its location."""
+    match node:
+        case ScalarNode():
+            return change(node, location)
+        case ListNode() | AppendNode():
+            items = []
+            for index, item in enumerate(node.items):
+                items.append(map_scalars(item, change, (*location, index)))
+            return replace(node, items=tuple(items))
+        case MappingNode():
+            entries = {}
+            for key, value in node.entries.items():
+                entries[key] = map_scalars(value, change, (*location, key))
+            return replace(node, entries=entries)
+        case DeleteNode():
             return node
-
-
-def is_null(node: Node) -> bool:
-    """Whether the value is ``null``, which for most keys means: not stated."""
-    return isinstance(node, Leaf) and node.value is None
 
 
 def scalar_text(value: Scalar) -> str:
@@ -125,19 +189,19 @@ def scalar_text(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def describe(node: Node) -> str:
+def describe(node: TreeNode) -> str:
     """A value in an error message: ``the text `ten```, ``a list``."""
     match node:
-        case Leaf(value=str(text)):
+        case ScalarNode(value=str(text)):
             return f"the text `{text}`"
-        case Leaf(value=value):
+        case ScalarNode(value=value):
             return f"`{scalar_text(value)}`"
-        case Items() | Append():
+        case ListNode() | AppendNode():
             return "a list"
-        case Table(entries=entries) if [*map(is_null, entries.values())] == [True]:
-            # An unquoted {worker} is YAML for a mapping.
-            return f"a mapping (a placeholder needs quotes: '{{{next(iter(entries))}}}')"
-        case Table():
-            return "a mapping"
-        case Removed():
+        case DeleteNode():
             return "`!delete`"
+        case MappingNode(entries=entries):
+            if len(entries) == 1 and all(map(is_null, entries.values())):
+                # An unquoted {worker} is YAML for a mapping.
+                return f"a mapping (a placeholder needs quotes: '{{{next(iter(entries))}}}')"
+            return "a mapping"

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from ..config.paths import shown
 from ..config.schema import FakeImageNet
+from ..config.tree import shown
 from . import manifest
 from .failure import ProvideFailure
 from .image import jpeg

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..config.paths import shown
 from ..config.schema import FakeImageNet
+from ..config.tree import shown
 from ..errors import ConfigError
 from .image import DRAWING
 

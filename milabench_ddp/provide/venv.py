@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..config.paths import shown
+from ..config.tree import shown
 from ..errors import ConfigError
 from .failure import ProvideFailure
 from .requirements import Group

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.config.explain import scalar, to_yaml
-from milabench_ddp.config.tree import DEFAULT, node_of, plain
+from milabench_ddp.config.tree import DEFAULT, from_plain, to_plain
 from tests.support.configuration import entries
 
 TEXT = st.text(max_size=8) | st.text(alphabet="ab -:#{}[],&*!|>'\"%@`\n\t0.=~", max_size=8)
@@ -28,7 +28,7 @@ TREES = st.dictionaries(
 
 @given(TREES, st.booleans())
 def test_what_is_printed_loads_to_the_same(tree: dict[str, Any], explain: bool) -> None:
-    node = node_of(tree, DEFAULT)
+    node = from_plain(tree, DEFAULT)
     printed = to_yaml(node.entries, explain=explain)  # type: ignore[union-attr, arg-type]
     assert yaml.safe_load(printed) == tree
 
@@ -70,4 +70,4 @@ def test_every_value_has_its_place() -> None:
         "      -\n"
         "        k: v  # x.yaml:7\n"
     )
-    assert yaml.safe_load(printed) == {k: plain(v) for k, v in entries(text).items()}
+    assert yaml.safe_load(printed) == {k: to_plain(v) for k, v in entries(text).items()}

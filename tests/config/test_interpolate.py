@@ -3,13 +3,13 @@ import sys
 import pytest
 
 from milabench_ddp.config.interpolate import interpolate
-from milabench_ddp.config.tree import plain
+from milabench_ddp.config.tree import to_plain
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import entries
 
 
 def interpolated(text: str) -> dict[str, object]:
-    return {name: plain(entry) for name, entry in interpolate(entries(text)).items()}
+    return {name: to_plain(entry) for name, entry in interpolate(entries(text)).items()}
 
 
 def test_relative_and_absolute_with_their_types() -> None:

@@ -90,10 +90,10 @@ def test_what_resolve_prints_resolves_to_itself() -> None:
     write("config/base.yaml", BASE)
     write("x.yaml", MAIN)
     first = resolve(SuiteRequest("x.yaml", preset="small"), facts())
-    tables = {name: applied.table for name, applied in first.benchmarks.items()}
+    tables = {name: result.entry for name, result in first.benchmarks.items()}
     assert resolved(to_yaml(tables, explain=False)) == resolved(to_yaml(tables, explain=True))
     again = resolve(SuiteRequest("x.yaml"), facts())
-    printed = to_yaml({k: a.table for k, a in again.benchmarks.items()}, explain=False)
+    printed = to_yaml({k: a.entry for k, a in again.benchmarks.items()}, explain=False)
     assert printed == to_yaml(tables, explain=False)
 
 

@@ -2,14 +2,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from milabench_ddp.config.placeholders import Filler
+from milabench_ddp.config.placeholders import Filler, fill, names_in, only_name
 from milabench_ddp.config.shipped import shipped_root
-from milabench_ddp.config.sizing import CpuOptions, Options, Sizer, SizerOptions
+from milabench_ddp.config.sizing import BatchSizing, CpuSizing, Sizer, SizingOptions
 from milabench_ddp.config.system import System
-from milabench_ddp.config.tree import DEFAULT, Leaf, Node, node_of, plain
+from milabench_ddp.config.tree import DEFAULT, ScalarNode, TreeNode, from_plain, to_plain
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts, only, resolved
 
@@ -17,11 +17,11 @@ VALUES = {"arch": "cuda", "n_worker": 8, "dir": "/a (b), c"}
 
 
 def filler(*, auto: bool = False, batch_size: int | None = None) -> Filler:
-    return Filler("b", VALUES, auto, Sizer(SizerOptions(batch_size=batch_size), facts()))
+    return Filler("b", VALUES, auto, Sizer(BatchSizing(batch_size=batch_size), facts()))
 
 
 def filled(value: object, **options: Any) -> object:
-    return plain(filler(**options).fill(node_of(value, DEFAULT)))
+    return to_plain(filler(**options).fill(from_plain(value, DEFAULT)))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_unknown_placeholders(value: object, message: str) -> None:
 
 
 def test_a_node_without_text_is_left_alone() -> None:
-    node: Node = Leaf(3, DEFAULT)
+    node: TreeNode = ScalarNode(3, DEFAULT)
     assert filler().fill(node) is node
 
 
@@ -152,6 +152,58 @@ def test_argv_env_and_voir_are_filled(here: Path) -> None:
 
 def test_sizing_of_the_system_file_is_used(here: Path) -> None:
     text = "b: {program: main.py, plan: {method: per_gpu}, argv: ['auto({n_worker}, 9)']}"
-    system = System(options=Options(cpu=CpuOptions(auto=True, max=5)))
+    system = System(options=SizingOptions(cpu=CpuSizing(auto=True, max=5)))
     assert only(text).argv == ("9",)
     assert only(text, system=system).argv == ("5",)
+
+
+TEXTS = {"a": "1", "batch-size": "64"}
+A_NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]*", fullmatch=True)
+
+
+def with_values(text: str) -> str:
+    return fill(text, TEXTS.get, unescape=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{a}", "1"),
+        ("x{a}y{batch-size}z", "x1y64z"),
+        ("{{a}}", "{a}"),
+        ("{{{a}}}", "{{a}}"),
+        ("{b}", "{b}"),
+        ("${a}", "${a}"),
+        ("{}", "{}"),
+        ("{", "{"),
+        ("}{", "}{"),
+        ("{ a }", "{ a }"),
+        ('{"a": {"b": 1}}', '{"a": {"b": 1}}'),
+        ("{0}", "{0}"),
+    ],
+)
+def test_only_names_in_braces_are_placeholders(text: str, result: str) -> None:
+    assert with_values(text) == result
+
+
+@given(st.text(alphabet="{}$ab \"':1,", max_size=12).filter(lambda text: not names_in(text)))
+@example("{{a}}")
+def test_text_without_placeholders_is_itself_until_it_is_unescaped(text: str) -> None:
+    assert fill(text, TEXTS.get, unescape=False) == text
+
+
+@given(A_NAME)
+def test_an_escaped_name_comes_out_as_written(name: str) -> None:
+    assert fill(f"{{{{{name}}}}}", lambda _: "wrong", unescape=True) == f"{{{name}}}"
+
+
+@given(A_NAME, st.text(max_size=5))
+def test_a_value_is_not_looked_at_again(name: str, value: str) -> None:
+    assert fill(f"<{{{name}}}>", lambda _: value, unescape=True) == f"<{value}>"
+
+
+def test_a_whole_placeholder() -> None:
+    assert only_name("{a}") == "a"
+    assert only_name("{a} ") is None
+    assert only_name("{{a}}") is None
+    assert names_in("{a}{{b}}${c}{a}") == ["a", "a"]

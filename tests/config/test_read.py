@@ -3,14 +3,14 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.read import read
-from milabench_ddp.config.tree import Append, Node, Removed, Table, plain
+from milabench_ddp.config.tree import AppendNode, DeleteNode, MappingNode, TreeNode, to_plain
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import table, write
 
 
-def at(node: Node, *keys: str) -> Node:
+def at(node: TreeNode, *keys: str) -> TreeNode:
     for key in keys:
-        assert isinstance(node, Table)
+        assert isinstance(node, MappingNode)
         node = node.entries[key]
     return node
 
@@ -25,7 +25,7 @@ def test_every_value_knows_its_file_and_line(here: Path) -> None:
 
 def test_scalars_have_the_types_of_yaml() -> None:
     top = table("{a: 1, b: 0.5, c: true, d: ~, e: text, f: '1', g: 1e-5, h: 0x10, i: 2026-01-02}")
-    values = plain(top)
+    values = to_plain(top)
     assert values == {
         "a": 1, "b": 0.5, "c": True, "d": None, "e": "text", "f": "1", "g": "1e-5", "h": 16,
         "i": "2026-01-02",
@@ -38,15 +38,15 @@ def test_keys_are_the_text_that_was_written() -> None:
 
 def test_delete_and_append_wait() -> None:
     top = table("a: !delete\nb: {append: [1]}\nc: {append: 1}\nd: {append: [1], e: 2}")
-    assert isinstance(at(top, "a"), Removed)
-    assert isinstance(at(top, "b"), Append)
-    assert isinstance(at(top, "c"), Table)
-    assert isinstance(at(top, "d"), Table)
+    assert isinstance(at(top, "a"), DeleteNode)
+    assert isinstance(at(top, "b"), AppendNode)
+    assert isinstance(at(top, "c"), MappingNode)
+    assert isinstance(at(top, "d"), MappingNode)
 
 
 def test_anchors_and_merge_keys() -> None:
     top = table("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\nd: {<<: [*a, {x: 9, z: 8}]}")
-    assert plain(top) == {
+    assert to_plain(top) == {
         "a": {"x": 1, "y": 2},
         "b": {"x": 1, "y": 3},
         "c": {"x": 1, "y": 2},
@@ -84,7 +84,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(here: Path) -> None:
         ("? [a]\n: b", "x.yaml:1: a key must be a plain word, not a list or a mapping"),
         ("a: !delte", "unknown tag `!delte` in x.yaml:1: did you mean `!delete`?"),
         ("a: !!python/name:os.system x", "unknown tag `!!python/name:os.system` in x.yaml:1"),
-        ("a: !!int ten", "x.yaml:1: `ten` is no int"),
+        ("a: !!int ten", "x.yaml:1: `ten` is not of type int"),
         ("a: &a [*a]", "x.yaml:1: an alias that contains itself"),
         ("a: {<<: 1}", "x.yaml:1: `<<` takes mappings"),
     ],

@@ -3,11 +3,23 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.codec import decode, encode
-from milabench_ddp.config.schema import Benchmark, FakeImageNet, PlanSpec
+from milabench_ddp.config.schema import (
+    KEYS,
+    Benchmark,
+    FakeImageNet,
+    PlanSpec,
+    check_known,
+    check_values,
+    with_defaults,
+)
+from milabench_ddp.config.tree import DEFAULT, from_plain, to_plain
+from milabench_ddp.errors import ConfigError
+from tests.support.configuration import table
 
 words = st.text(max_size=5)
 paths = st.text("ab./", min_size=1, max_size=5).map(Path)
@@ -44,3 +56,194 @@ benchmarks = st.builds(
 @given(benchmarks)
 def test_a_benchmark_comes_back_from_json(benchmark: Benchmark) -> None:
     assert decode(encode(benchmark), Benchmark) == benchmark
+
+
+GOOD = {
+    "argv": [{"--x": 1}, ["a"]],
+    "because": ["it takes long"],
+    "client": [{"anything": [1]}],
+    "definition": ["folder"],
+    "docker_image": ["image:tag"],
+    "enabled": [True, False],
+    "env": [{"A": 1, "B": None, "C": True, "D": "x"}],
+    "gradient_accumulation_steps": [1],
+    "group": ["g"],
+    "install_group": ["g"],
+    "install_variant": ["cuda"],
+    "instrument": ["voir"],
+    "matrix": [{"n": 1}],
+    "max_duration": [1, 0.5],
+    "num_machines": [1, 16],
+    "pip": [{"x": 1}],
+    "plan": [{"method": "per_gpu"}, {"method": "njobs", "n": 2}, {"method": "njobs", "n": None}],
+    "prepare": [
+        {"fake_imagenet": {"images": 10}},
+        {
+            "fake_imagenet": {
+                "images": 10,
+                "val_images": 1,
+                "classes": 1,
+                "size": 8,
+                "seed": 0,
+                "folder": "F-1",
+            }
+        },
+    ],
+    "program": ["main.py"],
+    "requires_capabilities": [[], ["len(nodes) >= 2"]],
+    "scaling": ["weak", "strong"],
+    "server": [[1]],
+    "tags": [[], ["a"]],
+    "url": ["https://example.org"],
+    "use_deepspeed": [True],
+    "validation": [{"usage": {"gpu_load_threshold": 0, "gpu_mem_threshold": 1}}, {"usage": None}],
+    "voir": [{"options": {"stop": 60, "skip": 5, "interval": "1s", "gpu_poll": 3}}],
+    "weight": [0, 1, 0.5],
+}
+
+BAD = [
+    ("argv", 3, "wrong value for `argv` in (default): "
+                "expected a mapping of options or a list of words, got `3`"),
+    ("definition", "", "wrong value for `definition` in (default): "
+                       "expected a text, got the text ``"),
+    ("enabled", 1, "wrong value for `enabled` in (default): expected true or false, got `1`"),
+    ("enabled", "no", "wrong value for `enabled` in (default): "
+                      "expected true or false, got the text `no`"),
+    ("env", ["A"], "wrong value for `env` in (default): "
+                   "expected a mapping of variables, got a list"),
+    ("env", {"A": [1]}, "wrong value for `env.A` in (default): "
+                        "expected a single value, got a list"),
+    ("env", {"A=B": 1}, "`A=B` in (default) cannot name an environment variable"),
+    ("env", {"A": "\0"}, "`env.A` in (default) holds a null character"),
+    ("group", 3, "wrong value for `group` in (default): expected a text, got `3`"),
+    ("instrument", "vor", "wrong value for `instrument` in (default): "
+                          "expected `voir`, got the text `vor`: did you mean `voir`?"),
+    ("max_duration", "ten", "wrong value for `max_duration` in (default): "
+                            "expected a positive number of seconds, got the text `ten`"),
+    ("max_duration", 0, "wrong value for `max_duration` in (default): "
+                        "expected a positive number of seconds, got `0`"),
+    ("max_duration", True, "wrong value for `max_duration` in (default): "
+                           "expected a positive number of seconds, got `true`"),
+    ("max_duration", float("inf"), "wrong value for `max_duration` in (default): "
+                                   "expected a positive number of seconds, got `inf`"),
+    ("num_machines", 0, "wrong value for `num_machines` in (default): "
+                        "expected an integer, 1 or more, got `0`"),
+    ("num_machines", 1.5, "wrong value for `num_machines` in (default): "
+                          "expected an integer, 1 or more, got `1.5`"),
+    ("plan", "per_gpu", "wrong value for `plan` in (default): "
+                        "expected a mapping, got the text `per_gpu`"),
+    ("plan", {"n": 1}, "`plan` in (default) has no `method`"),
+    ("plan", {"method": None}, "wrong value for `plan.method` in (default): "
+                               "expected `per_gpu` or `njobs`, got `null`"),
+    ("plan", {"method": "per-gpu"}, "wrong value for `plan.method` in (default): "
+                                    "expected `per_gpu` or `njobs`, "
+                                    "got the text `per-gpu`: did you mean `per_gpu`?"),
+    ("plan", {"method": "njobs", "n": 0}, "wrong value for `plan.n` in (default): "
+                                          "expected an integer, 1 or more, got `0`"),
+    ("plan", {"method": "njobs", "m": 1}, "unknown key `m` in (default)"),
+    ("prepare", {"imagenet": {}}, "unknown key `imagenet` in (default): "
+                                  "did you mean `fake_imagenet`?"),
+    ("prepare", {"fake_imagenet": {"size": 8}}, "`prepare.fake_imagenet` in (default) "
+                                                "has no `images`"),
+    ("prepare", {"fake_imagenet": {"images": 0}},
+     "wrong value for `prepare.fake_imagenet.images` in (default): "
+     "expected an integer, 1 or more, got `0`"),
+    ("prepare", {"fake_imagenet": {"images": 1, "folder": "../x"}},
+     "wrong value for `prepare.fake_imagenet.folder` in (default): "
+     "expected the name of a folder, without `/`, got the text `../x`"),
+    ("requires_capabilities", "x", "wrong value for `requires_capabilities` in (default): "
+                                   "expected a list of texts, got the text `x`"),
+    ("tags", "a", "wrong value for `tags` in (default): "
+                  "expected a list of texts, got the text `a`"),
+    ("tags", [1], "wrong value for `tags` in (default): expected a list of texts, got `1`"),
+    ("validation", {"usage": {"gpu_load": 1}},
+     "unknown key `gpu_load` in (default): did you mean `gpu_load_threshold`?"),
+    ("validation", {"usage": {"gpu_load_threshold": 2}},
+     "wrong value for `validation.usage.gpu_load_threshold` in (default): "
+     "expected a number from 0 to 1, got `2`"),
+    ("voir", {"stop": 60}, "unknown key `stop` in (default)"),
+    ("voir", {"options": {"stopp": 60}},
+     "unknown key `stopp` in (default): did you mean `stop`?"),
+    ("weight", -1, "wrong value for `weight` in (default): expected a number, 0 or more, got `-1`"),
+    ("max_durtion", 1, "unknown key `max_durtion` in (default): did you mean `max_duration`?"),
+    ("inherits", "a", "unknown key `inherits` in (default)"),
+]  # fmt: skip
+
+
+def test_every_key_has_an_example() -> None:
+    assert GOOD.keys() == KEYS.keys()
+
+
+@pytest.mark.parametrize(("key", "value"), [(k, v) for k, values in GOOD.items() for v in values])
+def test_good_values(key: str, value: object) -> None:
+    check_values(from_plain({key: value}, DEFAULT))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("key", "value", "message"), BAD)
+def test_bad_values(key: str, value: object, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        check_values(from_plain({key: value}, DEFAULT))  # type: ignore[arg-type]
+    assert str(error.value) == message
+
+
+def test_what_is_known_before_expansion() -> None:
+    check_known(table("""
+        inherits: a
+        presets: {small: {argv: {}, env: {}, max_duration: 1, voir: {}, enabled: true,
+                          num_machines: 1}, gone: !delete , none: ~}
+        matrix: {}
+        job: {name: x, inherits: a, presets: ~, argv: {}}
+    """))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nplann: {}", "unknown key `plann` in x.yaml:2: did you mean `plan`?"),
+        ("name: x", "unknown key `name` in x.yaml:1"),
+        ("job: {nam: x}", "unknown key `nam` in x.yaml:1: did you mean `name`?"),
+        ("job: {presets: {s: {argvv: 1}}}",
+         "unknown key `argvv` in x.yaml:1: did you mean `argv`?"),
+    ],
+)  # fmt: skip
+def test_unknown_keys_of_templates_and_sweeps(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        check_known(table(text))
+    assert str(error.value) == message
+
+
+def test_what_is_not_said() -> None:
+    found = with_defaults("b", table("{}"), "rocm")
+    assert to_plain(found) == {
+        "enabled": True,
+        "group": "b",
+        "install_group": "b",
+        "install_variant": "rocm",
+        "max_duration": 600,
+        "weight": 0,
+    }
+    assert {node.origin for node in found.entries.values()} == {DEFAULT}
+
+
+def test_what_is_said_stays_and_the_group_is_the_install_group() -> None:
+    found = to_plain(with_defaults("b", table("{weight: 3, group: g, enabled: false}"), "cuda"))
+    assert (found["weight"], found["group"], found["install_group"]) == (3, "g", "g")
+    assert found["enabled"] is False
+
+
+def test_null_is_not_said() -> None:
+    found = to_plain(with_defaults("b", table("{max_duration: ~, num_machines: ~}"), "cuda"))
+    assert found["max_duration"] == 600
+    assert "num_machines" not in found
+
+
+def test_tags_are_sorted_and_once() -> None:
+    assert to_plain(with_defaults("b", table("tags: [c, a, b, a]"), "cuda"))["tags"] == [
+        "a",
+        "b",
+        "c",
+    ]
+
+
+def test_tags_of_a_wrong_type_are_left_for_the_check() -> None:
+    assert to_plain(with_defaults("b", table("tags: [c, 1]"), "cuda"))["tags"] == ["c", 1]

@@ -1,8 +1,10 @@
+from typing import Any
+
 import pytest
 
 from milabench_ddp.config.select import labels, parse_selection
 from milabench_ddp.errors import SelectionError
-from tests.support.configuration import entries
+from tests.support.configuration import entries, facts, suite
 
 SUITE = entries("""
     resnet50: {group: vision, install_group: torch, tags: [cnn, multigpu], definition: /b/tv}
@@ -55,11 +57,6 @@ def test_excluding_wins() -> None:
     assert chosen(select=("vision",), exclude=("resnet50",)) == ["resnet152"]
 
 
-def test_only_a_very_name_insists() -> None:
-    selection = parse_selection(("resnet50", "nlp", "resnet1*"), (), SUITE)
-    assert [name for name in SUITE if selection.insists(name)] == ["resnet50"]
-
-
 @pytest.mark.parametrize("option", ["select", "exclude"])
 def test_unknown_words(option: str) -> None:
     with pytest.raises(SelectionError) as error:
@@ -71,3 +68,97 @@ def test_unknown_words(option: str) -> None:
     with pytest.raises(SelectionError) as error:
         chosen(**{option: ("q*",)})
     assert str(error.value) == f"--{option} q*: no benchmark, group or tag of that name{hint}"
+
+
+pytestmark = pytest.mark.usefixtures("here")
+
+RUNNABLE = "program: main.py, plan: {method: per_gpu}, tags: [t]"
+TWO = f"b: {{{RUNNABLE}}}\nother: {{{RUNNABLE}}}"
+
+
+def reason(text: str, **options: Any) -> str | None:
+    """Why `b` would not run, None where it would."""
+    found = suite(text, **options)
+    reasons = {skip.name: skip.reason for skip in found.skipped}
+    assert ("b" in reasons) != ("b" in {benchmark.name for benchmark in found.benchmarks})
+    return reasons.get("b")
+
+
+OFF = f"b:\n  enabled: false\n  {RUNNABLE.replace(', ', chr(10) + '  ')}"
+
+
+def test_nothing_against_it() -> None:
+    assert reason(TWO) is None
+
+
+def test_selection() -> None:
+    assert reason(TWO, select=("other",)) == "not selected by --select"
+    assert reason(TWO, exclude=("b",)) == "excluded by --exclude"
+    assert reason(TWO, select=("b",), exclude=("t",)) == "excluded by --exclude"
+
+
+def test_switched_off() -> None:
+    assert reason(OFF) == "disabled (x.yaml:2)"
+    assert reason(OFF.replace("false", "true"), overrides=("b.enabled=false",)) == (
+        "disabled (--override b.enabled=false)"
+    )
+
+
+def test_switched_off_and_why() -> None:
+    why = "\n  because: it needs data"
+    assert reason(OFF + why) == "disabled: it needs data (x.yaml:2)"
+    small = "presets: {small: {enabled: false, because: it takes long}}"
+    text = f"b:\n  {{{RUNNABLE},\n  {small}}}"
+    assert reason(text, preset="small") == (
+        "disabled by the preset small: it takes long (x.yaml:3)"
+    )
+    assert reason(text, preset="full") is None
+
+
+def test_switched_off_by_the_preset() -> None:
+    text = f"b:\n  {{{RUNNABLE},\n  presets: {{small: {{enabled: false}}}}}}"
+    assert reason(text, preset="small") == "disabled by the preset small (x.yaml:3)"
+    assert reason(text, preset="full") is None
+    assert reason(text, preset="small", overrides=("b.enabled=true",)) is None
+    assert reason(text, preset="small", overrides=("b.enabled=false",)) == (
+        "disabled (--override b.enabled=false)"
+    )
+
+
+def test_the_very_name_switches_it_on_a_tag_or_a_pattern_does_not() -> None:
+    assert reason(OFF, select=("b",)) is None
+    assert reason(OFF, select=("t",)) == "disabled (x.yaml:2)"
+    assert reason(OFF, select=("b*",)) == "disabled (x.yaml:2)"
+
+
+def test_nothing_to_run() -> None:
+    assert reason("b: {weight: 1}") == "has neither a `definition` nor a `program`"
+
+
+def test_conditions() -> None:
+    text = f"b: {{{RUNNABLE}, requires_capabilities: [\"gpu['count'] > 1\", 'len(nodes) >= 2']}}"
+    assert reason(text, on=facts(node_count=2)) is None
+    assert reason(text) == "needs len(nodes) >= 2, but len(nodes) is 1 (x.yaml:1)"
+    assert reason(text, on=facts(gpu_count=1)) == (
+        "needs gpu['count'] > 1, but gpu['count'] is 1 (x.yaml:1)"
+    )
+
+
+def test_a_condition_on_no_fact() -> None:
+    text = f"b: {{{RUNNABLE}, requires_capabilities: ['1 > 2']}}"
+    assert reason(text) == "needs 1 > 2 (x.yaml:1)"
+
+
+def test_more_nodes_than_there_are() -> None:
+    text = f"b: {{{RUNNABLE}, num_machines: 4}}"
+    assert reason(text) == "needs 4 nodes, but there is 1 (num_machines in x.yaml:1)"
+    assert reason(text, on=facts(node_count=3)) == (
+        "needs 4 nodes, but there are 3 (num_machines in x.yaml:1)"
+    )
+    assert reason(text, on=facts(node_count=4)) is None
+
+
+def test_templates_are_not_mentioned() -> None:
+    found = suite(f"_t: {{weight: 1}}\nb: {{{RUNNABLE}, inherits: _t}}")
+    assert [b.name for b in found.benchmarks] == ["b"]
+    assert found.skipped == ()

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.sizing import CpuOptions, Options, SizerOptions
+from milabench_ddp.config.sizing import BatchSizing, CpuSizing, SizingOptions
 from milabench_ddp.config.system import System, SystemNode, read_system
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import write
@@ -36,9 +36,9 @@ def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         gpu_capacity_mib=81920.0,
         gpu_count=8,
-        options=Options(
-            SizerOptions(True, 16, 4, 2, 4096.0, here / "etc" / "scaling.yaml"),
-            CpuOptions(True, 1, 64, 3, 2),
+        options=SizingOptions(
+            BatchSizing(True, 16, 4, 2, 4096.0, here / "etc" / "scaling.yaml"),
+            CpuSizing(True, 1, 64, 3, 2),
         ),
     )
 
@@ -58,7 +58,7 @@ def test_what_is_not_said_is_left_to_detection(here: Path, text: str) -> None:
 
 def test_the_scaling_file_that_is_read_wins_over_the_one_that_is_written(here: Path) -> None:
     path = write("s.yaml", "system: {options: {sizer: {config: a.yaml, save: b.yaml}}}")
-    assert read_system(path).options.sizer.scaling == here / "a.yaml"
+    assert read_system(path).options.batch.scaling == here / "a.yaml"
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_the_scaling_file_that_is_read_wins_over_the_one_that_is_written(here: P
         ),
         (
             "system: {gpu: {capacity: much}}",
-            "wrong amount of memory in s.yaml:1: "
-            "expected one such as `81920 MiB`, got the text `much`",
+            "wrong value for `system.gpu.capacity` in s.yaml:1: "
+            "expected an amount of memory such as `81920 MiB`, got the text `much`",
         ),
         ("system:\n  nodes:\n    - {ip: 1.2.3.4}", "`system.nodes[0]` in s.yaml:3 has no `name`"),
         (
@@ -92,7 +92,7 @@ def test_the_scaling_file_that_is_read_wins_over_the_one_that_is_written(here: P
         ("system: {nodes: [{name: a}, {name: a}]}", "two nodes are named `a` (s.yaml:1)"),
         (
             "system: {nodes: [{name: a, main: true}, {name: b, main: true}]}",
-            "2 nodes are `main` (s.yaml:1): one node leads",
+            "2 nodes are `main` (s.yaml:1): only one node can be",
         ),
         (
             "system: {options: {sizer: {auto: often}}}",

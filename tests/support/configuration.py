@@ -8,7 +8,7 @@ from milabench_ddp.config.facts import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load, resolve
 from milabench_ddp.config.read import parse
 from milabench_ddp.config.schema import Benchmark, Suite
-from milabench_ddp.config.tree import Table, plain
+from milabench_ddp.config.tree import MappingNode, to_plain
 
 BASE = Path("/base")
 
@@ -26,14 +26,14 @@ def facts(**changes: Any) -> MachineFacts:
     return MachineFacts(**{**values, **changes})
 
 
-def table(text: str, source: str = "x.yaml") -> Table:
+def table(text: str, source: str = "x.yaml") -> MappingNode:
     node = parse(dedent(text), source)
-    assert isinstance(node, Table)
+    assert isinstance(node, MappingNode)
     return node
 
 
-def entries(text: str, source: str = "x.yaml") -> dict[str, Table]:
-    found = {k: v for k, v in table(text, source).entries.items() if isinstance(v, Table)}
+def entries(text: str, source: str = "x.yaml") -> dict[str, MappingNode]:
+    found = {k: v for k, v in table(text, source).entries.items() if isinstance(v, MappingNode)}
     assert len(found) == len(table(text, source).entries)
     return found
 
@@ -60,4 +60,4 @@ def resolved(text: str, *, on: MachineFacts | None = None, **request: Any) -> di
     """The values of every benchmark, by its name."""
     write("x.yaml", text)
     found = resolve(SuiteRequest("x.yaml", **request), on or facts())
-    return {name: plain(applied.table) for name, applied in found.benchmarks.items()}
+    return {name: to_plain(result.entry) for name, result in found.benchmarks.items()}

@@ -25,23 +25,23 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Whether a condition holds, and the values that it was judged by."""
+class ConditionResult:
+    """Whether a condition holds, and the values that decided it."""
 
     holds: bool
-    values: Mapping[str, Any]  # source text of each name: its value
+    values: Mapping[str, Any]  # by the source text of each name
 
 
-def judge(condition: str, facts: MachineFacts, origin: Origin) -> Verdict:
+def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionResult:
     """Evaluate a condition; raises ConfigError where it is outside the grammar."""
-    return _Judge(condition, facts, origin).verdict()
+    return _Evaluator(condition, facts, origin).result()
 
 
-class _Judge:
+class _Evaluator:
     def __init__(self, condition: str, facts: MachineFacts, origin: Origin) -> None:
         self.condition = condition
         self.origin = origin
-        self.values: dict[str, Any] = {}
+        self.used: dict[str, Any] = {}
         self.names: dict[str, Any] = {
             "arch": facts.arch,
             "cpu": {"count": facts.cpu_count},
@@ -53,7 +53,7 @@ class _Judge:
             "nodes": range(facts.node_count),
         }
 
-    def verdict(self) -> Verdict:
+    def result(self) -> ConditionResult:
         try:
             tree = ast.parse(self.condition.strip(), mode="eval")
         except (SyntaxError, ValueError):  # ValueError: a null byte
@@ -61,7 +61,7 @@ class _Judge:
         value = self.value(tree.body)
         if not isinstance(value, bool):
             raise self.error("it is neither true nor false")
-        return Verdict(value, self.values)
+        return ConditionResult(value, self.used)
 
     def value(self, node: ast.expr) -> Any:
         match node:
@@ -69,26 +69,32 @@ class _Judge:
                 return node.value
             case ast.UnaryOp(op=ast.Not()):
                 return not self.truth(node.operand)
-            case ast.BoolOp(op=ast.And()):
-                return all(self.truth(part) for part in node.values)
             case ast.BoolOp():
-                return any(self.truth(part) for part in node.values)
+                decide = all if isinstance(node.op, ast.And) else any
+                return decide(self.truth(part) for part in node.values)
             case ast.Compare():
                 return self.compare(node)
+        value = self.named(node)
+        self.used[ast.unparse(node)] = value
+        return value
+
+    def named(self, node: ast.expr) -> Any:
+        """The value of ``len(nodes)``, ``gpu['count']`` or a name."""
+        match node:
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
-                found = self.name(name)
+                found = self.look_up(name)
                 if not isinstance(found, range):
                     raise self.error(f"`{name}` has no length")
-                return self.seen(node, len(found))
+                return len(found)
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
-                found = self.name(name)
+                found = self.look_up(name)
                 if not isinstance(found, dict) or key not in found:
                     raise self.error(f"`{name}` has no `{key}`")
-                return self.seen(node, found[key])
+                return found[key]
             case ast.Name(id=name):
-                found = self.name(name)
+                found = self.look_up(name)
                 if isinstance(found, str):
-                    return self.seen(node, found)
+                    return found
         raise self.error(
             f"`{ast.unparse(node)}` is not understood; conditions are such as "
             "`len(nodes) >= 2` and `gpu['count'] > 1`"
@@ -108,14 +114,10 @@ class _Judge:
             raise self.error(f"`{ast.unparse(node)}` is neither true nor false")
         return value
 
-    def name(self, name: str) -> Any:
+    def look_up(self, name: str) -> Any:
         if name not in self.names:
             raise self.error(f"unknown name `{name}`{did_you_mean(name, {*self.names, 'len'})}")
         return self.names[name]
-
-    def seen(self, node: ast.expr, value: Any) -> Any:
-        self.values[ast.unparse(node)] = value
-        return value
 
     def error(self, reason: str) -> ConfigError:
         return ConfigError(f"the condition `{self.condition}` in {self.origin}: {reason}")

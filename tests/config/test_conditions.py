@@ -1,6 +1,6 @@
 import pytest
 
-from milabench_ddp.config.capability import judge
+from milabench_ddp.config.conditions import evaluate
 from milabench_ddp.config.tree import Origin
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts
@@ -27,14 +27,14 @@ MACHINE = facts(node_count=2, gpu_count=4, gpu_capacity_mib=81920.0)
     ],
 )
 def test_conditions(condition: str, holds: bool) -> None:
-    assert judge(condition, MACHINE, ORIGIN).holds is holds
+    assert evaluate(condition, MACHINE, ORIGIN).holds is holds
 
 
 def test_the_values_that_decided_are_told() -> None:
-    verdict = judge("gpu['count'] > 8 and len(nodes) > 1", MACHINE, ORIGIN)
-    assert verdict.values == {"gpu['count']": 4}
-    verdict = judge("len(nodes) > 1 and gpu['count'] > 8", MACHINE, ORIGIN)
-    assert verdict.values == {"len(nodes)": 2, "gpu['count']": 4}
+    result = evaluate("gpu['count'] > 8 and len(nodes) > 1", MACHINE, ORIGIN)
+    assert result.values == {"gpu['count']": 4}
+    result = evaluate("len(nodes) > 1 and gpu['count'] > 8", MACHINE, ORIGIN)
+    assert result.values == {"len(nodes)": 2, "gpu['count']": 4}
 
 
 HINT = "is not understood; conditions are such as `len(nodes) >= 2` and `gpu['count'] > 1`"
@@ -66,5 +66,5 @@ HINT = "is not understood; conditions are such as `len(nodes) >= 2` and `gpu['co
 )
 def test_outside_the_grammar(condition: str, reason: str) -> None:
     with pytest.raises(ConfigError) as error:
-        judge(condition, MACHINE, ORIGIN)
+        evaluate(condition, MACHINE, ORIGIN)
     assert str(error.value) == f"the condition `{condition}` in x.yaml: {reason}"

@@ -1,0 +1,54 @@
+"""Presets: named variations of a benchmark, for machines of different size."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ..errors import SelectionError, did_you_mean
+from .facts import MachineFacts
+from .merge import merge_benchmark
+from .tree import MappingNode, ScalarNode, TreeNode
+
+STANDARD = ("small", "full")
+
+
+@dataclass(frozen=True)
+class PresetResult:
+    """A benchmark after its preset, if it has one of that name, was merged into it."""
+
+    entry: MappingNode  # without its presets
+    preset: str | None  # None: it has none of that name
+    disables: bool = False  # the preset is what disables the benchmark
+
+
+def choose(asked: str, facts: MachineFacts, entries: Mapping[str, MappingNode]) -> str:
+    """The preset that is meant: ``auto`` is ``full`` where there is a GPU, else ``small``.
+
+    Raises SelectionError for a name that is not standard and that no benchmark has.
+    """
+    if asked == "auto":
+        return "small" if facts.arch == "cpu" else "full"
+    known = {"auto", *STANDARD}
+    for entry in entries.values():
+        known.update(_presets(entry))
+    if asked not in known:
+        hint = did_you_mean(asked, known) or f"; known are: {', '.join(sorted(known))}"
+        raise SelectionError(f"--preset {asked}: no benchmark has a preset of that name{hint}")
+    return asked
+
+
+def apply(preset: str, entry: MappingNode) -> PresetResult:
+    """Merge the preset into the benchmark, if it has it."""
+    layer = _presets(entry).get(preset)
+    bare = entry.without("presets")
+    if not isinstance(layer, MappingNode):
+        return PresetResult(bare, None)
+    # Only what the preset says is newer; its place in the file is not that of the benchmark.
+    merged = merge_benchmark(bare, replace(layer, origin=entry.origin, replaces=False))
+    switch = layer.get("enabled")
+    disables = isinstance(switch, ScalarNode) and switch.value is False
+    return PresetResult(merged, preset, disables)
+
+
+def _presets(entry: MappingNode) -> Mapping[str, TreeNode]:
+    presets = entry.mapping("presets")
+    return presets.entries if presets else {}

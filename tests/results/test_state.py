@@ -1,0 +1,29 @@
+import pytest
+
+from milabench_ddp.codec import decode, encode
+from milabench_ddp.events import Outcome, Status, Verdict
+from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState
+
+PROCESS = ProcessState("b.D0", 7, 1, Outcome.FAILED, "exit status 1", 1.0, 2.0, rates=3)
+LAUNCH = LaunchState(None, Outcome.FAILED, "exit status 1", None, None, (PROCESS,), ("n0",))
+
+
+@pytest.mark.parametrize("status", ["ok", "failed", "timeout", "skipped"])
+def test_a_result_is_left_alone(status: str) -> None:
+    assert BenchmarkState("b", Status(status)).is_final
+    assert not BenchmarkState("b", Status(status), interrupted=True).is_final
+
+
+@pytest.mark.parametrize("status", ["waiting", "running", "cancelled", "lost"])
+def test_what_has_no_result_runs_again(status: str) -> None:
+    assert not BenchmarkState("b", Status(status)).is_final
+
+
+def test_the_verdict_is_the_outcome_with_its_reason() -> None:
+    verdict = Verdict(Outcome.FAILED, "exit status 1")
+    assert PROCESS.verdict == LAUNCH.verdict == verdict
+
+
+def test_a_state_comes_back_from_its_file() -> None:
+    state = BenchmarkState("b", Status.FAILED, "exit status 1", 1.0, 2.0, [LAUNCH], ("n0",))
+    assert decode(encode(state), BenchmarkState) == state

@@ -1,0 +1,102 @@
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milabench_ddp.codec import convert, decode, encode, read_record, write_record
+from milabench_ddp.errors import RunDirError
+from milabench_ddp.events import Outcome
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    folder: Path
+    devices: tuple[int, ...] = ()
+
+
+@dataclass
+class Whole:
+    outcome: Outcome | None
+    parts: list[Part] = field(default_factory=list)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+WHOLE = Whole(Outcome.LOST, [Part("a", Path("/x/y"), (0, 1)), Part("b", Path("z"))], {"n": 1.5})
+
+
+def test_a_record_comes_back_as_it_was() -> None:
+    assert decode(encode(WHOLE), Whole) == WHOLE
+    assert decode(encode(Whole(None)), Whole) == Whole(None)
+
+
+def test_a_record_is_one_line() -> None:
+    line = b'{"name":"two\\nlines","folder":"/x","devices":[]}'
+    assert encode(Part("two\nlines", Path("/x"))) == line
+
+
+def test_what_has_no_form_in_json_is_refused() -> None:
+    with pytest.raises(TypeError, match="object has no form in JSON"):
+        encode(object())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"outcome": "ok"', "truncated"),
+        ("[]", "Expected `object`, got `array`"),
+        ("{}", "missing required field `outcome`"),
+        ('{"outcome": "great"}', r"Invalid enum value 'great' - at `\$.outcome`"),
+        ('{"outcome": null, "parts": [{"name": 1}]}', r"got `int` - at `\$.parts\[0\].name`"),
+    ],
+)
+def test_what_is_not_such_a_record_is_told_by_its_field(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        decode(text, Whole)
+
+
+def test_fields_of_a_later_version_are_left_out() -> None:
+    assert decode('{"name": "a", "folder": "/x", "colour": "red"}', Part) == Part("a", Path("/x"))
+
+
+def test_from_what_json_was_decoded_to() -> None:
+    assert convert({"name": "a", "folder": "/x", "devices": [3]}, Part) == Part(
+        "a", Path("/x"), (3,)
+    )
+    with pytest.raises(ValueError, match=r"Path cannot be read from JSON - at `\$.folder`"):
+        convert({"name": "a", "folder": 1}, Part)
+
+
+def test_a_file_is_made_with_its_folder_and_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "state.json"
+    write_record(path, Part("old" * 1000, Path("/x")))
+    write_record(path, WHOLE)
+    assert read_record(path, Whole) == WHOLE
+    assert [each.name for each in path.parent.iterdir()] == ["state.json"]
+
+
+def test_a_full_disk_leaves_the_old_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "state.json"
+    write_record(path, Whole(None))
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunDirError, match=f"cannot write {path}: No space left on device"):
+        write_record(path, WHOLE)
+    assert read_record(path, Whole) == Whole(None)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    with pytest.raises(RunDirError, match=f"cannot read {path}: No such file or directory"):
+        read_record(path, Whole)
+    path.write_text("{}")
+    message = f"{path} was not written by this version of milabench: .*`outcome`"
+    with pytest.raises(RunDirError, match=message):
+        read_record(path, Whole)

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Literal
 
 from ..events import Ended, Event, Line, Note, Outcome, Started, Verdict
-from ..plan.launch import Process
 from ..results.state import ProcessState
 from . import reap
 from .metrics_channel import Fifo, LineBuffer, parse_line
@@ -24,28 +23,19 @@ class Child:
     """A process of a launch, from its start until it and all its descendants are gone.
 
     Args:
-        process: what it runs.
-        spawned: how it was started.
+        spawned: the process, as it was started.
         metrics: its metrics channel.
-        mark: the mark in its environment.
         emit: gets each of its events.
     """
 
-    def __init__(
-        self,
-        process: Process,
-        spawned: Spawned,
-        metrics: Fifo,
-        mark: str,
-        emit: Callable[[Event], None],
-    ) -> None:
-        popen = spawned.popen
+    def __init__(self, spawned: Spawned, metrics: Fifo, emit: Callable[[Event], None]) -> None:
+        process, popen = spawned.process, spawned.popen
         assert popen.stdout is not None
         assert popen.stderr is not None
         self.tag, self.pid, self.spawned = process.name, popen.pid, spawned
         self.observed = Observations()
         self.exit_fd = os.pidfd_open(popen.pid)  # readable once the process has ended
-        self._process, self._popen, self._mark, self._emit = process, popen, mark, emit
+        self._process, self._popen, self._emit = process, popen, emit
         self._started = time.time() - (time.monotonic() - spawned.started)
         self._streams: dict[int, Stream | None] = {  # by descriptor; None is the metrics channel
             popen.stdout.fileno(): "stdout",
@@ -136,7 +126,7 @@ class Child:
             pass
 
     def _marked(self) -> set[int]:
-        return reap.marked_processes(self._mark)
+        return reap.marked_processes(self._process.env[reap.MARK])
 
 
 def _read_now(fd: int) -> bytes | None:

@@ -18,6 +18,7 @@ _NOTICE_NS = 20_000_000  # time for every process to read the moment of the rele
 class Spawned:
     """A process that became its program, or could not."""
 
+    process: Process  # with its whole environment
     popen: subprocess.Popen[bytes]
     started: float  # when it became its program: monotonic, in seconds
     error: str  # why it could not; empty if it could
@@ -78,6 +79,6 @@ def _read_report(process: Process, popen: subprocess.Popen[bytes], fd: int) -> S
         report += chunk
     stamp, _, code = report.partition(b"!")
     if not stamp:
-        return Spawned(popen, time.monotonic(), f"{program} ended before it was started")
+        return Spawned(process, popen, time.monotonic(), f"{program} ended before it was started")
     error = f"cannot execute {program}: {os.strerror(int(code))}" if code else ""
-    return Spawned(popen, int(stamp) / 1e9, error)
+    return Spawned(process, popen, int(stamp) / 1e9, error)

@@ -54,7 +54,7 @@ class Supervisor:
         self._requests, self._emit, self._grace = requests, emit, grace
         self._posted: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._mark = uuid.uuid4().hex
-        self._barrier: Fifo | None = None
+        self._barrier = ExitStack()  # closing it lets all processes begin to measure
         self._children: list[Child] = []
         self._ends: dict[str, ProcessState] = {}  # by tag
 
@@ -80,31 +80,34 @@ class Supervisor:
     def _start(self, folder: Path, stack: ExitStack) -> None:
         """Start all processes; ``stack`` undoes, in reverse, each thing that is set up."""
         self._others = reap.descendants(os.getpid())  # processes that are not of this launch
-        environ = dict(self._environ)
+        environ = {**self._environ}
         if self._launch.barrier:
-            self._barrier = Fifo(folder / "start")
-            environ[START] = str(self._barrier.path)
-        stack.callback(self._open_barrier)
+            barrier = Fifo(folder / "start")
+            self._barrier.callback(barrier.close)
+            environ[START] = str(barrier.path)
+        stack.enter_context(self._barrier)
         programs, fifos = [], []
         for i, process in enumerate(self._launch.processes):
             fifo = Fifo(folder / f"metrics.{i}")
             stack.callback(fifo.close)
             fifos.append(fifo)
-            added = {METRICS: str(fifo.path), reap.MARK: f"{self._mark}.{i}"}
-            programs.append(replace(process, env={**environ, **process.env, **added}))
+            env = {**environ, **process.env}
+            env[METRICS] = str(fifo.path)
+            env[reap.MARK] = f"{self._mark}.{i}"
+            programs.append(replace(process, env=env))
         max_duration = self._launch.benchmark.max_duration
         self._policy = KillPolicy(time.monotonic(), max_duration, self._grace)
-        for program, spawned, fifo in zip(programs, spawn(programs), fifos, strict=True):
-            child = Child(program, spawned, fifo, program.env[reap.MARK], self._emit)
-            stack.callback(child.close)
-            self._children.append(child)
-        stack.callback(self._end_all)  # the first to be called, even after an error
+        stack.callback(self._end_all)
+        for spawned, fifo in zip(spawn(programs), fifos, strict=True):
+            self._children.append(Child(spawned, fifo, self._emit))
 
     def _end_all(self) -> None:
-        """End what is left of the launch; the exit status of each child is read where it closes."""
+        """End what is left of the launch, also after an error."""
         pids = [child.pid for child in self._children]
         reap.kill_all(self._processes, keep=pids)
         reap.reap_children(self._processes().difference(pids))
+        for child in self._children:
+            child.close()
 
     def _processes(self) -> set[int]:
         """Every process of this launch: by its mark, or by its ancestry."""
@@ -128,7 +131,7 @@ class Supervisor:
                 for key, _ in ready:
                     key.data()
                 if all(child.observed.is_ready for child in self._alive):
-                    self._open_barrier()
+                    self._barrier.close()
                 self._apply_policy(time.monotonic())
 
     def _watch(self, fd: int, handle: Callable[[], None]) -> None:
@@ -167,12 +170,6 @@ class Supervisor:
                 child.terminate()
             elif stage is Stage.KILLED:
                 child.kill()
-
-    def _open_barrier(self) -> None:
-        """Let all processes begin to measure: each of them reads the end of this pipe."""
-        if self._barrier:
-            self._barrier.close()
-            self._barrier = None
 
     def _state(self) -> LaunchState:
         ends = tuple(self._ends[child.tag] for child in self._children)

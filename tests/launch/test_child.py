@@ -45,7 +45,7 @@ def start(tmp_path: Path, events: Emitted) -> Iterator[Start]:
         env = {**os.environ, METRICS: str(fifo.path), reap.MARK: MARK}
         process = Process(("b", "D0"), argv, env, 0, (0,), job)
         (spawned,) = spawn([process])
-        child = Child(process, spawned, fifo, MARK, events.append)
+        child = Child(spawned, fifo, events.append)
         made.append((child, fifo))
         return child
 

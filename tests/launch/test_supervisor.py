@@ -7,11 +7,14 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from milabench_ddp.events import Data, Ended, Event, Line, Note, Outcome, Started
-from milabench_ddp.launch import reap
+from milabench_ddp.launch import reap, supervisor
+from milabench_ddp.launch.child import Child
+from milabench_ddp.launch.spawn import Spawned
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from tests.support.launches import launch
@@ -201,13 +204,33 @@ def test_an_error_of_the_consumer_ends_the_launch():
         supervise(launch(DEAF + EMIT + "rate(); time.sleep(60)"), on)
 
 
+def test_an_error_in_the_midst_of_the_start_ends_what_was_started(
+    monkeypatch: pytest.MonkeyPatch, requests: StopRequests
+):
+    popens: list[subprocess.Popen[bytes]] = []
+
+    def make(spawned: Spawned, *rest: Any) -> Child:
+        popens.append(spawned.popen)
+        if len(popens) == 2:
+            raise OSError("too many open files")
+        return Child(spawned, *rest)
+
+    monkeypatch.setattr(supervisor, "Child", make)
+    sleeps = launch("import time; time.sleep(1000)", "import time; time.sleep(1000)")
+    with pytest.raises(OSError, match="too many open files"):
+        Supervisor(sleeps, os.environ, requests, lambda _: None).run()
+    assert popens[0].returncode == -signal.SIGKILL
+    with popens[1]:  # closes its pipes; it was reaped with the rest
+        pass
+
+
 def test_events_of_other_threads_arrive_while_it_sleeps(tmp_path: Path):
     arrived = tmp_path / "arrived"
 
-    def on(event: Event, _: StopRequests, supervisor: Supervisor) -> None:
+    def on(event: Event, _: StopRequests, running: Supervisor) -> None:
         if isinstance(event, Started):
             sample = Data("b.D0", 0.0, {"gpudata": {}})
-            threading.Timer(0.1, supervisor.post, [sample]).start()
+            threading.Timer(0.1, running.post, [sample]).start()
         elif isinstance(event, Data) and "gpudata" in event.payload:
             arrived.touch()
 
@@ -228,6 +251,7 @@ def test_a_killed_supervisor_takes_its_programs_with_it():
     script = f"""
 import os, sys
 sys.path[:0] = {sys.path!r}
+from milabench_ddp.launch.spawn import Spawned
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from tests.support.launches import launch

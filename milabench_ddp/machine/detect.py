@@ -91,8 +91,8 @@ def _detect_any(count: int | None, environ: Mapping[str, str]) -> Detection:
 
 def _present() -> list[Backend]:
     """The back-ends of GPUs that this host may have."""
-    gpus = [backend for backend in BACKENDS.values() if backend.name != "cpu"]
-    return [backend for backend in gpus if backend.may_be_present()]
+    backends = BACKENDS.values()
+    return [backend for backend in backends if backend.name != "cpu" and backend.may_be_present()]
 
 
 def _first(
@@ -101,9 +101,11 @@ def _first(
     """This host with the first ``count`` of the devices that were found."""
     available = len(found.devices)
     if count is not None and count > available:
-        limits = [f" with {name}={value}" for name, value in backend.caller_filters(environ)]
-        notes = [f" ({note})" for note in found.notes]
-        why = "".join(limits + notes)
+        why = ""
+        for name, value in backend.caller_filters(environ):
+            why += f" with {name}={value}"
+        for note in found.notes:
+            why += f" ({note})"
         raise MachineError(
             f"--gpus {count}: {_counted(backend, found)} can be used here{why}. Ask "
             f"for at most {available}, or for CPU slots with `--device cpu --gpus {count}`"

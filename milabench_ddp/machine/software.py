@@ -25,8 +25,12 @@ GIT_TIMEOUT = 5.0  # seconds; on a slow network disk, the commit is not worth mo
 
 def versions(path: Sequence[str]) -> dict[str, str]:
     """The version of each package of interest that is installed on the import path ``path``."""
-    found = {name: _version(name, path) for name in PACKAGES}
-    return {name: version for name, version in found.items() if version is not None}
+    found = {}
+    for name in PACKAGES:
+        version = _version(name, path)
+        if version is not None:
+            found[name] = version
+    return found
 
 
 def torch_build(path: Sequence[str]) -> dict[str, Any]:
@@ -39,13 +43,17 @@ def torch_build(path: Sequence[str]) -> dict[str, Any]:
     torch = _distribution("torch", path)
     if torch is None:
         return {}
-    said = _constants(torch)
-    build: dict[str, Any] = {"torch": said.get("__version__", torch.version)}
-    build |= {key: said[key] for key in ("cuda", "hip", "debug", "git_version") if key in said}
+    constants = _constants(torch)
+    build: dict[str, Any] = {"torch": constants.get("__version__", torch.version)}
+    for name in ("cuda", "hip", "debug", "git_version"):
+        if name in constants:
+            build[name] = constants[name]
     if isinstance(build.get("cuda"), str):
         major = build["cuda"].split(".")[0]
-        libraries = {name: _version(f"nvidia-{name}-cu{major}", path) for name in ("nccl", "cudnn")}
-        build |= {name: version for name, version in libraries.items() if version is not None}
+        for name in ("nccl", "cudnn"):
+            version = _version(f"nvidia-{name}-cu{major}", path)
+            if version is not None:
+                build[name] = version
     return build
 
 
@@ -66,8 +74,8 @@ def _constants(torch: Distribution) -> dict[str, Any]:
 
 
 def _version(name: str, path: Sequence[str]) -> str | None:
-    found = _distribution(name, path)
-    return None if found is None else found.version
+    distribution = _distribution(name, path)
+    return None if distribution is None else distribution.version
 
 
 def _distribution(name: str, path: Sequence[str]) -> Distribution | None:

@@ -7,15 +7,7 @@ from typing import Any
 
 from ...samples import Sample
 from ..devices import Device
-from .backend import (
-    Backend,
-    Choice,
-    DiscoveryResult,
-    DriverError,
-    Reading,
-    SampleSource,
-    select,
-)
+from .backend import Backend, DiscoveryResult, DriverError, Reading, SampleSource, select
 from .nvml import MIB, Gpu, Instance, Inventory, ask, inventory, open_device, session
 
 
@@ -68,33 +60,34 @@ def visible(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:
     GPUs differ (CUDA puts the fastest first) or one of them cannot be used (CUDA skips it). A GPU
     in MIG mode stands for its first instance, the only one that CUDA shows of it.
     """
-    if not known.gpus:
+    gpus = known.gpus
+    if not gpus:
         return DiscoveryResult((), known.problems or ("the NVIDIA driver knows no GPU",))
+    instances = [_instance(gpu, part) for gpu in gpus for part in gpu.instances]
     value = environ.get("CUDA_VISIBLE_DEVICES")
-    instances = [(gpu, instance) for gpu in known.gpus for instance in gpu.instances]
-    uuids = [gpu.uuid for gpu in known.gpus]
-    chosen = select(value, uuids, [instance.uuid for _, instance in instances])
-    alike = len({gpu.name for gpu in known.gpus}) == 1
+    chosen = select(value, [gpu.uuid for gpu in gpus], [device.id for device in instances])
+    alike = len({gpu.name for gpu in gpus}) == 1
     devices: list[Device] = []
     notes = list(known.problems)
-    if not chosen and value is not None:
-        count = len(known.gpus)
-        notes.append(f"CUDA_VISIBLE_DEVICES={value!r} leaves none of {count} GPUs visible")
+    if not chosen:
+        notes.append(f"CUDA_VISIBLE_DEVICES={value!r} leaves none of {len(gpus)} GPUs visible")
     for choice in chosen:
-        if choice.position >= len(known.gpus):
-            devices.append(_instance(*instances[choice.position - len(known.gpus)]))
+        if choice.position >= len(gpus):
+            devices.append(instances[choice.position - len(gpus)])
             continue
-        gpu = known.gpus[choice.position]
-        if gpu.mig and not gpu.instances:
-            why = "in MIG mode without an instance (nvidia-smi mig -cgi)"
-            notes.append(f"GPU {gpu.index} is left out: {why}")
-        elif gpu.mig:
-            devices.append(_instance(gpu, gpu.instances[0]))
-        else:
+        gpu = gpus[choice.position]
+        if not gpu.mig:
             by_index = alike and not known.problems and not choice.by_uuid
             id = str(gpu.index) if by_index else gpu.uuid
             devices.append(Device(gpu.index, id, gpu.name, gpu.memory_mib))
-    if not alike and _order_is_unsure(chosen, environ):
+        elif gpu.instances:
+            devices.append(_instance(gpu, gpu.instances[0]))
+        else:
+            why = "in MIG mode without an instance (nvidia-smi mig -cgi)"
+            notes.append(f"GPU {gpu.index} is left out: {why}")
+    by_uuid = all(choice.by_uuid for choice in chosen)
+    in_order = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
+    if value is not None and not (alike or by_uuid or in_order):
         notes.append(
             f"the GPUs differ: CUDA_VISIBLE_DEVICES={value} was read in nvidia-smi's order; "
             "name GPUs by UUID to be sure"
@@ -111,13 +104,6 @@ def _numbered(devices: list[Device]) -> tuple[Device, ...]:
     if len({device.index for device in devices}) == len(devices):
         return tuple(devices)
     return tuple(replace(device, index=i) for i, device in enumerate(devices))
-
-
-def _order_is_unsure(chosen: list[Choice], environ: Mapping[str, str]) -> bool:
-    """Whether CUDA may take the caller's indices in another order than NVML."""
-    if "CUDA_VISIBLE_DEVICES" not in environ or environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID":
-        return False
-    return not all(choice.by_uuid for choice in chosen)
 
 
 def _driver(nvml: Any) -> dict[str, Any]:
@@ -198,40 +184,38 @@ _SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
 @contextmanager
 def _sampling(devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
     with session() as nvml:
-        samplers = [_DeviceSampler(nvml, device) for device in devices]
+        readers = [_DeviceReader(nvml, device) for device in devices]
 
-        def sample_all() -> Reading:
-            samples, problems = {}, []
-            for sampler in samplers:
-                values, problem = sampler.read()
-                index = sampler.device.index
-                if problem is not None:
-                    problems.append(f"GPU {index} does not answer: {problem}")
+        def read_all() -> Reading:
+            samples = {}
+            problems: list[str] = []
+            for device, reader in zip(devices, readers, strict=True):
+                values = reader.read(problems)
                 if values:
-                    samples[index] = Sample(**values)
+                    samples[device.index] = Sample(**values)
             return Reading(samples, tuple(problems))
 
-        yield sample_all
+        yield read_all
 
 
-class _DeviceSampler:
+class _DeviceReader:
     """The handle of one device, kept open; a sensor that it does not have is asked once."""
 
     def __init__(self, nvml: Any, device: Device) -> None:
         self._nvml = nvml
-        self.device = device
+        self._device = device
         self._handle: Any = None
         self._sensors = dict(_SENSORS)
 
-    def read(self) -> tuple[dict[str, Any], Exception | None]:
-        """The readings up to the first that failed, and the failure.
+    def read(self, problems: list[str]) -> dict[str, Any]:
+        """The readings up to the first that fails; the failure is added to ``problems``.
 
-        After a failure the device is opened again the next time: it may be back.
+        Then the device is opened again the next time: it may be back.
         """
         values: dict[str, Any] = {}
         try:
             if self._handle is None:
-                self._handle = open_device(self._nvml, self.device.id)
+                self._handle = open_device(self._nvml, self._device.id)
             for name, sensor in list(self._sensors.items()):
                 try:
                     values[name] = sensor(self._nvml, self._handle)
@@ -239,5 +223,5 @@ class _DeviceSampler:
                     del self._sensors[name]
         except self._nvml.NVMLError as error:
             self._handle = None
-            return values, error
-        return values, None
+            problems.append(f"GPU {self._device.index} does not answer: {error}")
+        return values

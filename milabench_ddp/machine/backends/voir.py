@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,8 +24,7 @@ class VoirBackend(Backend):
         """All visible devices of this vendor."""
         del count
         try:
-            with connect(self.name) as read:
-                entries = read()
+            entries = _read_once(self.name)
         except DriverError as error:
             return DiscoveryResult((), (f"no {self.vendor} device: {error}",))
         if not entries:
@@ -37,29 +37,28 @@ class VoirBackend(Backend):
         A device's id is its position in what the variable that the plan sets chooses from; on AMD,
         that is what the caller's ROCR_VISIBLE_DEVICES leaves.
         """
-        places = [(index, str(index)) for index in sorted(entries)]  # (index, id)
+        devices = [_device(index, entries[index]) for index in sorted(entries)]
         for name, value in self.caller_filters(environ):
-            chosen = select(value, [id for _, id in places])
+            chosen = select(value, [device.id for device in devices])
             if not chosen:
-                note = f"{name}={value!r} leaves none of {len(places)} devices visible"
+                note = f"{name}={value!r} leaves none of {len(devices)} devices visible"
                 return DiscoveryResult((), (note,))
-            places = [places[choice.position] for choice in chosen]
+            devices = [devices[choice.position] for choice in chosen]
             if name == "ROCR_VISIBLE_DEVICES":
-                places = [(index, str(i)) for i, (index, _) in enumerate(places)]
-        return DiscoveryResult(tuple(_device(index, id, entries[index]) for index, id in places))
+                devices = [replace(device, id=str(i)) for i, device in enumerate(devices)]
+        return DiscoveryResult(tuple(devices))
 
     def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
-        """What was detected, and the memory that is in use."""
+        """What was detected, with the memory that is in use."""
         found = super().accelerators(devices)
         try:
-            with connect(self.name) as read:
-                entries = read()
+            entries = _read_once(self.name)
         except DriverError:
             return found
         for device in devices:
             if device.index in entries:
-                facts = found["gpus"][str(device.index)]
-                facts["memory"] = dict(entries[device.index]["memory"])
+                memory = dict(entries[device.index]["memory"])
+                found["gpus"][str(device.index)]["memory"] = memory
         return found
 
     def source(self, devices: Sequence[Device]) -> SampleSource:
@@ -144,17 +143,22 @@ def connect(name: str) -> Iterator[Callable[[], Entries]]:
         library.close()
 
 
+def _read_once(name: str) -> Entries:
+    with connect(name) as read:
+        return read()
+
+
 @contextmanager
 def _sampling(name: str, indices: Sequence[int]) -> Iterator[Callable[[], Reading]]:
     with connect(name) as read:
 
-        def sample_all() -> Reading:
+        def read_all() -> Reading:
             entries = read()
             samples = {i: sample(entries[i]) for i in indices if i in entries}
             lost = tuple(f"device {i} gives no samples" for i in indices if i not in entries)
             return Reading(samples, lost)
 
-        yield sample_all
+        yield read_all
 
 
 def sample(entry: Mapping[str, Any]) -> Sample:
@@ -172,8 +176,8 @@ def _known(value: float) -> float | None:
     return None if value < 0 else float(value)
 
 
-def _device(index: int, id: str, entry: Mapping[str, Any]) -> Device:
-    return Device(index, id, str(entry["product"]), float(entry["memory"]["total"]))
+def _device(index: int, entry: Mapping[str, Any]) -> Device:
+    return Device(index, str(index), str(entry["product"]), float(entry["memory"]["total"]))
 
 
 def _has_file(root: Path, pattern: str) -> bool:

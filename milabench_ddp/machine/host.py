@@ -1,5 +1,6 @@
 """This host: its operating system and memory, and the CPUs that this process may use."""
 
+import math
 import os
 import platform
 from collections.abc import Iterable, Sequence
@@ -38,26 +39,18 @@ def operating_system() -> dict[str, str]:
 
 
 def cpu_name(root: Path = Path("/")) -> str:
-    """The CPU's brand; the architecture where the kernel names none, as on most ARM machines."""
-    names = _cpuinfo(root, "model name")
+    """The CPU's brand; the architecture where the kernel has no name, as on most ARM machines."""
+    names = _values(root / "proc/cpuinfo", "model name")
     return names[0] if names else platform.machine()
 
 
 def _sockets(root: Path) -> int:
-    return len(set(_cpuinfo(root, "physical id"))) or 1
-
-
-def _cpuinfo(root: Path, key: str) -> list[str]:
-    pairs = (line.partition(":") for line in _lines(root / "proc/cpuinfo"))
-    return [value.strip() for name, _, value in pairs if name.strip() == key]
+    return len(set(_values(root / "proc/cpuinfo", "physical id"))) or 1
 
 
 def _memory_mib(root: Path) -> int:
-    for line in _lines(root / "proc/meminfo"):
-        name, _, value = line.partition(":")
-        if name == "MemTotal":
-            return int(value.split()[0]) // 1024
-    return 0
+    totals = _values(root / "proc/meminfo", "MemTotal")  # ["65842168 kB"]
+    return int(totals[0].split()[0]) // 1024 if totals else 0
 
 
 def _distribution() -> str:
@@ -67,15 +60,25 @@ def _distribution() -> str:
         return ""
 
 
-def _lines(path: Path) -> list[str]:
+def _values(path: Path, key: str) -> list[str]:
+    """The values of the lines ``key: value``; none where the file cannot be read."""
     try:
-        return path.read_text().splitlines()
+        lines = path.read_text().splitlines()
     except OSError:
         return []
+    values = []
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() == key:
+            values.append(value.strip())
+    return values
 
 
 def share(cpus: Sequence[int], slots: int) -> list[tuple[int, ...]]:
-    """``cpus`` in ``slots`` runs, sizes differing by one at most; all empty if too few."""
+    """``cpus`` shared out to ``slots`` in their order; all empty if there are more slots.
+
+    The sizes differ by one at most.
+    """
     if len(cpus) < slots:
         return [()] * slots
     ends = [len(cpus) * i // slots for i in range(slots + 1)]
@@ -107,12 +110,11 @@ def _first_sibling(cpu: int, root: Path) -> int:
 def cpu_count(root: Path = Path("/")) -> int:
     """CPUs' worth of time that this process can have: its affinity, within its cgroup's quota."""
     usable = len(os.sched_getaffinity(0))
-    quota = cpu_quota(root)
-    return usable if quota is None else max(1, min(usable, int(quota)))
+    return max(1, int(min(usable, cpu_quota(root))))
 
 
-def cpu_quota(root: Path = Path("/")) -> float | None:
-    """CPUs that the cgroups of this process grant, None where there is no limit.
+def cpu_quota(root: Path = Path("/")) -> float:
+    """CPUs that the cgroups of this process grant, infinity where there is no limit.
 
     The smallest of its own group's and of those above. Reads cgroup version 2 (``cpu.max``) and
     version 1 (``cpu.cfs_quota_us``); in a container only the topmost of its groups may be seen.
@@ -120,8 +122,8 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
-        return None
-    limits = []
+        return math.inf
+    limits = [math.inf]
     for line in lines:
         _, controllers, path = line.split(":", 2)
         group = PurePosixPath(path.lstrip("/"))
@@ -130,20 +132,21 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
                 limits.append(_quota_v2(root / "sys/fs/cgroup" / folder))
             elif "cpu" in controllers.split(","):
                 limits.append(_quota_v1(root / "sys/fs/cgroup/cpu" / folder))
-    return min((limit for limit in limits if limit is not None), default=None)
+    return min(limits)
 
 
-def _quota_v2(folder: Path) -> float | None:
+def _quota_v2(folder: Path) -> float:
     try:
         quota, period = (folder / "cpu.max").read_text().split()
-        return None if quota == "max" else int(quota) / int(period)
-    except (OSError, ValueError):
-        return None
+        return int(quota) / int(period)
+    except (OSError, ValueError):  # no file, or no limit: "max"
+        return math.inf
 
 
-def _quota_v1(folder: Path) -> float | None:
+def _quota_v1(folder: Path) -> float:
     try:
         quota = int((folder / "cpu.cfs_quota_us").read_text())
-        return quota / int((folder / "cpu.cfs_period_us").read_text()) if quota > 0 else None
+        period = int((folder / "cpu.cfs_period_us").read_text())
     except (OSError, ValueError):
-        return None
+        return math.inf
+    return quota / period if quota > 0 else math.inf

@@ -63,7 +63,7 @@ class Sampler:
         due = time.monotonic()
         while not self._stop.is_set():
             self._sample(read)
-            due = next_beat(due, time.monotonic(), self._interval)
+            due = next_due(due, time.monotonic(), self._interval)
             self._stop.wait(due - time.monotonic())
 
     def _sample(self, read: Callable[[], Reading]) -> None:
@@ -83,10 +83,10 @@ class Sampler:
             self._on_problem(problem)
 
 
-def next_beat(beat: float, now: float, interval: float) -> float:
-    """The first time after ``now`` that is a whole number of ``interval`` after ``beat``.
+def next_due(due: float, now: float, interval: float) -> float:
+    """The first time after ``now`` that is a whole number of ``interval`` after ``due``.
 
-    On a grid, so that the mean of the samples is a mean over time; a reading that takes longer than
-    the interval skips beats and does not catch up.
+    The times lie on a grid, so that the mean of the samples is a mean over time. A reading that
+    takes longer than the interval skips times, and does not catch up.
     """
-    return beat + interval * ((now - beat) // interval + 1)
+    return due + interval * ((now - due) // interval + 1)

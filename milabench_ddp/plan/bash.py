@@ -1,7 +1,7 @@
-"""Launches -> the bash that does the same as `run`, for anybody who has only bash.
+"""Launches -> a bash script that does the same as `run`, for hosts that have only bash.
 
-The script starts each process as `run` does, waits for it by its pid, goes on after a failure and
-ends with 1 if there was one. It has neither the deadline nor the start barrier of `run`.
+The script starts each process as `run` does, waits for it by its pid, goes on after a failure, and
+then ends with 1. It has neither the deadline nor the start barrier of `run`.
 """
 
 import re
@@ -62,10 +62,13 @@ if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi
 def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()) -> str:
     """The script of these launches, one after another; ``comments`` stand at its top."""
     nodes = max((launch.nodes for launch in launches), default=1)
-    parts = ["#!/usr/bin/env bash", *(f"# {_one_line(text)}" for text in comments), _PREAMBLE]
+    parts = ["#!/usr/bin/env bash"]
+    for text in comments:
+        parts.append("# " + " ".join(text.splitlines()))
+    parts.append(_PREAMBLE)
     if nodes > 1:
         parts.append(_NODES.replace("{nodes}", str(nodes)))
-    if any(process.job is not None for launch in launches for process in launch.processes):
+    if any(_needs_port(launch) for launch in launches):
         parts.append(_PORTS.replace("{python}", shlex.quote(python)))
     for launch in launches:
         parts += _block(launch, nodes > 1)
@@ -83,22 +86,29 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
             f"# `run` ends it after {launch.benchmark.max_duration:g} s",
         ]
     )
-    if any(process.job is not None for process in launch.processes):
+    if _needs_port(launch):
         # A port for each job, where its ranks meet.
         yield "host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}"
     yield "time ("
     yield "  pids=()"
     yield "  trap stop INT TERM"
     for process in launch.processes:
-        guard = f"if on {process.node}; then " if several else ""
-        meet = "" if process.job is None else f"{_meet(process, process.job)} "
-        yield f"  {guard}{meet}{command(process)} & pids+=($!){'; fi' if several else ''}"
+        line = f"{command(process)} & pids+=($!)"
+        if process.job is not None:
+            line = f"{_rendezvous(process, process.job)} {line}"
+        if several:
+            line = f"if on {process.node}; then {line}; fi"
+        yield f"  {line}"
     yield "  join"
     yield f") || failed+=({shlex.quote(title)})\n"
 
 
-def _meet(process: Process, job: int) -> str:
-    """Where the ranks of a job meet: torchrun reads this in place of an option."""
+def _needs_port(launch: Launch) -> bool:
+    return any(process.job is not None for process in launch.processes)
+
+
+def _rendezvous(process: Process, job: int) -> str:
+    """The variables that say where the ranks of a job meet; torchrun has one for its option."""
     port = f"$((port + {job}))"
     if process.is_rank:
         return f'MASTER_ADDR="$host" MASTER_PORT="{port}"'
@@ -107,13 +117,14 @@ def _meet(process: Process, job: int) -> str:
 
 def command(process: Process) -> str:
     """One process as a bash command, its environment before it."""
-    plain = {k: v for k, v in process.env.items() if _NAME.fullmatch(k) and k not in _RESERVED}
-    other = [f"{k}={v}" for k, v in process.env.items() if k not in plain]
-    words = [f"{k}={shlex.quote(v)}" for k, v in plain.items()]
-    # `--` because a value may begin with a dash; env takes assignments after it.
-    words += ["env", "--", *map(shlex.quote, other)] if other else []
+    words = []
+    others = []
+    for name, value in process.env.items():
+        if _NAME.fullmatch(name) and name not in _RESERVED:
+            words.append(f"{name}={shlex.quote(value)}")
+        else:
+            others.append(shlex.quote(f"{name}={value}"))
+    if others:
+        # `--` because a name may begin with a dash; env takes assignments after it.
+        words += ["env", "--", *others]
     return " ".join([*words, *map(shlex.quote, process.argv)])
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.splitlines())

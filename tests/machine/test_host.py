@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import platform
 from pathlib import Path
@@ -95,8 +96,8 @@ def cgroup(root: Path, line: str, files: dict[str, str]) -> Path:
     ("line", "files", "quota"),
     [
         pytest.param("0::/", {"cpu.max": "150000 100000"}, 1.5, id="container"),
-        pytest.param("0::/", {"cpu.max": "max 100000"}, None, id="no limit"),
-        pytest.param("0::/", {}, None, id="no file"),
+        pytest.param("0::/", {"cpu.max": "max 100000"}, math.inf, id="no limit"),
+        pytest.param("0::/", {}, math.inf, id="no file"),
         pytest.param(
             "0::/a/b",
             {"a/cpu.max": "200000 100000", "a/b/cpu.max": "400000 100000"},
@@ -118,19 +119,21 @@ def cgroup(root: Path, line: str, files: dict[str, str]) -> Path:
         pytest.param(
             "1:cpu:/",
             {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"},
-            None,
+            math.inf,
             id="version 1, no limit",
         ),
-        pytest.param("3:cpuset:/", {"cpu/cpu.cfs_quota_us": "1"}, None, id="another controller"),
-        pytest.param("0::/", {"cpu.max": "gibberish"}, None, id="gibberish"),
+        pytest.param(
+            "3:cpuset:/", {"cpu/cpu.cfs_quota_us": "1"}, math.inf, id="another controller"
+        ),
+        pytest.param("0::/", {"cpu.max": "gibberish"}, math.inf, id="gibberish"),
     ],
 )
-def test_quota(tmp_path: Path, line: str, files: dict[str, str], quota: float | None) -> None:
+def test_quota(tmp_path: Path, line: str, files: dict[str, str], quota: float) -> None:
     assert cpu_quota(cgroup(tmp_path, line, files)) == quota
 
 
 def test_no_proc_no_quota(tmp_path: Path) -> None:
-    assert cpu_quota(tmp_path) is None
+    assert cpu_quota(tmp_path) == math.inf
 
 
 @pytest.mark.parametrize(("quota", "count"), [("2500000", 8), ("350000", 3), ("50000", 1)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.machine.backends.backend import DriverError, Reading
 from milabench_ddp.monitor import sampler as module
-from milabench_ddp.monitor.sampler import Sampler, next_beat
+from milabench_ddp.monitor.sampler import Sampler, next_due
 from milabench_ddp.samples import Sample
 
 TICK = 0.01
@@ -99,11 +99,13 @@ def test_it_reads_at_once_and_stops_within_an_interval() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 1000))
-def test_beats_lie_on_a_grid_and_none_is_made_up_for(beat: int, late: int, interval: int) -> None:
-    now = beat + late
-    found = next_beat(beat, now, interval)
+def test_samples_are_due_on_a_grid_and_late_ones_are_skipped(
+    due: int, late: int, interval: int
+) -> None:
+    now = due + late
+    found = next_due(due, now, interval)
     assert now < found <= now + interval
-    assert (found - beat) % interval == 0
+    assert (found - due) % interval == 0
 
 
 def test_a_problem_is_reported_once_and_sampling_goes_on() -> None:

@@ -73,7 +73,7 @@ class LaunchRunner:
     """Runs launches on this node, one at a time, each with a writer of its own.
 
     Args:
-        rundir: where the files go.
+        run_dir: where the files go.
         header: the start of each data file.
         router: the samples of this node's devices.
         environ: the environment to which each process's own is added.
@@ -82,13 +82,13 @@ class LaunchRunner:
 
     def __init__(
         self,
-        rundir: RunDir,
+        run_dir: RunDir,
         header: DataHeader,
         router: SampleRouter,
         environ: Mapping[str, str],
         grace: float,
     ) -> None:
-        self._rundir, self._header, self._router = rundir, header, router
+        self._run_dir, self._header, self._router = run_dir, header, router
         self._environ, self._grace = environ, grace
 
     def run(
@@ -99,9 +99,9 @@ class LaunchRunner:
         Raises:
             RunDirError: a file cannot be written; nothing of the launch runs any more.
         """
-        folder = self._rundir.script(launch.benchmark.name).parent
+        folder = self._run_dir.benchmark(launch.benchmark.name)
         environ = {**self._environ, TRACES: str(folder)}
-        with LaunchWriter(self._rundir, launch, self._header) as writer:
+        with LaunchWriter(self._run_dir, launch, self._header) as writer:
             writer.write_header()
 
             def write_and_emit(event: Event) -> None:

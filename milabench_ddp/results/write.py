@@ -35,8 +35,8 @@ class DataHeader:
 class LaunchWriter:
     """The result files of one launch."""
 
-    def __init__(self, rundir: RunDir, launch: Launch, header: DataHeader) -> None:
-        self._rundir, self._launch, self._header = rundir, launch, header
+    def __init__(self, run_dir: RunDir, launch: Launch, header: DataHeader) -> None:
+        self._run_dir, self._launch, self._header = run_dir, launch, header
         self._processes = {process.name: process for process in launch.processes}
         self._files: dict[tuple[str, str], BinaryIO] = {}
         self._stack = ExitStack()
@@ -130,23 +130,23 @@ class LaunchWriter:
             while text:
                 text = text[file.write(text) :]
         except OSError as error:
-            path = self._rundir.stream(tag, suffix)
+            path = self._run_dir.stream(tag, suffix)
             raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
     def _open(self, tag: str, suffix: str) -> BinaryIO:
         # Unbuffered: what is written is in the file, whatever becomes of this process.
-        raw = self._rundir.stream(tag, suffix).open("ab", buffering=0)
+        raw = self._run_dir.stream(tag, suffix).open("ab", buffering=0)
         self._files[tag, suffix] = self._stack.enter_context(raw)
         return self._files[tag, suffix]
 
 
-def save_script(rundir: RunDir, benchmark: str, script: str) -> None:
+def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
     """Keep the bash that repeats a benchmark beside its results.
 
     Raises:
         RunDirError: it cannot be written.
     """
-    path = rundir.script(benchmark)
+    path = run_dir.script(benchmark)
     try:
         path.parent.mkdir(exist_ok=True)
         path.write_text(script)

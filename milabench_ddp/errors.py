@@ -8,6 +8,8 @@ MilabenchError            printed as one message by cli.main, exit code 2
  ├─ RunDirError           the results folder cannot be made, written or read
  └─ DispatchError         the cluster's scheduler, or a node, cannot do what is asked
 
+PrepareError              data or an environment could not be made, exit code 1
+
 A benchmark that fails is not an error: it is an ``Outcome`` (see events).
 """
 
@@ -41,6 +43,10 @@ class RunDirError(MilabenchError):
 
 class DispatchError(MilabenchError):
     """The cluster's scheduler, or a node, cannot do what is asked."""
+
+
+class PrepareError(Exception):
+    """Data or an environment could not be made; ``str()`` is the whole message."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

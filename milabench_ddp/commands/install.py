@@ -5,32 +5,31 @@ import time
 from functools import partial
 
 from ..config.load import load
+from ..errors import PrepareError
 from ..options import InstallOptions
-from ..provide.failure import ProvideFailure
-from ..provide.requirements import groups
-from ..provide.venv import provide, uv
+from ..prepare.environment import find_uv, install_groups, make_environment
 from . import setup
 
 
 def main(options: InstallOptions) -> int:
-    """Make what is not there yet under ``<base>/venv``; 0 where all of it is there, else 1."""
+    """Make the environments that are missing under ``<base>/venv``; 1 where one fails, else 0."""
     base = setup.base_folder(options)
     system = setup.read_system_of(options)
     host = setup.detect_host(options, system)
     suite = load(setup.request(options, system), setup.machine_facts(host.cluster, system, base))
-    wanted = groups(suite.benchmarks)
-    if not wanted:
+    groups = install_groups(suite.benchmarks)
+    if not groups:
         print("nothing to install: what would run here runs in the current environment")
     failed = False
-    for group in wanted:
+    for group in groups:
         folder, begin = base / "venv" / group.name, time.monotonic()
-        tell = partial(print, file=sys.stderr, flush=True)
+        on_command = partial(print, file=sys.stderr, flush=True)
         try:
-            made = provide(group, base, tell, uv=uv(), force=options.force)
-        except ProvideFailure as failure:
-            print(f"milabench: {failure}", file=sys.stderr)
+            made = make_environment(group, base, on_command, uv=find_uv(), force=options.force)
+        except PrepareError as error:
+            print(f"milabench: {error}", file=sys.stderr)
             failed = True
             continue
-        how = f"made in {time.monotonic() - begin:.0f} s" if made else "there already"
+        how = f"made in {time.monotonic() - begin:.0f} s" if made else "exists already"
         print(f"{folder}: {how}, for {', '.join(group.benchmarks)}")
     return int(failed)

@@ -1,17 +1,18 @@
 """``milabench list``: what would run, and why the rest would not."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TextIO
 
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, load
-from ..config.schema import Benchmark, Suite
+from ..config.schema import Suite
 from ..config.tree import shown
 from ..options import SuiteOptions
+from ..table import Column, Table, text_lines
 from . import setup
 
-_HEAD = ("name", "plan", "preset", "tags", "program")
+_COLUMNS = tuple(map(Column, ("name", "plan", "preset", "tags", "program")))
 
 
 def main(options: SuiteOptions) -> int:
@@ -33,29 +34,15 @@ def _lines(suite: Suite) -> Iterator[str]:
     total = len(suite.benchmarks) + len(suite.skipped)
     count = f"{len(suite.benchmarks)} of {total} benchmarks would run"
     yield f"{shown(suite.path)}, preset {suite.preset}: {count}"
-    if suite.benchmarks:
+    rows = []
+    for b in suite.benchmarks:
+        rows.append((b.name, b.plan, b.preset, ",".join(sorted(b.tags)), shown(b.program)))
+    if rows:
         yield ""
-        yield from _aligned([_HEAD, *(_row(benchmark) for benchmark in suite.benchmarks)])
+        yield from text_lines(Table(_COLUMNS, tuple(rows)), "  ")
     if suite.skipped:
         yield ""
         yield "not run:"
-        rows = _aligned([(skip.name, skip.reason) for skip in suite.skipped])
-        yield from (f"  {row}" for row in rows)
-
-
-def _row(benchmark: Benchmark) -> tuple[str, ...]:
-    tags = ",".join(sorted(benchmark.tags))
-    return (
-        benchmark.name,
-        str(benchmark.plan),
-        benchmark.preset or "-",
-        tags or "-",
-        shown(benchmark.program),
-    )
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(cells).rstrip()
+        width = max(len(skipped.name) for skipped in suite.skipped)
+        for skipped in suite.skipped:
+            yield f"  {skipped.name:{width}}  {skipped.reason}"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
-from milabench_ddp.provide import venv
+from milabench_ddp.prepare import environment
 
 CPU = ("--device", "cpu", "--gpus", "1")
 
@@ -26,7 +26,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     def commands(group, folder, uv):
         return [["sh", "-c", script.format(folder=folder)]]
 
-    monkeypatch.setattr(venv, "commands", commands)
+    monkeypatch.setattr(environment, "commands", commands)
 
 
 def test_it_is_made_once_and_then_used(here: Path, monkeypatch, capsys):
@@ -35,7 +35,7 @@ def test_it_is_made_once_and_then_used(here: Path, monkeypatch, capsys):
     folder = here / "base" / "venv" / "a"
     assert capsys.readouterr().out == f"{folder}: made in 0 s, for a\n"
     assert main(["install", "s.yaml", *CPU]) == 0
-    assert capsys.readouterr().out == f"{folder}: there already, for a\n"
+    assert capsys.readouterr().out == f"{folder}: exists already, for a\n"
     assert main(["dry", "s.yaml", *CPU]) == 0
     assert f"{folder}/bin/python -u {here}/own/main.py" in capsys.readouterr().out
 
@@ -57,4 +57,4 @@ def test_a_failure_is_exit_1_with_its_last_lines(here: Path, monkeypatch, capsys
 def test_something_in_the_way_is_exit_2(here: Path, capsys: pytest.CaptureFixture[str]):
     (here / "base" / "venv" / "a").mkdir(parents=True)
     assert main(["install", "s.yaml", *CPU]) == 2
-    assert "has not made it" in capsys.readouterr().err
+    assert "did not make it" in capsys.readouterr().err

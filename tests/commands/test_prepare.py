@@ -30,7 +30,7 @@ def test_it_is_made_once(here: Path, capsys: pytest.CaptureFixture[str]):
     assert err.splitlines()[-1] == "FakeImageNet: 8 of 8 images"
     assert len(list(folder.glob("train/*/*.jpeg"))) == 6
     assert main(["prepare", "s.yaml", *CPU]) == 0
-    assert capsys.readouterr() == (f"{folder}: there already\n", "")
+    assert capsys.readouterr() == (f"{folder}: exists already\n", "")
 
 
 def test_nothing_to_prepare(here: Path, capsys: pytest.CaptureFixture[str]):
@@ -42,7 +42,7 @@ def test_nothing_to_prepare(here: Path, capsys: pytest.CaptureFixture[str]):
 def test_one_folder_cannot_hold_two_sets(here: Path, capsys: pytest.CaptureFixture[str]):
     change = "b.prepare.fake_imagenet.size=24"
     assert main(["prepare", "s.yaml", *CPU, "--override", change]) == 2
-    assert "`a` and `b` ask for different images in one folder" in capsys.readouterr().err
+    assert "`a` and `b` need different images in one folder" in capsys.readouterr().err
     assert not (here / "base").exists()
 
 

@@ -1,6 +1,6 @@
 import io
 
-from milabench_ddp.provide.progress import progress
+from milabench_ddp.prepare.progress import progress_bar
 
 
 class Terminal(io.StringIO):
@@ -10,7 +10,7 @@ class Terminal(io.StringIO):
 
 def test_a_line_for_each_tenth():
     out = io.StringIO()
-    with progress("F", 40, "images", out) as advance:
+    with progress_bar("F", 40, "images", out) as advance:
         for _ in range(40):
             advance(1)
     lines = out.getvalue().splitlines()
@@ -21,7 +21,7 @@ def test_a_line_for_each_tenth():
 
 def test_few_are_told_one_by_one_and_none_twice():
     out = io.StringIO()
-    with progress("F", 3, "images", out) as advance:
+    with progress_bar("F", 3, "images", out) as advance:
         for count in (1, 0, 2):
             advance(count)
     assert out.getvalue() == "F: 1 of 3 images\nF: 3 of 3 images\n"
@@ -31,7 +31,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     out = Terminal()
-    with progress("FakeImageNet", 3, "images", out) as advance:
+    with progress_bar("FakeImageNet", 3, "images", out) as advance:
         advance(3)
     assert "FakeImageNet" in out.getvalue()
     assert "3/3" in out.getvalue()

@@ -1,4 +1,4 @@
-"""How far a long work is: a bar on a terminal, a line for each tenth elsewhere."""
+"""How far a long task is: a bar on a terminal, a line for each tenth elsewhere."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,8 +8,8 @@ Advance = Callable[[int], None]
 
 
 @contextmanager
-def progress(title: str, total: int, unit: str, out: TextIO) -> Iterator[Advance]:
-    """Show on ``out`` what the block tells the function that it gets: how many more are done."""
+def progress_bar(title: str, total: int, unit: str, out: TextIO) -> Iterator[Advance]:
+    """Show the progress of the block, which calls the function with how many more are done."""
     if out.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn

@@ -1,0 +1,173 @@
+"""Makes the virtual environment of an install group.
+
+``<base>/venv/<group>`` is a link to ``.<group>-<digest>`` beside it, set when everything is
+installed: a benchmark never meets half an environment, and where requirements change the old one
+works until the new one does. The digest makes a second call cost nothing.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..codec import write_record
+from ..config.schema import Benchmark
+from ..config.tree import shown
+from ..errors import ConfigError, PrepareError, RunDirError
+
+STAMP = "milabench.json"
+LAST_LINES = 15
+
+Command = Sequence[str]
+
+
+@dataclass(frozen=True)
+class InstallGroup:
+    """An install group whose benchmarks need more than this environment has."""
+
+    name: str
+    files: tuple[Path, ...]  # the requirements of its benchmarks, each once
+    benchmarks: tuple[str, ...]
+
+    def digest(self) -> str:
+        """The digest of the files and of this Python, 16 hex digits.
+
+        Raises ConfigError for a file that cannot be read.
+        """
+        hashed = hashlib.sha256(sys.version.encode())
+        for file in self.files:
+            try:
+                text = file.read_bytes()
+            except OSError as error:
+                raise ConfigError(f"cannot read {file}: {error.strerror}") from error
+            hashed.update(b"\0" + text)
+        return hashed.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """The file ``milabench.json`` of an environment in which everything is installed."""
+
+    requirements: tuple[Path, ...]
+    python: str
+
+
+def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
+    """The install groups with a ``requirements.txt`` beside a program, in order of appearance.
+
+    Raises ConfigError for a group whose name could not be that of a folder.
+    """
+    files: dict[str, dict[Path, None]] = {}
+    names: dict[str, list[str]] = {}
+    for benchmark in benchmarks:
+        name, file = benchmark.install_group, benchmark.program.with_name("requirements.txt")
+        names.setdefault(name, []).append(benchmark.name)
+        if file.is_file():
+            if "/" in name or name.startswith("."):
+                raise ConfigError(
+                    f"`install_group` of `{benchmark.name}`: `{name}` cannot name a folder"
+                )
+            files.setdefault(name, {})[file] = None
+    return [InstallGroup(name, tuple(found), tuple(names[name])) for name, found in files.items()]
+
+
+def find_uv() -> str | None:
+    """The program uv: the one on the path, or beside this interpreter; None where there is none."""
+    return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+
+
+def commands(group: InstallGroup, folder: Path, uv: str | None) -> list[Command]:
+    """What makes the environment ``folder`` and installs into it: uv, or venv and pip."""
+    python = str(folder / "bin" / "python")
+    files = [word for file in group.files for word in ("-r", str(file))]
+    if uv is None:
+        return [
+            (sys.executable, "-m", "venv", str(folder)),
+            (python, "-m", "pip", "install", "--disable-pip-version-check", *files),
+        ]
+    return [
+        (uv, "venv", "--no-project", "--python", sys.executable, str(folder)),
+        (uv, "pip", "install", "--python", python, *files),
+    ]
+
+
+def make_environment(
+    group: InstallGroup,
+    base: Path,
+    on_command: Callable[[str], None],
+    *,
+    uv: str | None,
+    force: bool = False,
+) -> bool:
+    """Make the environment of a group, unless it exists; True where it was made.
+
+    Args:
+        group: the install group.
+        base: the folder that holds ``venv/``.
+        on_command: called with each command before it runs.
+        uv: the program uv; None: pip.
+        force: make it also where it exists.
+
+    Raises:
+        ConfigError: something that milabench did not make is in its place.
+        PrepareError: a command failed; the message has its last lines.
+    """
+    link = base / "venv" / group.name
+    folder = link.with_name(f".{group.name}-{group.digest()}")
+    if link.exists() and not link.is_symlink():
+        raise ConfigError(
+            f"{shown(link)} exists, and `milabench install` did not make it: move it away"
+        )
+    is_linked = link.is_symlink() and link.readlink() == Path(folder.name)
+    if (folder / STAMP).is_file() and not force:
+        if not is_linked:
+            _link(link, folder)
+        return False
+    try:
+        if is_linked:
+            link.unlink()
+        shutil.rmtree(folder, ignore_errors=True)  # an installation that was interrupted
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        log = link.with_name(f"{group.name}.log")
+        log.write_text("")
+        for command in commands(group, folder, uv):
+            on_command(" ".join(command))
+            _run(command, group.files[0].parent, log, group.name)
+        write_record(folder / STAMP, Stamp(group.files, sys.version))
+        _link(link, folder)
+    except (OSError, RunDirError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PrepareError(f"cannot write {shown(link)}: {reason}") from error
+    return True
+
+
+def _run(command: Command, cwd: Path, log: Path, name: str) -> None:
+    """Run a command, its output in the log; paths in the requirements begin at ``cwd``."""
+    with log.open("a") as out:
+        out.write(f"$ {' '.join(command)}\n")
+        out.flush()
+        done = subprocess.run(
+            command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
+        )
+    if done.returncode:
+        last = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        raise PrepareError(
+            f"{name}: the installation failed with exit status {done.returncode}; "
+            f"the end of {shown(log)}:\n" + "\n".join(f"  {line}" for line in last)
+        )
+
+
+def _link(link: Path, folder: Path) -> None:
+    """Let the link lead to the folder, at once, and remove the older folders of the group."""
+    temporary = link.with_name(f".{link.name}.new")
+    temporary.unlink(missing_ok=True)
+    temporary.symlink_to(folder.name)
+    temporary.replace(link)
+    ours = re.compile(rf"\.{re.escape(link.name)}-[0-9a-f]{{16}}")
+    for other in link.parent.iterdir():
+        if ours.fullmatch(other.name) and other != folder:
+            shutil.rmtree(other, ignore_errors=True)

@@ -22,7 +22,7 @@ names of several      public classes at the top of a module, module files, publi
 things                the top of a module: names that are defined more than once, except SHARED
 modules without       modules with a function that does something, `a/b.py`, for which there is
 a test                no `tests/a/test_b.py` or `tests/a/test_b_*.py`; the test of `a/__init__.py`
-                      is `tests/a/test_init.py`, that of a program `a/main.py` is `tests/test_a.py`
+                      is `tests/a/test_init.py`, that of `a/main.py` may be `tests/test_a.py`
 """
 
 import argparse
@@ -132,14 +132,11 @@ def without_test(modules: list[Module], tests: Path) -> list[str]:
     """The modules with logic that have no mirror below the folder of tests."""
     found = []
     for module in modules:
-        place = module.path.with_suffix("")
-        if place.name == "__init__":
-            place = place.with_name("init")
-        elif place.name == "main" and len(place.parts) > 1:
-            place = place.parent
-        folder, stem = tests / place.parent, place.name.strip("_")
-        exists = (folder / f"test_{stem}.py").exists() or any(folder.glob(f"test_{stem}_*.py"))
-        if has_logic(module) and not exists:
+        folder, stem = tests / module.path.parent, module.path.stem.strip("_")
+        mirrors = {folder / f"test_{stem}.py", *folder.glob(f"test_{stem}_*.py")}
+        if stem == "main":  # of a program
+            mirrors.add(folder.parent / f"test_{folder.name}.py")
+        if has_logic(module) and not any(mirror.exists() for mirror in mirrors):
             found.append(str(module.path))
     return found
 

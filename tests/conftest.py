@@ -8,6 +8,7 @@ import hypothesis
 import pytest
 
 from tests.support.package_copy import PackageCopy
+from tests.support.workplace import Suite, Workplace
 
 # A shell starts what it puts into the background with SIGINT ignored, and a script that a test
 # starts cannot trap what it inherits so.
@@ -24,3 +25,27 @@ if profile := os.environ.get("HYPOTHESIS_PROFILE"):
 def package_copy(tmp_path: Path) -> PackageCopy:
     """A copy of the package, to which something is added in one file and one line."""
     return PackageCopy(tmp_path)
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Workplace:
+    """The real command in a folder of its own."""
+    return Workplace(tmp_path)
+
+
+@pytest.fixture
+def suite(at: Workplace) -> Suite:
+    """Writes ``suite.yaml`` with a benchmark for each program given by name, and the programs."""
+
+    def make(plan: str = "per_gpu", duration: float = 60, **programs: str) -> str:
+        lines = []
+        for name, text in programs.items():
+            at.write(f"{name}.py", text)
+            lines.append(
+                f"{name}: {{program: {name}.py, plan: {{method: {plan}}}, "
+                f"max_duration: {duration}, weight: 1}}"
+            )
+        at.write("suite.yaml", "\n".join(lines) + "\n")
+        return "suite.yaml"
+
+    return make

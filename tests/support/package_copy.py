@@ -46,3 +46,11 @@ class PackageCopy(Workplace):
         lines.insert(found[0] + 1, line)
         path.write_text("\n".join(lines) + "\n")
         self.touched.add(name)
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        """Change a text that occurs once."""
+        path = self.source / name
+        text = path.read_text()
+        assert text.count(old) == 1, f"{name} has {text.count(old)} times {old!r}"
+        path.write_text(text.replace(old, new))
+        self.touched.add(name)

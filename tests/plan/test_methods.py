@@ -1,0 +1,143 @@
+from dataclasses import replace
+
+import pytest
+
+from milabench_ddp.errors import PlanError
+from milabench_ddp.machine.devices import Cluster, Device, Node
+from milabench_ddp.plan.launch import Launch
+from milabench_ddp.plan.planner import plan_launches
+from tests.support.launches import SITE, benchmark, cluster, njobs
+
+
+def only(launches: list[Launch]) -> Launch:
+    (launch,) = launches
+    return launch
+
+
+def torchrun_options(argv: tuple[str, ...]) -> list[str]:
+    start = argv.index("torch.distributed.run") + 1
+    return [word for word in argv[start:] if word.startswith("--")]
+
+
+def test_per_gpu_is_one_process_for_each_device():
+    launch = only(plan_launches(benchmark(argv=("--m", "8")), cluster(gpus=2), SITE))
+    assert [p.name for p in launch.processes] == ["b.D0", "b.D1"]
+    assert [p.env["CUDA_VISIBLE_DEVICES"] for p in launch.processes] == ["0", "1"]
+    assert launch.processes[0].argv == (
+        "/usr/bin/python3",
+        "-u",
+        "/programs/main.py",
+        "--m",
+        "8",
+    )
+    assert launch.barrier
+
+
+def test_njobs_is_one_torchrun_for_each_share():
+    launch = only(plan_launches(benchmark(plan=njobs(2)), cluster(gpus=4), SITE))
+    assert [p.name for p in launch.processes] == ["b.0", "b.1"]
+    assert [p.env["CUDA_VISIBLE_DEVICES"] for p in launch.processes] == ["0,1", "2,3"]
+    assert torchrun_options(launch.processes[1].argv) == [
+        "--nnodes=1",
+        "--nproc-per-node=2",
+        "--rdzv-backend=c10d",
+        "--rdzv-endpoint=localhost:0",
+        "--local-addr=localhost",
+        "--rdzv-id=b.1",
+    ]
+
+
+def test_one_device_runs_the_same_code_as_two():
+    one = only(plan_launches(benchmark(plan=njobs(1)), cluster(gpus=1), SITE)).processes[0].argv
+    two = only(plan_launches(benchmark(plan=njobs(1)), cluster(gpus=2), SITE)).processes[0].argv
+    assert [w for w in two if w not in one] == ["--nproc-per-node=2"]
+    assert [w for w in one if w not in two] == ["--nproc-per-node=1"]
+
+
+def test_threads_are_shared_out():
+    launch = only(plan_launches(benchmark(), cluster(gpus=4, cpus=16), SITE))
+    assert {p.env["OMP_NUM_THREADS"] for p in launch.processes} == {"4"}
+    launch = only(plan_launches(benchmark(), cluster(gpus=4, cpus=2), SITE))
+    assert {p.env["OMP_NUM_THREADS"] for p in launch.processes} == {"1"}
+
+
+def test_no_port_is_ever_fixed():
+    for nodes in (1, 2):
+        for launch in plan_launches(benchmark(plan=njobs(1)), cluster(nodes=nodes), SITE):
+            for process in launch.processes:
+                assert not [key for key in process.env if key.startswith("MASTER_")]
+
+
+def test_several_nodes_are_one_job():
+    launch = only(plan_launches(benchmark(plan=njobs(1)), cluster(gpus=2, nodes=2), SITE))
+    assert [p.name for p in launch.processes] == ["b.0.node0", "b.0.node1.nolog"]
+    assert [p.node for p in launch.processes] == [0, 1]
+    for process in launch.processes:
+        assert torchrun_options(process.argv)[0] == "--nnodes=2"
+        assert not [w for w in process.argv if w.startswith("--rdzv-endpoint")]
+
+
+def test_per_gpu_uses_all_nodes_and_all_of_them_report():
+    launch = only(plan_launches(benchmark(), cluster(gpus=1, nodes=2), SITE))
+    assert [p.name for p in launch.processes] == ["b.D0.node0", "b.D0.node1"]
+
+
+def test_devices_that_do_not_divide_are_an_error():
+    with pytest.raises(PlanError, match=r"3 devices of a node do not divide into plan\.n = 2 jobs"):
+        plan_launches(benchmark(plan=njobs(2)), cluster(gpus=3), SITE)
+    with pytest.raises(PlanError, match="1 devices"):
+        plan_launches(benchmark(plan=njobs(2)), cluster(gpus=1), SITE)
+
+
+def test_cpu_slots_hide_the_gpus_and_keep_to_their_cores():
+    slots = (Device(0, "0", cpus=(0, 1)), Device(1, "1", cpus=(2,)))
+    host = Cluster("cpu", (Node("here", slots, 3),))
+    per_gpu = only(plan_launches(benchmark(), host, SITE)).processes
+    assert [p.argv[:3] for p in per_gpu] == [
+        ("taskset", "--cpu-list", "0,1"),
+        ("taskset", "--cpu-list", "2"),
+    ]
+    assert {p.env["CUDA_VISIBLE_DEVICES"] for p in per_gpu} == {""}
+    (job,) = only(plan_launches(benchmark(plan=njobs(1)), host, SITE)).processes
+    assert job.argv[:3] == ("taskset", "--cpu-list", "0,1,2")
+
+
+def test_a_device_goes_by_the_name_its_library_takes():
+    host = Cluster("cuda", (Node("here", (Device(3, "GPU-abc"),), 8),))
+    (process,) = only(plan_launches(benchmark(), host, SITE)).processes
+    assert (process.name, process.env["CUDA_VISIBLE_DEVICES"]) == ("b.D3", "GPU-abc")
+
+
+def test_the_benchmark_has_the_last_word_on_its_environment():
+    b = benchmark(env={"OMP_NUM_THREADS": "7"})
+    assert only(plan_launches(b, cluster(), SITE)).processes[0].env["OMP_NUM_THREADS"] == "7"
+
+
+def test_tasks_are_the_ranks_themselves():
+    site = replace(SITE, launcher="tasks")
+    launch = only(plan_launches(benchmark(plan=njobs(1)), cluster(gpus=2, nodes=2), site))
+    assert [p.name for p in launch.processes] == [
+        "b.0.D0.node0", "b.0.D1.node0.nolog", "b.0.D0.node1.nolog", "b.0.D1.node1.nolog",
+    ]  # fmt: skip
+    assert all(p.argv == ("/usr/bin/python3", "-u", "/programs/main.py") for p in launch.processes)
+    places = ("RANK", "LOCAL_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
+    assert [tuple(p.env[key] for key in places) for p in launch.processes] == [
+        ("0", "0", "0", "4", "2"),
+        ("1", "1", "0", "4", "2"),
+        ("2", "0", "1", "4", "2"),
+        ("3", "1", "1", "4", "2"),
+    ]
+    # As under torchrun, each sees all devices of its job and takes that of its local rank.
+    assert {p.env["CUDA_VISIBLE_DEVICES"] for p in launch.processes} == {"0,1"}
+    assert [p.devices for p in launch.processes] == [(0, 1), (), (0, 1), ()]
+    assert {p.job for p in launch.processes} == {0}
+    assert all(p.is_rank for p in launch.processes)
+    assert not launch.barrier
+
+
+def test_jobs_over_nodes_meet_in_different_places():
+    launch = only(plan_launches(benchmark(plan=njobs(2)), cluster(gpus=2, nodes=2), SITE))
+    assert [(p.node, p.job) for p in launch.processes] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert launch.nodes == 2
+    alone = only(plan_launches(benchmark(plan=njobs(2)), cluster(gpus=2), SITE))
+    assert [p.job for p in alone.processes] == [None, None]  # torchrun finds a port by itself

@@ -1,0 +1,91 @@
+from math import inf, nan
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.results.records import DefectKind, FileDefect, Record, Run, is_finite, is_rate
+
+
+@pytest.mark.parametrize(
+    ("value", "finite", "rate"),
+    [
+        (1, True, True),
+        (0, True, True),
+        (0.0, True, True),
+        (2.5, True, True),
+        (-1.0, True, False),
+        (1e-101, True, False),
+        (1e99, True, True),
+        (1e101, False, False),
+        (10**400, False, False),
+        (nan, False, False),
+        (inf, False, False),
+        (True, False, False),
+        ("1", False, False),
+        (None, False, False),
+    ],
+)
+def test_which_numbers_can_be_used(value: object, finite: bool, rate: bool) -> None:
+    assert (is_finite(value), is_rate(value)) == (finite, rate)
+
+
+def test_a_defect_is_one_line() -> None:
+    path = Path("runs/x/b.D0.data")
+    assert str(FileDefect(path, DefectKind.EMPTY)) == "runs/x/b.D0.data: is empty: ignored"
+    repeated = FileDefect(path, DefectKind.NOT_JSON, line=3, count=4, detail="`}`")
+    assert str(repeated) == "runs/x/b.D0.data:3: is not JSON: ignored (`}`); and 3 more"
+
+
+def record(*tag: str, **more: object) -> Record:
+    return Record(Path("runs/x/b.data"), {"name": "b", "tag": ["b", *tag], **more})
+
+
+def test_the_tag_of_a_record_is_the_stem_of_its_file() -> None:
+    assert Record(Path("runs/x/b.R1.D0.data")).tag == "b.R1.D0"
+
+
+@pytest.mark.parametrize(
+    ("tag", "repeat", "reports"),
+    [
+        (["D0"], "", True),
+        (["R1", "D0"], "R1", True),
+        (["R12", "0", "node1", "nolog"], "R12", False),
+        (["Rx", "D0"], "", True),
+    ],
+)
+def test_what_the_words_of_a_tag_say(tag: list[str], repeat: str, reports: bool) -> None:
+    found = record(*tag)
+    assert found.words == tag
+    assert (found.repeat, found.reports) == (repeat, reports)
+
+
+def test_a_record_without_a_tag_has_no_words() -> None:
+    assert Record(Path("b.data"), {"name": "b"}).words == []
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "seconds"),
+    [
+        ({"time": 10.0}, {"time": 12.5}, 2.5),
+        ({"time": 10.0}, None, None),
+        (None, {"time": 12.5}, None),
+        ({"time": None}, {"time": 12.5}, None),
+        ({}, {"time": 12.5}, None),
+    ],
+)
+def test_how_long_a_process_ran(start: object, end: object, seconds: float | None) -> None:
+    found = record("D0")
+    found.start, found.end = start, end
+    assert found.seconds == seconds
+
+
+def test_the_defects_of_a_record() -> None:
+    found = record("D0")
+    found.defects.append(FileDefect(found.path, DefectKind.CUT_OFF, 7))
+    assert found.has(DefectKind.NOT_JSON, DefectKind.CUT_OFF)
+    assert not found.has(DefectKind.NOT_JSON)
+
+
+def test_a_run_without_a_state_is_named_after_its_folder() -> None:
+    assert Run(Path("runs/rijubigo"), {}, (), ()).name == "rijubigo"
+    assert Run(Path("runs/copy"), {"name": "first"}, (), ()).name == "first"

@@ -1,6 +1,6 @@
-"""The operations of a communication benchmark: what each one does, moves, and must give.
+"""The operations of a communication benchmark, with the bytes they move and their right results.
 
-Sizes and factors are those of nccl-tests (its doc/PERFORMANCE.md), so that figures can be compared.
+Sizes and factors are those of nccl-tests (its doc/PERFORMANCE.md), to make figures comparable.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,12 +10,12 @@ from fractions import Fraction
 import torch
 import torch.distributed as dist
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 
 
 @dataclass(frozen=True)
-class Place:
-    """A rank among the others, and the tensors that it works with."""
+class RankTensors:
+    """A rank among the others, and the tensors that it exchanges with them."""
 
     rank: int
     ranks: int
@@ -23,22 +23,22 @@ class Place:
     dtype: torch.dtype
 
     def ramp(self, elements: int, offset: int = 0) -> torch.Tensor:
-        """0, 1, 2, 0, 1, 2, ... begun at ``offset``: small numbers, exact in every type."""
+        """0, 1, 2, 0, 1, 2, ... from ``offset`` on: small numbers, exact in every type."""
         period = (torch.arange(3, device=self.device) + offset) % 3
         return period.to(self.dtype).repeat(-(-elements // 3))[:elements]
 
-    def given(self, rank: int, elements: int, offset: int = 0) -> torch.Tensor:
-        """What ``rank`` puts in from element ``offset`` on: no two neighbours give the same."""
+    def input_of(self, rank: int, elements: int, offset: int = 0) -> torch.Tensor:
+        """The input of ``rank`` from element ``offset`` on; neighbours have different ones."""
         return self.ramp(elements, offset).add_(rank % 4)
 
-    def summed(self, elements: int, offset: int = 0) -> torch.Tensor:
-        """The sum over all ranks of what they put in."""
-        # In fp32: to scale and add in 16 bits would round what a sum of the inputs does not.
+    def sum_of_inputs(self, elements: int, offset: int = 0) -> torch.Tensor:
+        """The sum of the inputs of all ranks."""
+        # In fp32: scaling in 16 bits would round where adding the inputs does not.
         total = self.ramp(elements, offset).float().mul_(self.ranks)
         return total.add_(sum(rank % 4 for rank in range(self.ranks)))
 
     def empty(self, elements: int) -> torch.Tensor:
-        """Room for a result."""
+        """Memory for a result."""
         return torch.empty(elements, device=self.device, dtype=self.dtype)
 
 
@@ -52,8 +52,8 @@ class Exchange:
     expected: Callable[[], torch.Tensor]
     sums: bool = False
 
-    def right(self, ranks: int) -> bool:
-        """Whether the result of the first call is what it must be on this rank.
+    def is_correct(self, ranks: int) -> bool:
+        """Whether the first call gave the expected result on this rank.
 
         Copies must be exact. A sum of n numbers of one sign is off by at most (n-1)/2 of the
         type's epsilon, relative, whatever the order (Higham, Accuracy and Stability, 4.2).
@@ -63,77 +63,81 @@ class Exchange:
         return bool(((result - expected).abs() <= slack * expected).all())
 
 
-def all_reduce(place: Place, elements: int) -> Exchange:
+def all_reduce(tensors: RankTensors, elements: int) -> Exchange:
     """Every rank gets the sum; in place, as DDP does it with its buckets."""
-    data = place.given(place.rank, elements)
+    data = tensors.input_of(tensors.rank, elements)
     return Exchange(
-        lambda: dist.all_reduce(data), data, data, lambda: place.summed(elements), sums=True
-    )
-
-
-def all_gather(place: Place, elements: int) -> Exchange:
-    """Every rank gets the parts of all; the size is that of the result."""
-    count = elements // place.ranks
-    part, whole = place.given(place.rank, count), place.empty(elements)
-    return Exchange(
-        lambda: dist.all_gather_into_tensor(whole, part),
-        part,
-        whole,
-        lambda: torch.cat([place.given(rank, count) for rank in range(place.ranks)]),
-    )
-
-
-def reduce_scatter(place: Place, elements: int) -> Exchange:
-    """Every rank gets its part of the sum; the size is that of the input."""
-    count = elements // place.ranks
-    whole, part = place.given(place.rank, elements), place.empty(count)
-    return Exchange(
-        lambda: dist.reduce_scatter_tensor(part, whole),
-        whole,
-        part,
-        lambda: place.summed(count, offset=place.rank * count),
+        lambda: dist.all_reduce(data),
+        data,
+        data,
+        lambda: tensors.sum_of_inputs(elements),
         sums=True,
     )
 
 
-def all_to_all(place: Place, elements: int) -> Exchange:
+def all_gather(tensors: RankTensors, elements: int) -> Exchange:
+    """Every rank gets the parts of all; the size is that of the result."""
+    count = elements // tensors.ranks
+    part, full = tensors.input_of(tensors.rank, count), tensors.empty(elements)
+    return Exchange(
+        lambda: dist.all_gather_into_tensor(full, part),
+        part,
+        full,
+        lambda: torch.cat([tensors.input_of(rank, count) for rank in range(tensors.ranks)]),
+    )
+
+
+def reduce_scatter(tensors: RankTensors, elements: int) -> Exchange:
+    """Every rank gets its part of the sum; the size is that of the input."""
+    count = elements // tensors.ranks
+    full, part = tensors.input_of(tensors.rank, elements), tensors.empty(count)
+    return Exchange(
+        lambda: dist.reduce_scatter_tensor(part, full),
+        full,
+        part,
+        lambda: tensors.sum_of_inputs(count, offset=tensors.rank * count),
+        sums=True,
+    )
+
+
+def all_to_all(tensors: RankTensors, elements: int) -> Exchange:
     """Every rank gets one part of each; the size is that of the input."""
-    count, first = elements // place.ranks, place.rank * (elements // place.ranks)
-    data, result = place.given(place.rank, elements), place.empty(elements)
+    count, first = elements // tensors.ranks, tensors.rank * (elements // tensors.ranks)
+    data, result = tensors.input_of(tensors.rank, elements), tensors.empty(elements)
     return Exchange(
         lambda: dist.all_to_all_single(result, data),
         data,
         result,
-        lambda: torch.cat([place.given(rank, count, first) for rank in range(place.ranks)]),
+        lambda: torch.cat([tensors.input_of(rank, count, first) for rank in range(tensors.ranks)]),
     )
 
 
-def broadcast(place: Place, elements: int) -> Exchange:
+def broadcast(tensors: RankTensors, elements: int) -> Exchange:
     """Every rank gets what rank 0 has."""
-    data = place.given(place.rank, elements)
+    data = tensors.input_of(tensors.rank, elements)
     return Exchange(
-        lambda: dist.broadcast(data, src=0), data, data, lambda: place.given(0, elements)
+        lambda: dist.broadcast(data, src=0), data, data, lambda: tensors.input_of(0, elements)
     )
 
 
-def p2p(place: Place, elements: int) -> Exchange:
+def p2p(tensors: RankTensors, elements: int) -> Exchange:
     """Each rank sends to the next and receives from the one before it: a ring."""
-    after, before = (place.rank + 1) % place.ranks, (place.rank - 1) % place.ranks
-    data, result = place.given(place.rank, elements), place.empty(elements)
+    after, before = (tensors.rank + 1) % tensors.ranks, (tensors.rank - 1) % tensors.ranks
+    data, result = tensors.input_of(tensors.rank, elements), tensors.empty(elements)
 
     def call() -> None:
         ways = [dist.P2POp(dist.isend, data, after), dist.P2POp(dist.irecv, result, before)]
         for work in dist.batch_isend_irecv(ways):
             work.wait()
 
-    return Exchange(call, data, result, lambda: place.given(before, elements))
+    return Exchange(call, data, result, lambda: tensors.input_of(before, elements))
 
 
 @dataclass(frozen=True)
 class Operation:
-    """How an operation is made, and what of its size passes each rank's link."""
+    """How an exchange is made, and the factor of its bus bandwidth."""
 
-    make: Callable[[Place, int], Exchange]
+    make: Callable[[RankTensors, int], Exchange]
     bus_factor: Callable[[int], Fraction]  # of the number of ranks
     divided: bool  # whether each rank has its own equal part of the elements
 
@@ -148,26 +152,28 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-def checked(name: str, place: Place, elements: int) -> Exchange:
-    """The operation on ``elements`` elements, after one call whose result was right.
+def checked_exchange(name: str, tensors: RankTensors, elements: int) -> Exchange:
+    """The exchange of ``elements`` elements, after one call whose result was right.
 
-    ``Refusal`` where the backend does not have it; ``RuntimeError`` where the result is wrong.
+    ``UnsupportedError`` if the backend does not have it; ``RuntimeError`` for a wrong result.
     """
-    exchange = OPERATIONS[name].make(place, elements)
+    exchange = OPERATIONS[name].make(tensors, elements)
     try:
         exchange.call()
     except RuntimeError as error:
-        # What a backend lacks torch's dispatcher says by this subclass, backends by their words.
+        # For a missing operation torch's dispatcher raises this subclass; backends only say so.
         first, *_ = str(error).splitlines() or [""]
         if isinstance(error, NotImplementedError) or "not support" in first:
             backend = dist.get_backend()
-            raise Refusal(f"{backend} cannot do {name} of {place.dtype}: {first}") from error
+            raise UnsupportedError(
+                f"{backend} cannot do {name} of {tensors.dtype}: {first}"
+            ) from error
         raise
-    if not exchange.right(place.ranks):
+    if not exchange.is_correct(tensors.ranks):
         raise RuntimeError(
-            f"{name} of {elements} elements of {place.dtype} gave a wrong result on rank "
-            f"{place.rank} of {place.ranks}"
+            f"{name} of {elements} elements of {tensors.dtype} gave a wrong result on rank "
+            f"{tensors.rank} of {tensors.ranks}"
         )
-    # The sum of an all-reduce in place would grow until it overflows: zeros stay zeros.
+    # The sum of an all-reduce in place would grow until it overflows; zeros stay zeros.
     exchange.inputs.zero_()
     return exchange

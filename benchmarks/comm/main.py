@@ -1,4 +1,4 @@
-"""How fast do the devices talk to each other? One collective operation, over sizes of its data.
+"""Measures how fast devices communicate: one collective operation, over sizes of its data.
 
     torchrun --nproc-per-node 8 benchmarks/comm/main.py --op all_reduce --max-bytes 1Gi
 
@@ -11,17 +11,18 @@ formulas are those of nccl-tests (doc/PERFORMANCE.md there), for n ranks:
                                               *  (n-1)/n   all_gather, reduce_scatter, all_to_all
                                               *  1         broadcast, p2p
 
-The bytes are those of the larger of input and result of a rank. For each size the result of one
-call is checked against what it must be; then --warmup operations are not timed, and --repeat times
---number of them are, with nothing in between that waits. The time of a size is the mean over the
-timed operations on the slowest rank. After the last size a line is fitted to all of them:
+The bytes are those of the input or the result of a rank, whichever is larger. For each size the
+result of one call is compared with the right one. Then follow --warmup operations that are not
+timed, and --repeat times --number operations that are, without a wait in between. The time of a
+size is the mean over the timed operations on the slowest rank. After the last size a line is fitted
+to all of them:
 
     time = alpha + bytes / beta
 
-by least squares of relative errors, (fit - time) / time: times reach over decades and are off in
-proportion to themselves; without the weights 1/time^2 the largest sizes alone would decide, and
-alpha, the time of an empty message, would be lost in their noise. The residual is the root mean
-square of those relative errors: a large one says that the library changes its algorithm with size.
+by least squares of relative errors, (fit - time) / time: times span decades, and their noise is
+proportional to them. Without the weights 1/time^2 only the largest sizes would count, and alpha,
+the time of an empty message, would be lost in their noise. The residual is the root mean square of
+those relative errors: if it is large, the library changes its algorithm with the size.
 
 The rate is the bus bandwidth of the largest size in GB/s (1e9 bytes); an observation is --number
 operations.
@@ -40,24 +41,26 @@ import torch
 import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.comm.collectives import OPERATIONS, Exchange, Place, checked
-from benchmarks.common import cli, start
+from benchmarks.comm.collectives import OPERATIONS, Exchange, RankTensors, checked_exchange
+from benchmarks.common import cli
 from benchmarks.common.clocks import clock_of
 from benchmarks.common.device import peak_memory
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.metrics import Emitter
-from benchmarks.common.session import session
+from benchmarks.common.session import session, start_barrier
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 _SUFFIX = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 
-def size(text: str) -> int:
-    """Bytes, as ``1048576`` or ``1Mi``."""
+def byte_count(text: str) -> int:
+    """Parse a number of bytes, such as ``1048576`` or ``1Mi``."""
     found = re.fullmatch(r"(\d+)(Ki|Mi|Gi|)", text)
     if not found or not int(found[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes, such as 512, 64Ki, 1Gi")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of bytes, such as 512, 64Ki, 1Gi"
+        )
     return int(found[1]) * _SUFFIX[found[2]]
 
 
@@ -65,39 +68,44 @@ def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
-    add("--op", choices=OPERATIONS, default="all_reduce", help="the operation")
-    add("--min-bytes", type=size, default="1Ki", help="the first size")
-    add("--max-bytes", type=size, default="64Mi", help="no size is above this")
-    add("--factor", type=cli.positive, default=2, help="from one size to the next")
+    add("--op", choices=OPERATIONS, default="all_reduce", help="operation")
+    add("--min-bytes", type=byte_count, default="1Ki", help="first size")
+    add("--max-bytes", type=byte_count, default="64Mi", help="largest size")
+    add("--factor", type=cli.positive, default=2, help="factor from one size to the next")
     add("--dtype", choices=DTYPES, default="fp32", help="type of the elements")
-    add("--number", type=cli.positive, default=20, help="operations of an observation")
+    add("--number", type=cli.positive, default=20, help="operations in an observation")
     add("--repeat", type=cli.positive, default=5, help="observations of each size")
-    add("--warmup", type=cli.positive, default=5, help="operations before them, for each size")
+    add(
+        "--warmup",
+        type=cli.positive,
+        default=5,
+        help="operations of each size before they are timed",
+    )
     return parser
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One size: milliseconds of its observations on each rank."""
+    """The observations of one size on all ranks."""
 
     bytes: int
     warmup: int  # operations before the first observation
     number: int  # operations of an observation
-    all_ms: Sequence[Sequence[float]]  # of each rank; first those of the warm-up
+    all_ms: Sequence[Sequence[float]]  # of each rank; the first is the warm-up
 
     @property
     def ms(self) -> list[Sequence[float]]:
-        """Those that count."""
+        """Milliseconds of each rank without the warm-up."""
         return [of_rank[1:] for of_rank in self.all_ms]
 
     @property
     def slowest(self) -> int:
-        """The rank that took longest."""
+        """The rank that took the longest time."""
         return max(range(len(self.ms)), key=lambda rank: sum(self.ms[rank]))
 
     @property
     def seconds(self) -> list[float]:
-        """Time of one operation in each observation of the slowest rank."""
+        """Seconds of one operation in each observation of the slowest rank."""
         return [ms / 1e3 / self.number for ms in self.ms[self.slowest]]
 
     @property
@@ -121,9 +129,9 @@ def fit(points: Sequence[tuple[float, float]]) -> Line | None:
         return None
     weights = [1 / t**2 for _, t in points]
     total = math.fsum(weights)
-    x_mean = math.fsum(w * x for w, (x, _) in zip(weights, points, strict=True)) / total
-    t_mean = math.fsum(w * t for w, (_, t) in zip(weights, points, strict=True)) / total
     pairs = list(zip(weights, points, strict=True))
+    x_mean = math.fsum(w * x for w, (x, _) in pairs) / total
+    t_mean = math.fsum(w * t for w, (_, t) in pairs) / total
     slope = math.fsum(w * (x - x_mean) * (t - t_mean) for w, (x, t) in pairs)
     slope /= math.fsum(w * (x - x_mean) ** 2 for w, (x, _) in pairs)
     alpha = t_mean - slope * x_mean
@@ -134,15 +142,17 @@ def fit(points: Sequence[tuple[float, float]]) -> Line | None:
 
 def sizes(least: int, most: int, factor: int, unit: int) -> list[int]:
     """Bytes from ``least`` to ``most``, each a multiple of ``unit``, none twice."""
-    found, at = [], least
-    while at <= most:
-        found.append(max(unit, at // unit * unit))
-        at = at * factor if factor > 1 else most + 1
-    return sorted(set(found))
+    found, size = set(), least
+    while size <= most:
+        found.add(max(unit, size // unit * unit))
+        size = size * factor if factor > 1 else most + 1
+    return sorted(found)
 
 
-def measure(exchange: Exchange, group: Group, number: int, repeat: int, warmup: int) -> array:
-    """Milliseconds of the warm-up and of each of ``repeat`` observations on this rank."""
+def timed_observations(
+    exchange: Exchange, group: Group, number: int, repeat: int, warmup: int
+) -> array:
+    """Milliseconds of the warm-up, and of ``repeat`` observations of ``number`` operations."""
     clock = clock_of(group.device)
     begin = clock.mark()
     for _ in range(warmup):
@@ -160,46 +170,49 @@ def measure(exchange: Exchange, group: Group, number: int, repeat: int, warmup: 
     return array("d", map(clock.milliseconds, [begin, *marks[:-1]], [end, *marks[1:]]))
 
 
-def digits(value: float) -> float:
-    """Six digits: more than any clock has."""
+def rounded(value: float) -> float:
+    """The value with six digits: more than any clock has."""
     return float(f"{value:.6g}")
 
 
-def tell(emitter: Emitter, args: argparse.Namespace, ranks: int, seen: Measured) -> None:
-    """One row of the table."""
-    bandwidth = seen.bytes / seen.time / 1e9
+def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Measured) -> None:
+    """Report one row of the table."""
+    bandwidth = size.bytes / size.time / 1e9
     row = {
         "op": args.op,
         "backend": dist.get_backend(),
         "dtype": args.dtype,
         "ranks": ranks,
-        "bytes": seen.bytes,
-        "operations": seen.number * len(seen.seconds),
-        "time_us": digits(seen.time * 1e6),
-        "time_us_best": digits(min(seen.seconds) * 1e6),
-        "time_us_worst": digits(max(seen.seconds) * 1e6),
-        "algorithm_gb_s": digits(bandwidth),
-        "bus_gb_s": digits(bandwidth * float(OPERATIONS[args.op].bus_factor(ranks))),
-        "slowest_rank": seen.slowest,
+        "bytes": size.bytes,
+        "operations": size.number * len(size.seconds),
+        "time_us": rounded(size.time * 1e6),
+        "time_us_best": rounded(min(size.seconds) * 1e6),
+        "time_us_worst": rounded(max(size.seconds) * 1e6),
+        "algorithm_gb_s": rounded(bandwidth),
+        "bus_gb_s": rounded(bandwidth * float(OPERATIONS[args.op].bus_factor(ranks))),
+        "slowest_rank": size.slowest,
         "right": True,  # a wrong result ends the program
     }
     emitter.data("main", comm=row)
 
 
-def conclude(
-    emitter: Emitter, args: argparse.Namespace, ranks: int, table: Sequence[Measured]
-) -> None:
-    """The fit, and the rates of the largest size."""
-    line = fit([(seen.bytes, seen.time) for seen in table])
+def report_fit(emitter: Emitter, op: str, table: Sequence[Measured]) -> None:
+    """Report the line that is fitted to all sizes, if there is one."""
+    line = fit([(size.bytes, size.time) for size in table])
     if line is not None:
-        found = {
-            "alpha_us": digits(line.alpha * 1e6),
-            "beta_gb_s": digits(line.beta / 1e9) if math.isfinite(line.beta) else None,
-            "residual": digits(line.residual),
+        row = {
+            "op": op,
+            "sizes": len(table),
+            "alpha_us": rounded(line.alpha * 1e6),
+            "beta_gb_s": rounded(line.beta / 1e9) if math.isfinite(line.beta) else None,
+            "residual": rounded(line.residual),
         }
-        emitter.data("main", comm_fit={"op": args.op, "sizes": len(table), **found})
-    largest = table[-1]
-    bus_gb = largest.bytes * float(OPERATIONS[args.op].bus_factor(ranks)) / 1e9
+        emitter.data("main", comm_fit=row)
+
+
+def report_rates(emitter: Emitter, bus_factor: float, largest: Measured) -> None:
+    """Report the bus bandwidth of the largest size as the rate of the program."""
+    bus_gb = largest.bytes * bus_factor / 1e9
     seconds = largest.all_ms[largest.slowest][0] / 1e3
     rate = bus_gb * largest.warmup / seconds
     emitter.rate("train", rate, "GB/s", step=0, elapsed=seconds, steps=1, warmup=True)
@@ -219,24 +232,29 @@ def main(argv: Sequence[str] | None = None) -> None:
         group, operation, dtype = run.group, OPERATIONS[args.op], DTYPES[args.dtype]
         ranks = group.world_size
         if ranks < 2:
-            raise Refusal("communication takes two ranks or more, there is one: use torchrun")
+            raise UnsupportedError("communication needs at least two ranks: use torchrun")
         if args.min_bytes > args.max_bytes:
-            raise Refusal(f"--min-bytes {args.min_bytes} is above --max-bytes {args.max_bytes}")
-        place = Place(group.rank, ranks, group.device, dtype)
+            raise UnsupportedError(
+                f"--min-bytes {args.min_bytes} is above --max-bytes {args.max_bytes}"
+            )
+        tensors = RankTensors(group.rank, ranks, group.device, dtype)
         unit = dtype.itemsize * (ranks if operation.divided else 1)
 
         table = []
         if group.rank == 0:
-            start.barrier(emitter)  # the others wait in the first operation
-        for at in sizes(args.min_bytes, args.max_bytes, args.factor, unit):
-            exchange = checked(args.op, place, at // dtype.itemsize)
-            ms = group.gather(measure(exchange, group, args.number, args.repeat, args.warmup))
+            start_barrier(emitter)  # the others wait in the first operation
+        for bytes_ in sizes(args.min_bytes, args.max_bytes, args.factor, unit):
+            exchange = checked_exchange(args.op, tensors, bytes_ // dtype.itemsize)
+            ms = timed_observations(exchange, group, args.number, args.repeat, args.warmup)
+            all_ms = group.gather(ms)
             if group.rank == 0:
-                table.append(Measured(at, args.warmup, args.number, ms))
-                tell(emitter, args, ranks, table[-1])
+                table.append(Measured(bytes_, args.warmup, args.number, all_ms))
+                report_size(emitter, args, ranks, table[-1])
+
         memories = group.gather(peak_memory(group.device))
         if group.rank == 0:
-            conclude(emitter, args, ranks, table)
+            report_fit(emitter, args.op, table)
+            report_rates(emitter, float(operation.bus_factor(ranks)), table[-1])
             for rank, memory in enumerate(memories):
                 if memory is not None:
                     emitter.data("main", rank=rank, memory_peak=memory)

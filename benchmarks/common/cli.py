@@ -1,4 +1,4 @@
-"""What the command lines of the programs share."""
+"""What the command lines of the programs have in common."""
 
 import argparse
 import difflib
@@ -8,14 +8,14 @@ from benchmarks.common.device import KINDS
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Descriptions as they are written; every option with its default."""
+    """Keeps descriptions as they are written, and shows the default of every option."""
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """A parser that shows ``description`` (the program's docstring) and takes ``--device``."""
     made = argparse.ArgumentParser(description=description, formatter_class=_Formatter)
     made.add_argument(
-        "--device", choices=KINDS, help="what to measure; None: the accelerator, if there is one"
+        "--device", choices=KINDS, help="device to measure; None: the accelerator, else the CPU"
     )
     return made
 
@@ -39,7 +39,7 @@ def positive_float(text: str) -> float:
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """The message for a name that nobody knows, with the nearest that somebody does."""
+    """The message for an unknown name, with similar names that are known."""
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f": did you mean {', '.join(near)}?" if near else ""
     return f"unknown {what} {name!r}{hint}"
@@ -52,6 +52,6 @@ def _at_least(least: int, text: str) -> int:
     return value
 
 
-# argparse names the type in its message for a text that is no number at all.
+# argparse names the type in its message for a text that is not a number.
 positive.__name__ = natural.__name__ = "integer"
 positive_float.__name__ = "number"

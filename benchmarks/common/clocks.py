@@ -1,4 +1,4 @@
-"""Where the marks between steps come from: the host's clock, or events on the device's stream.
+"""Clocks that make the marks between steps: the host's clock, or events on the device's stream.
 
 A device runs behind the host, so a host clock around a step measures how fast work is queued. An
 event is queued with the work and takes its time on the device; reading it later stops nothing.
@@ -12,10 +12,10 @@ import torch
 
 
 class Clock(Protocol):
-    """Marks moments; what lies between two marks is known once the later one has happened."""
+    """Marks moments; the time between two marks is known once the later one has happened."""
 
     def mark(self) -> Any:
-        """The moment that the work queued so far is done."""
+        """Mark the moment at which the work queued so far is done."""
 
     def happened(self, mark: Any) -> bool:
         """Whether the moment has come; never waits."""
@@ -30,7 +30,7 @@ class Clock(Protocol):
         """A scalar on its way to the host; there once a mark made after this call has happened."""
 
     def recycle(self, marks: Sequence[Any]) -> None:
-        """Take back marks that nobody will read again."""
+        """Take back marks that will not be read again."""
 
 
 class HostClock:
@@ -91,10 +91,10 @@ class DeviceClock:
         )
 
     def recycle(self, marks: Sequence[Any]) -> None:
-        """Keep the events for later marks: making them anew costs more than recording them."""
+        """Keep the events for later marks: making new ones costs more than recording them."""
         self._free.extend(marks)
 
 
 def clock_of(device: torch.device) -> Clock:
-    """The clock that tells the truth about work on ``device``."""
+    """The clock that measures work on ``device``."""
     return HostClock() if device.type == "cpu" else DeviceClock(device)

@@ -20,15 +20,15 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from benchmarks.common import cli, strategies
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
-from benchmarks.common.names import plain
 from benchmarks.common.precision import PRECISIONS
-from benchmarks.common.strategies.strategy import Strategy
+from benchmarks.common.strategies import Strategy
+from benchmarks.common.strategies.parameters import plain_name
 from benchmarks.common.workload import Batch, Workload
 
-# What may lie between two ways to add up the same numbers, relative to the norm of all gradients.
-# Measured in fp32 are 1e-7 to 1e-6; in 16 bits a rounding is 4e-3 (bf16), 5e-4 (fp16).
+# How far two ways to add up the same numbers may be apart, relative to the norm of all gradients.
+# Measured in fp32: 1e-7 to 1e-6. One rounding in 16 bits is 4e-3 (bf16) or 5e-4 (fp16).
 TOLERANCES = {
     "fp64": 1e-10,
     "fp32": 1e-4,
@@ -55,13 +55,13 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Whether its speed may be believed."""
+        """Whether the strategy is right, so that its speed counts."""
         errors = (self.gradient_error, self.loss_error)
         within = all(error <= self.tolerance for error in errors)  # nan is not: max() would lose it
         return within and self.replicas_equal
 
     def payload(self) -> dict[str, Any]:
-        """The verdict as it travels; an error that is no number as None."""
+        """The verdict as a payload; an error that is not finite is None."""
         return {
             "ok": self.ok,
             "gradient_error": _number(self.gradient_error),
@@ -75,25 +75,25 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Part:
-    """One rank's part of the comparison, as it travels to rank 0."""
+    """One rank's part of the comparison, as it is sent to rank 0."""
 
-    losses: Sequence[float]  # nan where the rank has none
+    losses: Sequence[float]  # nan if the rank does not have it
     differences: Mapping[str, float]  # sum of squares, of each gradient that the rank has
     hashes: Mapping[tuple[object, ...], str]  # of each part of each parameter
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What comes out of a few steps on one rank."""
+    """The results of a few steps on one rank."""
 
     losses: Sequence[float]
-    gradients: Mapping[str, Tensor]  # whole ones, on the host
+    gradients: Mapping[str, Tensor]  # full tensors, on the host
     hashes: Mapping[tuple[object, ...], str]  # of each part of each parameter
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """``--check-correctness`` and its number of steps."""
-    text = "first compare losses and gradients with one device's; a wrong strategy ends with 1"
+    """Add ``--check-correctness`` and its number of steps."""
+    text = "first compare losses and gradients with one device's; exit with 1 if they differ"
     parser.add_argument("--check-correctness", action="store_true", help=text)
     parser.add_argument(
         "--check-steps", type=cli.positive, default=2, help="steps of --check-correctness"
@@ -108,10 +108,10 @@ def check(
     strategy_factory: Factory,
     batches: Batches,
 ) -> Verdict | None:
-    """Compare the strategy that the factory builds with ``single``; the verdict is at rank 0.
+    """Compare the strategy that the factory builds with ``single``; rank 0 gets the verdict.
 
-    Dropout is off and batch norms use their running statistics, since neither is the strategy's.
-    A program in fp32 may ask to be checked in fp64, where rounding decides nothing.
+    Dropout is off and batch norms use their running statistics: both would differ by themselves.
+    A program in fp32 may be checked in fp64, where rounding does not matter.
     """
     if args.precision == "fp32" != args.check_fp32_in:
         args = argparse.Namespace(**vars(args) | {"precision": args.check_fp32_in})
@@ -136,12 +136,14 @@ def _batch(batches: Batches, replica: int, step: int) -> Batch:
 
 
 def tolerance(args: argparse.Namespace) -> float:
-    """That of the coarsest type on the way of a gradient.
+    """The tolerance of the coarsest type that a gradient passes through.
 
-    ``Refusal`` for PowerSGD, whose gradients are meant to differ.
+    ``UnsupportedError`` for PowerSGD, whose gradients are meant to differ.
     """
     if args.comm_hook == "powersgd":
-        raise Refusal("PowerSGD approximates gradients: there is nothing to check them against")
+        raise UnsupportedError(
+            "PowerSGD approximates gradients: there is nothing to check them against"
+        )
     coarse = (args.precision, args.comm_hook, args.mixed_precision, args.reduce_dtype)
     return max(TOLERANCES[name] for name in coarse if name in TOLERANCES)
 
@@ -153,18 +155,18 @@ def train(strategy: Strategy, steps: int, batch: Callable[[int], Batch]) -> Trai
     for k in range(steps):
         losses.append(float(strategy.forward_backward(batch(k))))
         if k == steps - 1:
-            gradients = whole_gradients(strategy.model)
+            gradients = full_gradients(strategy.model)
         strategy.step()
     return Trained(losses, gradients, hashes(strategy.model))
 
 
 def compare(reference: Trained, ranks: Sequence[Part], allowed: float, precision: str) -> Verdict:
-    """The verdict on what all ranks have, against one device."""
+    """The verdict on the parts of all ranks, compared with one device."""
     difference = total = 0.0
     for name, expected in reference.gradients.items():
         squares = _squares(expected)
         total += squares
-        # Any copy may be wrong; a gradient that no rank has is wrong by all of it.
+        # Any copy may be wrong; a gradient that no rank has counts as an error of its full size.
         found = [rank.differences[name] for rank in ranks if name in rank.differences]
         difference += max(found, default=squares)
     worst = 0.0
@@ -181,25 +183,25 @@ def compare(reference: Trained, ranks: Sequence[Part], allowed: float, precision
     return Verdict(math.sqrt(difference / max(total, 1e-300)), worst, equal, allowed, precision)
 
 
-def whole_gradients(model: nn.Module) -> dict[str, Tensor]:
-    """Gradients by the parameter's plain name, whole, on the host; every rank must call it."""
+def full_gradients(model: nn.Module) -> dict[str, Tensor]:
+    """Full gradients by the parameter's plain name, on the host; every rank must call this."""
     found = {}
     for name, parameter in model.named_parameters():
         gradient = parameter.grad
         if isinstance(gradient, DTensor):
-            # Offloaded shards meet over the devices' network, as NCCL knows no other.
+            # Offloaded shards are gathered on the devices, the only place that NCCL knows.
             gradient = gradient.to(gradient.device_mesh.device_type).full_tensor()
         if gradient is not None:
             exact = torch.promote_types(gradient.dtype, torch.float32)
-            found[plain(name)] = gradient.detach().to(exact).cpu().clone()
+            found[plain_name(name)] = gradient.detach().to(exact).cpu().clone()
     return found
 
 
 def hashes(model: nn.Module) -> dict[tuple[object, ...], str]:
-    """A hash of each part of a parameter that this rank holds; copies have the same key."""
+    """A hash of each part of a parameter that this rank has; copies have the same key."""
     found = {}
     for name, parameter in model.named_parameters():
-        part: tuple[object, ...] = (plain(name),)
+        part: tuple[object, ...] = (plain_name(name),)
         values = parameter.detach()
         if isinstance(values, DTensor):
             where = values.device_mesh.get_coordinate() or []
@@ -218,7 +220,7 @@ def _reference(
     plain_args = argparse.Namespace(**vars(args) | strategies.defaults() | {"mode": "single"})
     plain_args.optimizer = args.optimizer
     single = strategies.build(plain_args, workload, Group(group.device))
-    assert isinstance(single, strategies.Phased)
+    assert not single.interleaved
     single.model.eval()
     losses, gradients = [], {}
     for k in range(args.check_steps):
@@ -229,13 +231,16 @@ def _reference(
             parts.append(float(loss.detach()))
         losses.append(sum(parts) / replicas)
         if k == args.check_steps - 1:
-            gradients = whole_gradients(single.model)
+            gradients = full_gradients(single.model)
         single.step()
     return Trained(losses, gradients, {})
 
 
 def _differences(mine: Trained, reference: Trained | None, group: Group) -> dict[str, float]:
-    """Rank 0 shows the others one gradient after the other: no rank holds more than two models."""
+    """Sums of squares of the differences to the reference, which only rank 0 has.
+
+    It sends one gradient after the other, so that no rank has more than two models in memory.
+    """
     sizes = [{n: (g.shape, g.dtype) for n, g in reference.gradients.items()} if reference else {}]
     if group.world_size > 1:
         dist.broadcast_object_list(sizes, device=group.device)

@@ -1,47 +1,55 @@
-"""Batches for a training program: made once and kept on the device, or loaded like real data.
+"""Batches for a training program: made once and kept on the device, or loaded as in real training.
 
-A batch is a tuple of tensors, the targets last. Every source is endless: a program asks for as many
-batches as it measures.
+A batch is a tuple of tensors, the targets last. Samples are drawn from a seed, not downloaded; only
+``image_folder`` reads files. Every source is endless: a program takes as many batches as it
+measures.
 """
 
+import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, default_collate
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.group import Group
+from benchmarks.common.precision import PRECISIONS
 
-FIXED = 2  # batches that `synthetic` cycles through
+SYNTHETIC_BATCHES = 2  # that `synthetic` takes in turn
 CORE, E2E = ("fixed", "synthetic"), ("pytorch", "image-folder")
 LOADERS = CORE + E2E
+# Of the images of ImageNet, as every classifier of torchvision expects them.
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
+Sample = tuple[torch.Tensor, ...]
 Batch = tuple[torch.Tensor, ...]
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a program wants its batches, and in which form."""
+    """The device, the type and the memory format that a program wants its batches in."""
 
     device: torch.device
-    dtype: torch.dtype = torch.float32  # of what is no integer
+    dtype: torch.dtype = torch.float32  # of floating-point tensors
     memory_format: torch.memory_format = torch.contiguous_format  # of images
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch there; queued, where the device works behind the host."""
+        """The batch on the device; an asynchronous device may not have copied it yet."""
         return tuple(self._placed(tensor) for tensor in batch)
 
     def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = self.dtype if tensor.is_floating_point() else tensor.dtype
-        form = self.memory_format if tensor.dim() == 4 else torch.preserve_format
-        return tensor.to(self.device, dtype, memory_format=form, non_blocking=True)
+        memory_format = self.memory_format if tensor.dim() == 4 else torch.preserve_format
+        return tensor.to(self.device, dtype, memory_format=memory_format, non_blocking=True)
 
 
 @dataclass(frozen=True)
 class Source:
-    """The batches of every replica, out of one dataset that all ranks can read.
+    """The batches of every replica, from one dataset that all ranks can read.
 
     ``ranks`` is an upper bound of the number of replicas; ``loader`` is one of ``LOADERS``.
     """
@@ -55,7 +63,7 @@ class Source:
     seed: int = 0
 
     def batch(self, step: int, replica: int) -> Batch:
-        """One batch by its number, on this rank's device: other than that of any other replica."""
+        """The batch of a step and a replica, on this rank's device; no other replica has it."""
         first = (step * self.ranks + replica) * self.batch_size
         length = len(self.dataset)  # type: ignore[arg-type]
         samples = [self.dataset[k % length] for k in range(first, first + self.batch_size)]
@@ -64,19 +72,19 @@ class Source:
     def stream(self, replica: int, replicas: int) -> Iterator[Batch]:
         """The batches of one replica, without end.
 
-        ``fixed``: one, on the device; ``synthetic``: a few of them, in turn; else those of a
+        ``fixed``: one batch, on the device; ``synthetic``: a few of them, in turn; else those of a
         ``DataLoader`` in ``workers`` processes, copied to the device one by one.
         """
         if self.loader in CORE:
-            count = FIXED if self.loader == "synthetic" else 1
+            count = SYNTHETIC_BATCHES if self.loader == "synthetic" else 1
             return cycle([self.batch(step, replica) for step in range(count)])
-        least, length = self.batch_size * replicas, len(self.dataset)  # type: ignore[arg-type]
-        if length < least:
-            raise Refusal(f"a step needs {least} samples, one epoch has {length}")
+        needed, length = self.batch_size * replicas, len(self.dataset)  # type: ignore[arg-type]
+        if length < needed:
+            raise UnsupportedError(f"a step needs {needed} samples, one epoch has {length}")
         return self._loaded(replica, replicas)
 
     def _loaded(self, replica: int, replicas: int) -> Iterator[Batch]:
-        """Each replica reads its own share of the samples, shuffled anew in every epoch."""
+        """Each replica reads its own part of the samples, shuffled again in every epoch."""
         sampler: DistributedSampler[Batch] = DistributedSampler(
             self.dataset, replicas, replica, shuffle=True, seed=self.seed, drop_last=True
         )
@@ -96,6 +104,128 @@ class Source:
             epoch += 1
 
 
+def source(
+    args: argparse.Namespace,
+    dataset: Dataset[Any],
+    group: Group,
+    memory_format: torch.memory_format = torch.contiguous_format,
+) -> Source:
+    """The batches of ``dataset`` in the precision of the program, others for each replica."""
+    return Source(
+        dataset,
+        args.batch_size,
+        Placement(group.device, PRECISIONS[args.precision].dtype, memory_format),
+        group.world_size,
+        loader_of(args),
+        args.num_workers,
+        args.seed,
+    )
+
+
+def loader_of(args: argparse.Namespace) -> str:
+    """The loader that ``--trainer`` and ``--loader`` mean.
+
+    ``UnsupportedError`` if the two contradict each other.
+    """
+    if args.loader is None:
+        return "pytorch" if args.trainer == "e2e" else "fixed"
+    trainer = "e2e" if args.loader in E2E else "core"
+    if args.trainer not in (None, trainer):
+        raise UnsupportedError(
+            f"--loader {args.loader} is for --trainer {trainer}, not {args.trainer}"
+        )
+    return str(args.loader)
+
+
+def sample_count(args: argparse.Namespace, ranks: int) -> int:
+    """The number of samples with which no step sees one twice."""
+    return int(args.batch_size * ranks * (args.warmup + args.steps))
+
+
 def split(batch: Batch, parts: int) -> list[Batch]:
     """The batch in equal parts."""
     return list(zip(*(tensor.chunk(parts) for tensor in batch), strict=True))
+
+
+class Images(Dataset[Sample]):
+    """``length`` random images and labels."""
+
+    def __init__(self, length: int, size: int, classes: int, seed: int) -> None:
+        """Images of 3 x size x size, labels below ``classes``."""
+        self.length, self.size, self.classes, self.seed = length, size, classes, seed
+
+    def __len__(self) -> int:
+        """The number of images."""
+        return self.length
+
+    def __getitem__(self, index: int) -> Sample:
+        """A float image of mean 0 and deviation 1, as after the usual transforms, and a label."""
+        generator = _generator(self, index)
+        shape = (3, self.size, self.size)
+        pixels = torch.randint(256, shape, generator=generator, dtype=torch.uint8)
+        label = torch.randint(self.classes, (), generator=generator)
+        return pixels.float().sub_(127.5).div_(73.9), label  # uniform bytes: deviation 73.9
+
+
+class Tokens(Dataset[Sample]):
+    """``length`` sequences of random tokens, and the token that follows each."""
+
+    def __init__(self, length: int, tokens: int, vocabulary: int, seed: int) -> None:
+        """Sequences of ``tokens`` tokens below ``vocabulary``."""
+        self.length, self.tokens, self.vocabulary, self.seed = length, tokens, vocabulary, seed
+
+    def __len__(self) -> int:
+        """The number of sequences."""
+        return self.length
+
+    def __getitem__(self, index: int) -> Sample:
+        """The tokens, and the same moved by one: the targets of a language model."""
+        shape, generator = (self.tokens + 1,), _generator(self, index)
+        words = torch.randint(self.vocabulary, shape, generator=generator)
+        return words[:-1], words[1:]
+
+
+class Pairs(Tokens):
+    """``length`` pairs of unrelated sequences: input of an encoder, output of a decoder."""
+
+    def __getitem__(self, index: int) -> Sample:
+        """The first sequence, and the second."""
+        shape, generator = (2, self.tokens), _generator(self, index)
+        words = torch.randint(self.vocabulary, shape, generator=generator)
+        return words[0], words[1]
+
+
+def image_folder(path: Path | None, size: int, classes: int) -> Dataset[Any]:
+    """The images under ``path``/<class>/ (or ``path``/train/<class>/), cropped as in training.
+
+    A random crop of ``size`` pixels, mirrored half of the time, of ImageNet's mean and deviation.
+    ``UnsupportedError`` if there is no image, or more classes than ``classes``.
+    """
+    from torchvision import datasets, transforms
+
+    if path is None:
+        raise UnsupportedError("--loader image-folder needs --data FOLDER")
+    if not path.is_dir():
+        raise UnsupportedError(f"--data {path}: no such folder (`milabench prepare` makes data)")
+    train = path / "train"
+    steps = [
+        transforms.RandomResizedCrop(size),
+        transforms.RandomHorizontalFlip(),
+        transforms.ToTensor(),
+        transforms.Normalize(MEAN, DEVIATION),
+    ]
+    try:
+        found = datasets.ImageFolder(train if train.is_dir() else path, transforms.Compose(steps))
+    except FileNotFoundError as error:  # no class, or a class without an image
+        raise UnsupportedError(f"--data {path}: {str(error).splitlines()[0]}") from error
+    if len(found.classes) > classes:
+        raise UnsupportedError(
+            f"--data {path}: {len(found.classes)} classes, the model has {classes}"
+        )
+    return found
+
+
+def _generator(samples: Images | Tokens, index: int) -> torch.Generator:
+    if not 0 <= index < samples.length:
+        raise IndexError(index)
+    return torch.Generator().manual_seed(samples.seed * samples.length + index)

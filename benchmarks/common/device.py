@@ -1,8 +1,8 @@
-"""Which device a process measures."""
+"""The device that a process measures, and its memory."""
 
 import torch
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 
 KINDS = ("cpu", "cuda", "xpu")
 
@@ -10,8 +10,8 @@ KINDS = ("cpu", "cuda", "xpu")
 def pick(kind: str | None, local_rank: int = 0) -> torch.device:
     """The device of ``kind`` for this process; None: the machine's accelerator, else the CPU.
 
-    The launcher shows each process its share of the devices; ``local_rank`` counts in that share.
-    ``Refusal`` where there is none.
+    The launcher makes only some devices visible to a process; ``local_rank`` counts among those.
+    ``UnsupportedError`` if there is none.
     """
     if kind is None:
         found = torch.accelerator.current_accelerator(check_available=True)
@@ -21,14 +21,18 @@ def pick(kind: str | None, local_rank: int = 0) -> torch.device:
     module = torch.get_device_module(kind)
     count = module.device_count() if module.is_available() else 0
     if local_rank >= count:
-        raise Refusal(f"local rank {local_rank} has no {kind} device: {count} visible here")
+        raise UnsupportedError(
+            f"local rank {local_rank} has no {kind} device: {count} visible here"
+        )
     return torch.device(kind, local_rank)
 
 
 def check_build() -> None:
-    """``Refusal`` for a debug build of torch: what it measures is its assertions."""
+    """``UnsupportedError`` for a debug build of torch, which would measure its own assertions."""
     if torch.version.debug:
-        raise Refusal(f"torch {torch.__version__} is a debug build, many times slower: use another")
+        raise UnsupportedError(
+            f"torch {torch.__version__} is a debug build, many times slower: use another"
+        )
 
 
 def bind(device: torch.device) -> None:
@@ -38,7 +42,7 @@ def bind(device: torch.device) -> None:
 
 
 def peak_memory(device: torch.device) -> list[float] | None:
-    """The most that was allocated and reserved, in MiB; None for a CPU, which does not count."""
+    """Peaks of allocated and reserved memory, in MiB; None for a CPU, which does not count them."""
     if device.type == "cpu":
         return None
     module = torch.get_device_module(device)
@@ -47,7 +51,7 @@ def peak_memory(device: torch.device) -> list[float] | None:
 
 
 def reset_peak_memory(device: torch.device) -> None:
-    """Forget the peaks: what counts is what comes now."""
+    """Forget the peaks so far."""
     if device.type != "cpu":
         module = torch.get_device_module(device)
         module.empty_cache()

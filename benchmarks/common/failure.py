@@ -1,4 +1,4 @@
-"""A program that fails says so on the metrics channel, with its rank, before it dies of it."""
+"""A program that fails reports its error and its rank on the metrics channel before it ends."""
 
 import json
 import sys
@@ -12,25 +12,26 @@ MESSAGE_LIMIT = 1000  # bytes of JSON; with the trace and the names below the 40
 TRACE_LIMIT = 2600
 
 
-class Refusal(Exception):  # noqa: N818  (it is an answer, not an accident)
-    """What was asked for cannot be done here; the text says why, in one sentence."""
+class UnsupportedError(Exception):
+    """What was asked for is not possible here; the text says why, in one sentence."""
 
 
 @contextmanager
 def reported(emitter: Emitter) -> Iterator[None]:
-    """Send an ``error`` event for an exception of the block, and let the exception go on.
+    """Send an ``error`` event for an exception of the block, then raise it again.
 
-    It ends the program with its traceback on stderr and exit status 1; a ``Refusal`` with its
-    sentence alone and status 2. An exit that was meant (``SystemExit``, an interrupt) is no error.
+    It ends the program with its traceback on stderr and exit status 1; an ``UnsupportedError`` with
+    its sentence alone and status 2. An intended exit (``SystemExit``, an interrupt) is not an
+    error.
     """
     try:
         yield
-    except Refusal as refusal:
-        _tell(emitter, refusal, trace="")
-        print(f"error: {refusal}", file=sys.stderr)
+    except UnsupportedError as error:
+        _report(emitter, error, trace="")
+        print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except Exception as error:
-        _tell(emitter, error, trace="".join(traceback.format_exception(error)))
+        _report(emitter, error, trace="".join(traceback.format_exception(error)))
         raise
 
 
@@ -48,7 +49,7 @@ def tail(text: str, limit: int) -> str:
     return text
 
 
-def _tell(emitter: Emitter, error: Exception, trace: str) -> None:
+def _report(emitter: Emitter, error: Exception, trace: str) -> None:
     emitter.event(
         "error",
         type=type(error).__name__[:100],

@@ -1,12 +1,12 @@
-"""Operations of one training step, by formula: what MFU is taken of.
+"""Operations of one training step, by formula: the basis of MFU.
 
 Counted are matrix products and convolutions, a multiplication and an addition as two operations, as
 LAPACK and ``torch.utils.flop_counter`` do; norms, softmax and activations are below one per cent.
-Attention is counted whole, though a causal one may skip half. The backward pass takes twice the
+Attention is counted in full, although a causal one may skip half. The backward pass takes twice the
 forward pass, one product for the inputs and one for the weights (Kaplan et al. 2020, "Scaling Laws
 for Neural Language Models", 2.1; Narayanan et al. 2021, "Efficient Large-Scale Language Model
-Training on GPU Clusters", appendix), but for the first layer of an image model, whose inputs need
-none. What activation checkpointing computes again is not the model's and not counted.
+Training on GPU Clusters", appendix), except for the first layer of an image model, whose inputs
+need no gradient. Recomputation by activation checkpointing is not counted.
 """
 
 from collections.abc import Callable, Mapping

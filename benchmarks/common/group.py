@@ -1,4 +1,4 @@
-"""The processes that train together: torchrun's, or this one alone."""
+"""The processes that train together: those of torchrun, or this one alone."""
 
 import gc
 import os
@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 from benchmarks.common.device import bind, pick
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 
 BACKENDS = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}
 
@@ -29,11 +29,13 @@ class Group:
     def alone(cls, kind: str | None) -> "Group":
         """A process that measures by itself, without a process group.
 
-        ``Refusal`` where torchrun started several: each would report itself as rank 0 of one.
+        ``UnsupportedError`` if torchrun started several: each would report itself as rank 0 of one.
         """
         ranks = int(os.environ.get("WORLD_SIZE", "1"))
         if ranks > 1:
-            raise Refusal(f"this program measures one device, but was started on {ranks} ranks")
+            raise UnsupportedError(
+                f"this program measures one device, but was started on {ranks} ranks"
+            )
         device = pick(kind)
         bind(device)
         return cls(device)
@@ -43,7 +45,7 @@ class Group:
         """Join the process group of torchrun; without torchrun, one of this process only.
 
         One process takes the same path through the same library as many, so that the step from one
-        to two measures communication and not a different program.
+        to two measures communication, not a different program.
         """
         local_rank = int(os.environ.get("LOCAL_RANK", "0"))
         device = pick(kind, local_rank)
@@ -60,11 +62,11 @@ class Group:
 
     @property
     def device_ids(self) -> list[torch.device] | None:
-        """What DDP wants to be told of the device: nothing, for a CPU."""
+        """The ``device_ids`` of DDP: none for a CPU."""
         return None if self.device.type == "cpu" else [self.device]
 
     def gather(self, value: T) -> list[T]:
-        """Every rank's value, in the order of the ranks, at rank 0; nothing at the others."""
+        """On rank 0 every rank's value, in the order of the ranks; on the others an empty list."""
         if not dist.is_initialized():
             return [value]
         values = [value] * self.world_size if self.rank == 0 else []  # room for the others'
@@ -74,5 +76,5 @@ class Group:
     def leave(self) -> None:
         """End the process group, once all ranks are done."""
         if dist.is_initialized():
-            gc.collect()  # wrapped models are cycles: their groups' threads would outlive Python
+            gc.collect()  # wrapped models are cycles: threads of their groups would outlive Python
             dist.destroy_process_group()

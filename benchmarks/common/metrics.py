@@ -1,20 +1,20 @@
 """Metrics out of a measured program: JSON lines for a supervisor, or text for a person.
 
 Under ``milabench run`` the environment variable ``MILABENCH_METRICS`` names a FIFO. Each line is
-one JSON object and one ``write`` of at most ``PIPE_BUF`` bytes, because only such writes stay whole
-where the ranks of a torchrun share the FIFO. Without the variable the program runs alone and its
-metrics are printed.
+one JSON object and one ``write`` of at most ``PIPE_BUF`` bytes, because only such writes stay in
+one piece where the ranks of a torchrun share the FIFO. Without the variable the program runs alone
+and its metrics are printed.
 """
 
 import errno
 import json
 import os
 import select
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
-
-from benchmarks.common import console
 
 LINE_LIMIT = select.PIPE_BUF  # bytes, the newline included
 CHUNK = 128  # steps in a line of step times: two lists of 12 characters a value fit the limit
@@ -25,7 +25,7 @@ class LineTooLongError(ValueError):
 
 
 def encode(payload: Mapping[str, Any]) -> bytes:
-    """One line of the wire format; ``LineTooLongError`` where it would not be atomic."""
+    """One line of the protocol; ``LineTooLongError`` if writing it would not be atomic."""
     line = json.dumps(payload, separators=(",", ":")).encode() + b"\n"
     if len(line) > LINE_LIMIT:
         raise LineTooLongError(f"{len(line)} bytes, at most {LINE_LIMIT} fit: {line[:80]!r}")
@@ -33,7 +33,7 @@ def encode(payload: Mapping[str, Any]) -> bytes:
 
 
 def split(payload: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The payload itself, or, of step times, one for each ``CHUNK`` steps."""
+    """The payload itself; step times as one payload for each ``CHUNK`` steps."""
     times = payload.get("step_times")
     if times is None:
         yield payload
@@ -44,7 +44,7 @@ def split(payload: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 class Channel:
-    """The way to the supervisor; when the reader is gone, what is sent goes nowhere."""
+    """The way to the supervisor; when its reader is gone, payloads are dropped."""
 
     def __init__(self, path: str) -> None:
         """Open the FIFO (or file) at ``path``, without waiting for a reader."""
@@ -55,23 +55,23 @@ class Channel:
                 raise
             self._fd = None
         else:
-            os.set_blocking(self._fd, True)  # a slow reader delays the program, it loses nothing
+            os.set_blocking(self._fd, True)  # a slow reader delays the program; nothing is lost
 
     def __call__(self, payload: Mapping[str, Any]) -> None:
-        """Send one payload, in several lines where one could not hold it."""
+        """Send one payload, in several lines if one cannot hold it."""
         for part in split(payload):
             line = encode(part)
             if self._fd is None:
                 return
             try:
                 os.write(self._fd, line)
-            except BrokenPipeError:  # the supervisor is gone: nobody need die of it
+            except BrokenPipeError:  # the supervisor is gone, which need not end the program
                 os.close(self._fd)
                 self._fd = None
 
 
 class Emitter:
-    """Says what a program measured; the methods are the vocabulary of the wire format."""
+    """Reports what a program measured; the methods are the vocabulary of the protocol."""
 
     def __init__(self, send: Callable[[Mapping[str, Any]], None], rank: int = 0) -> None:
         """Send payloads to ``send`` in the name of ``rank``."""
@@ -82,20 +82,20 @@ class Emitter:
     def from_environment(cls) -> "Emitter":
         """The emitter of this process: its rank and its channel are in the environment."""
         path = os.environ.get("MILABENCH_METRICS")
-        return cls(Channel(path) if path else console.show, int(os.environ.get("RANK", "0")))
+        return cls(Channel(path) if path else print_payload, int(os.environ.get("RANK", "0")))
 
     def data(self, task: str, **fields: Any) -> None:
-        """A payload of metrics of ``task``; ``rank`` is this process's unless given."""
+        """Send metrics of ``task``; ``rank`` is that of this process unless it is given."""
         self._send({"task": task, "rank": self.rank} | fields)
 
     def event(self, name: str, **fields: Any) -> None:
-        """Something other than a metric: ``ready``, ``begin``, ``error``."""
+        """Send something other than a metric: ``ready``, ``begin``, ``error``."""
         self._send({"$event": name, "$data": fields})
 
     def rate(
         self, task: str, rate: float, units: str, *, step: int, elapsed: float, **more: Any
     ) -> None:
-        """One observation of speed that ends with ``step``, ``elapsed`` seconds into its phase."""
+        """Send the rate of an observation, which ends with ``step``, ``elapsed`` seconds on."""
         now = round(time.time(), 6)
         self.data(
             task, rate=rate, units=units, time=now, elapsed=round(elapsed, 6), step=step, **more
@@ -104,7 +104,7 @@ class Emitter:
     def step_times(
         self, rank: int, first: int, ms: Sequence[float], wait_ms: Sequence[float]
     ) -> None:
-        """Every step of a rank from step ``first`` on: its time, and the wait for data in it."""
+        """Send the time of every step of a rank from ``first`` on, and the wait for data in it."""
         times = {
             "rank": rank,
             "from": first,
@@ -113,3 +113,50 @@ class Emitter:
         }
         if times["ms"]:
             self.data("main", step_times=times)
+
+
+def print_payload(payload: Mapping[str, Any]) -> None:
+    """Print one payload as a line for a person; not an error, which is on stderr already."""
+    if payload.get("$event") != "error":
+        # One write, newline included: the lines of ranks that share a terminal must not mix.
+        sys.stdout.write(f"{text(payload)}\n")
+        sys.stdout.flush()
+
+
+def text(payload: Mapping[str, Any]) -> str:
+    """One readable line for a payload: speed first, lists as their median and maximum."""
+    if "$event" in payload:
+        return f"{payload['$event']:8}{_fields(payload['$data'])}".rstrip()
+    fields = dict(payload)
+    task, rank = fields.pop("task"), fields.pop("rank", 0)
+    if "rate" in fields:
+        words = f"{_rate(fields['rate']):>12} {fields['units']}  step {fields['step']}"
+        if fields.get("warmup"):
+            words += "  (warm-up)"
+    elif "step_times" in fields:
+        words = _step_times(fields["step_times"])
+    else:
+        words = f"rank {rank}  {_fields(fields)}"
+    return f"{task:8}{words}"
+
+
+def _rate(rate: float) -> str:
+    return f"{rate:.2f}" if rate >= 100 else f"{rate:.4f}"
+
+
+def _step_times(chunk: Mapping[str, Any]) -> str:
+    times, waits = chunk["ms"], chunk["wait_ms"]
+    last = chunk["from"] + len(times) - 1
+    waiting = 100 * sum(waits) / max(sum(times), 1e-12)
+    return (
+        f"rank {chunk['rank']}  steps {chunk['from']}-{last}: median {median(times):.3f} ms, "
+        f"maximum {max(times):.3f} ms, {waiting:.1f} % of it waiting for data"
+    )
+
+
+def _fields(fields: Mapping[str, Any]) -> str:
+    return "  ".join(f"{name} {_value(value)}" for name, value in fields.items())
+
+
+def _value(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

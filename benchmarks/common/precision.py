@@ -1,33 +1,33 @@
-"""Precisions by name: the type of the numbers, and what the hardware may do with them."""
+"""Precisions by name: the type of the numbers, and whether the hardware may round them."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 
 
 @dataclass(frozen=True)
 class Precision:
-    """How a program computes; make it the process's own with ``activate``."""
+    """The types that a program computes in; ``activate`` sets them for the process."""
 
     name: str
     dtype: torch.dtype  # of parameters, gradients and inputs
-    autocast: torch.dtype | None = None  # of what autocast lowers
+    autocast: torch.dtype | None = None  # that autocast lowers operations to
     tf32: bool = False
 
     def activate(self, device: torch.device) -> None:
         """Allow, or forbid, TF32 in this process: by default cuDNN has it on, cuBLAS off.
 
-        ``Refusal`` where ``device`` does not have the precision.
+        ``UnsupportedError`` if ``device`` does not have the precision.
         """
         if self.tf32 and device.type != "cuda":
-            raise Refusal(f"tf32 is a mode of CUDA's tensor cores: {device.type} has none")
+            raise UnsupportedError(f"tf32 is a mode of CUDA's tensor cores: {device.type} has none")
         if device.type == "cuda" and torch.version.hip is None and self._needs_ampere:
             major, minor = torch.cuda.get_device_capability(device)
             if major < 8:
-                raise Refusal(
+                raise UnsupportedError(
                     f"{self.name} needs compute capability 8.0, {device} has {major}.{minor}"
                 )
         torch.set_float32_matmul_precision("high" if self.tf32 else "highest")
@@ -42,7 +42,7 @@ class Precision:
         return torch.autocast(device.type, self.autocast, enabled=self.autocast is not None)
 
     def scaler(self, device: torch.device) -> torch.amp.GradScaler:
-        """Scales the loss where fp16 autocast would lose small gradients; else does nothing."""
+        """Scales the loss under autocast to fp16, where small gradients would be lost."""
         return torch.amp.GradScaler(device.type, enabled=self.autocast is torch.float16)
 
 

@@ -1,6 +1,8 @@
 """What surrounds the loop of every program: its device, its ranks, its metrics and its end."""
 
 import os
+import select
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,13 +12,11 @@ from typing import Any, TypeVar
 
 import torch
 
-from benchmarks.common import start
 from benchmarks.common.clocks import clock_of
 from benchmarks.common.device import check_build, peak_memory
 from benchmarks.common.failure import reported
 from benchmarks.common.group import Group
 from benchmarks.common.metrics import Emitter
-from benchmarks.common.shares import shares, spread
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
 Batch = TypeVar("Batch")
@@ -24,23 +24,23 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True)
 class RankSummary:
-    """What one rank measured, as it travels to rank 0."""
+    """What one rank measured, as it is sent to rank 0."""
 
     rank: int
     first: int  # index of the first measured step
     ms: Sequence[float]
     wait_ms: Sequence[float]
     memory_peak: list[float] | None  # allocated, reserved; MiB
-    shares: Mapping[str, float]  # of the steps: the wait for data, and the parts of their bodies
-    part_ms: Mapping[str, tuple[float, float]]  # mean and deviation
-    node: str  # as the supervisor calls it; empty on one node
+    step_fractions: Mapping[str, float]  # of the wait for data and of each part of the body
+    part_ms: Mapping[str, tuple[float, float]]  # mean and standard deviation
+    node: str  # its name in the run; empty on one node
 
 
 class Session:
-    """A program between its options and its end; made by ``session``."""
+    """A running program, from its options to its end; made by ``session``."""
 
     def __init__(self, group: Group, emitter: Emitter) -> None:
-        """Measure on the group's device, and tell the emitter."""
+        """Measure on the group's device, and report through ``emitter``."""
         self.group = group
         self._emitter = emitter
         self._timer: StepTimer | None = None
@@ -68,7 +68,7 @@ class Session:
 
         ``work`` is the work of one replica in one step, in ``units``; ``replicas`` see different
         data, by default all ranks. Ranks that train together step together, so the rate that
-        rank 0 tells is the work of all over its own step time. ``parts`` and ``losses`` are those
+        rank 0 reports is the work of all over its own step time. ``parts`` and ``losses`` are those
         of ``StepTimer``.
         """
         replicas = self.group.world_size if replicas is None else replicas
@@ -80,7 +80,7 @@ class Session:
             parts=parts,
             losses=losses,
             interval=interval,
-            begin=partial(start.barrier, self._emitter),
+            begin=partial(start_barrier, self._emitter),
         )
         return self._timer.steps(batches, count, warmup)
 
@@ -89,14 +89,14 @@ class Session:
         assert self._timer is not None
         self._timer.lap()
 
-    def watch(self, loss: torch.Tensor) -> None:
-        """Tell this loss when its step's time is told; nothing waits for it now."""
+    def log_loss(self, loss: torch.Tensor) -> None:
+        """Report this loss together with the time of its step; nothing waits for it now."""
         if self._timer is not None:
-            self._timer.watch(loss)
+            self._timer.log_loss(loss)
 
     @property
     def mean_ms(self) -> float:
-        """The mean time of this rank's measured steps, once there are all."""
+        """The mean time of this rank's measured steps, after the last of them."""
         assert self._timer is not None
         return fmean(self._timer.ms)
 
@@ -106,25 +106,25 @@ class Session:
         assert self._timer is not None
         return (self._timer.warmup_ms or self._timer.ms)[0] / 1e3
 
-    def tell(self, **metrics: Any) -> None:
-        """A payload of metrics of the whole program, in the name of this rank."""
+    def report(self, **metrics: Any) -> None:
+        """Send metrics of the program as a whole, in the name of this rank."""
         self._emitter.data("main", **metrics)
 
-    def fail(self, error: Exception) -> None:
-        """Raise ``error`` at the end, once everything has been told."""
+    def fail_at_end(self, error: Exception) -> None:
+        """Raise ``error`` at the end, after everything has been reported."""
         self.failure = error
 
     def flush(self) -> None:
-        """After a failure: tell what this rank measured; the others may be gone."""
+        """After a failure, report what this rank measured; the others may be gone."""
         if self._timer is not None:
             self._timer.flush()
-            self._tell(self._summary(self._timer))
+            self._report_rank(self._summary(self._timer))
 
     def finish(self) -> None:
-        """Tell, from rank 0, the step times and the peak memory of every rank."""
+        """Report from rank 0 the step times and the peak memory of every rank."""
         if self._timer is not None:
             for summary in self.group.gather(self._summary(self._timer)):
-                self._tell(summary)
+                self._report_rank(summary)
 
     def _summary(self, timer: StepTimer) -> RankSummary:
         return RankSummary(
@@ -133,18 +133,19 @@ class Session:
             timer.ms,
             timer.wait_ms,
             peak_memory(self.device),
-            shares(timer),
-            spread(timer),
+            timer.step_fractions(),
+            timer.part_spread(),
             os.environ.get("MILABENCH_NODE", ""),
         )
 
-    def _tell(self, summary: RankSummary) -> None:
+    def _report_rank(self, summary: RankSummary) -> None:
         rank = summary.rank
         if summary.node:
             self._emitter.data("main", rank=rank, node=summary.node)
-        if summary.shares:
-            told = {"shares": summary.shares, "part_ms": summary.part_ms}
-            self._emitter.data("main", rank=rank, **told)
+        if summary.step_fractions:
+            self._emitter.data(
+                "main", rank=rank, shares=summary.step_fractions, part_ms=summary.part_ms
+            )
         self._emitter.step_times(rank, summary.first, summary.ms, summary.wait_ms)
         if summary.memory_peak is not None:
             self._emitter.data("main", rank=rank, memory_peak=summary.memory_peak)
@@ -154,9 +155,9 @@ class Session:
 def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]:
     """Run the block on a device of ``kind``, in torchrun's process group if ``distributed``.
 
-    At the end the metrics of all ranks are told. An exception is told with its rank, after what was
-    measured until then; the process group is then left to die with the process, because to end it
-    properly would wait for ranks that may hang.
+    At the end the metrics of all ranks are reported. An exception is reported with its rank, after
+    what was measured until then. The process group is then left to end with the process: closing
+    it properly would wait for ranks that may hang.
     """
     emitter = Emitter.from_environment()
     with reported(emitter):
@@ -172,3 +173,25 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
         group.leave()
         if running.failure is not None:
             raise running.failure
+
+
+def start_barrier(emitter: Emitter) -> None:
+    """Say ``ready``, wait until all processes of the launch are, say ``begin``.
+
+    The supervisor opens the FIFO ``MILABENCH_START`` for writing, and closes it again when all are
+    ready. Without the variable there is no supervisor: nothing is said and nothing is waited for.
+    """
+    path = os.environ.get("MILABENCH_START")
+    if not path:
+        return
+    # Opened before ``ready`` is said: a supervisor that opens and closes at once is not missed.
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        emitter.event("ready")
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)  # POLLHUP, the end, is always reported
+        while not (poll.poll()[0][1] & select.POLLHUP):
+            os.read(fd, select.PIPE_BUF)
+        emitter.event("begin", time=time.monotonic())
+    finally:
+        os.close(fd)

@@ -3,11 +3,11 @@
 One step is what lies between two marks: the wait for its batch, then the body of the loop. Nothing
 is synchronised, sent or computed between them; what a mark says is read after its step, when the
 device has passed it. Consecutive short steps form one observation of at least ``interval`` seconds,
-so that telling costs next to nothing; a longer step is an observation of its own.
+so that reporting costs next to nothing; a longer step is an observation of its own.
 
-The body may have parts, such as forward and backward: it calls ``lap`` between them, and each takes
-what lies between its marks. They are queued with the work like all marks, so parts overlap nothing,
-and with the wait for data they are the whole step.
+The body may have parts, such as forward and backward: it calls ``lap`` between them, and each part
+is the time between its marks. They are queued with the work like all marks, so parts do not
+overlap, and together with the wait for data they are the full step.
 """
 
 import time
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import islice, pairwise
 from math import isnan
+from statistics import fmean, pstdev
 from typing import Any, TypeVar
 
 import numpy
@@ -33,10 +34,10 @@ Batch = TypeVar("Batch")
 
 
 class Losses(Enum):
-    """Which losses a rank tells."""
+    """Which of its losses a rank reports."""
 
-    ALL = "every one that it is asked to watch"
-    KNOWN = "those that are no NaN: a rank of a pipeline that has none watches a NaN"
+    ALL = "all"
+    KNOWN = "all but NaN, which ranks of a pipeline that do not have the loss log instead"
     NONE = "none"
 
 
@@ -44,7 +45,7 @@ class Losses(Enum):
 class _Observation:
     first: int  # index of its first step
     warmup: bool
-    marks: list[Any]  # start, then for each step: its batch is there, each part is done
+    marks: list[Any]  # start, then of each step: its batch is there, each part is done
     stride: int  # marks of a step
     loss: torch.Tensor | None = None
     known: Any = None  # the mark after which marks and loss can be read
@@ -55,7 +56,7 @@ class _Observation:
 
 
 class StepTimer:
-    """Times the steps of one loop, and tells each observation of their rate as it becomes known.
+    """Times the steps of one loop, and reports each observation of their rate once it is known.
 
     ``work`` is the work of one step in ``units`` (without the "/s"); under DDP that of all ranks.
     Steps are numbered from 0, warm-up first; ``ms`` and ``wait_ms`` hold the measured ones,
@@ -76,11 +77,11 @@ class StepTimer:
         begin: Callable[[], None] = lambda: None,
         now: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
-        """Call ``begin`` before the last step of the warm-up; only rank 0's rates are told.
+        """Call ``begin`` before the last step of the warm-up; only rank 0's rates are reported.
 
         ``parts`` names what the body consists of; it calls ``lap`` after each but the last.
-        ``losses``: None is all at rank 0 and none elsewhere. ``interval`` is in seconds of ``now``,
-        the host's clock in nanoseconds.
+        ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds of
+        ``now``, the host's clock in nanoseconds.
         """
         self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
         self.part_ms = {name: array("d") for name in parts}
@@ -93,8 +94,8 @@ class StepTimer:
         self._stride = 1 + len(self.part_ms)
         self._losses = losses or (Losses.ALL if emitter.rank == 0 else Losses.NONE)
         self._open = _Observation(0, True, [], self._stride)
-        self._pending: deque[_Observation] = deque()  # not yet told
-        self._kept: list[_Observation] = []  # told, and not yet counted
+        self._pending: deque[_Observation] = deque()  # not yet reported
+        self._kept: list[_Observation] = []  # reported, not yet counted
         self._loss: torch.Tensor | None = None
         self._origin = 0  # when the phase began, in nanoseconds of ``now``
 
@@ -106,31 +107,51 @@ class StepTimer:
         """
         iterator, last = iter(batches), max(warmup - 1, 0)
         yield from self._phase(islice(iterator, last), 0, warmup=True)
-        self._tell(at_most=0)
+        self._report(at_most=0)
         self._begin()
         self.first = warmup
         yield from self._phase(islice(iterator, warmup - last), last, warmup=True)
         yield from self._phase(islice(iterator, count), warmup, warmup=False)
-        self._tell(at_most=0)
-        self._settle()
+        self._report(at_most=0)
+        self._count_kept()
 
     def lap(self) -> None:
         """Mark the end of a part of the body, and the beginning of the next."""
         self._open.marks.append(self._clock.mark())
 
-    def watch(self, loss: torch.Tensor) -> None:
-        """Tell this loss with the observation that the current step ends; read later, no wait."""
+    def log_loss(self, loss: torch.Tensor) -> None:
+        """Report this loss if the current step ends an observation; read later, without a wait."""
         self._loss = loss
 
+    def step_fractions(self) -> dict[str, float]:
+        """The fraction of the measured steps in each part, in sum 1; empty for a single part."""
+        total = sum(self.ms)
+        if not total:
+            return {}
+        return {name: round(sum(ms) / total, 6) for name, ms in self._all_parts().items()}
+
+    def part_spread(self) -> dict[str, tuple[float, float]]:
+        """Mean and standard deviation of each part over the measured steps, in milliseconds."""
+        if not self.ms:
+            return {}
+        parts = self._all_parts().items()
+        return {name: (round(fmean(ms), 4), round(pstdev(ms), 4)) for name, ms in parts}
+
     def flush(self) -> None:
-        """After a failure: tell what is known of the steps that ended, and wait for nothing."""
+        """After a failure, report what is known of the steps that ended, and wait for nothing."""
         try:
             if self._open.steps:
                 self._close()
-            self._tell(at_most=len(self._pending))
-            self._settle()
+            self._report(at_most=len(self._pending))
+            self._count_kept()
         except RuntimeError:  # a device that has faulted makes no events and reads none
             self._pending.clear()
+
+    def _all_parts(self) -> dict[str, Sequence[float]]:
+        """Milliseconds of the parts of the body, and of the wait for data; empty for one part."""
+        if len(self.part_ms) < 2:
+            return {}
+        return {**self.part_ms, "data": self.wait_ms}
 
     def _phase(self, batches: Iterator[Batch], first: int, *, warmup: bool) -> Iterator[Batch]:
         mark, now, interval = self._clock.mark, self._now, self._interval
@@ -146,7 +167,7 @@ class StepTimer:
             append(end)
             if (end if marks_are_time else now()) >= due:
                 self._close()
-                self._tell(at_most=RUN_AHEAD)
+                self._report(at_most=RUN_AHEAD)
                 append = self._open.marks.append
                 append(mark())
                 due = now() + interval
@@ -163,35 +184,35 @@ class StepTimer:
         self._pending.append(done)
         self._open = _Observation(done.first + done.steps, done.warmup, [], self._stride)
 
-    def _tell(self, at_most: int) -> None:
-        """Tell what is known; wait for the oldest while more than ``at_most`` are pending."""
+    def _report(self, at_most: int) -> None:
+        """Report what is known; wait for the oldest while more than ``at_most`` are pending."""
         while self._pending:
             oldest = self._pending[0]
             if len(self._pending) > at_most:
                 self._clock.wait(oldest.known)
             elif not self._clock.happened(oldest.known):
                 return
-            self._tell_one(self._pending.popleft())
+            self._report_one(self._pending.popleft())
 
-    def _tell_one(self, seen: _Observation) -> None:
+    def _report_one(self, seen: _Observation) -> None:
         marks = seen.marks
         # A device's events tick in half microseconds: an empty step can take none.
         seconds = max(self._clock.milliseconds(marks[0], marks[-1]), 1e-6) / 1e3
-        self._say(seen, seconds)
+        self._emit(seen, seconds)
         if self._marks_are_time:
             self._kept.append(seen)  # to count them now would be in the way of the next step
         else:
             self._count(seen)
             self._clock.recycle([*marks, seen.known])
 
-    def _settle(self) -> None:
+    def _count_kept(self) -> None:
         """Count what was kept; the loop is over."""
         for seen in self._kept:
             self._count(seen)
         self._kept.clear()
 
     def _count(self, seen: _Observation) -> None:
-        """Split its steps into what they consist of."""
+        """Split its steps into the wait for data and the parts of the body."""
         spans = self._spans(seen.marks).reshape(-1, seen.stride)
         steps = self.warmup_ms if seen.warmup else self.ms
         steps.frombytes(spans.sum(axis=1).tobytes())
@@ -200,12 +221,12 @@ class StepTimer:
                 times.frombytes(column.tobytes())
 
     def _spans(self, marks: Sequence[Any]) -> numpy.ndarray:
-        """What lies between one mark and the next, in milliseconds."""
+        """The times between one mark and the next, in milliseconds."""
         if self._marks_are_time:
             return numpy.diff(numpy.array(marks, dtype=numpy.int64)) / 1e6
         return numpy.array([self._clock.milliseconds(*pair) for pair in pairwise(marks)])
 
-    def _say(self, seen: _Observation, seconds: float) -> None:
+    def _emit(self, seen: _Observation, seconds: float) -> None:
         last = seen.first + seen.steps - 1
         more = {"warmup": True} if seen.warmup else {}
         if self._emitter.rank == 0:

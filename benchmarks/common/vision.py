@@ -1,4 +1,4 @@
-"""What the image classifiers on one device and on many have in common."""
+"""What the programs that train image classifiers have in common."""
 
 import argparse
 from collections.abc import Sequence
@@ -9,14 +9,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torchvision import models
 
-from benchmarks.common import cli, flop_count, loading, strategies, trainer
-from benchmarks.common.blocks import rows
+from benchmarks.common import cli, data, flop_count, strategies, training
 from benchmarks.common.data import LOADERS, Source, split
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
-from benchmarks.common.samples import Images, folder
-from benchmarks.common.trainer import Task
-from benchmarks.common.workload import Batch, Workload
+from benchmarks.common.training import Task
+from benchmarks.common.workload import Batch, Workload, repeated_blocks
 
 CLASSES = 1000
 
@@ -24,44 +22,45 @@ CLASSES = 1000
 def options(
     description: str | None, modes: Sequence[str] = ("single",), mode: str = "single"
 ) -> argparse.ArgumentParser:
-    """The command line of an image classifier's training in one of ``modes``."""
+    """The command line of a program that trains an image classifier in one of ``modes``."""
     parser = cli.parser(description)
     add = parser.add_argument
-    add("--model", default="resnet50", help="any classifier of torchvision.models, by name")
+    add("--model", default="resnet50", help="name of a classifier of torchvision.models")
     add("--image-size", type=cli.positive, default=224, help="height and width, in pixels")
     add("--channels-last", action="store_true", help="keep images as NHWC in memory")
-    add("--data", type=Path, metavar="FOLDER", help="the images of --loader image-folder")
-    trainer.add_options(parser, loaders=LOADERS)
+    add("--data", type=Path, metavar="FOLDER", help="folder of images for --loader image-folder")
+    training.add_options(parser, loaders=LOADERS)
     strategies.add_options(parser, modes, mode)
-    # After an update in fp32 the weights differ in their last bit, and then a pooling's maximum may
-    # be another pixel: the gradient jumps, though nothing is wrong (measured on 4 ranks of FSDP: by
-    # 6e-4 at the second step, 0.12 at the fifth; in fp64 1e-15).
+    # After an update in fp32 the weights differ in their last bit. Then the maximum of a pooling
+    # may be another pixel, and the gradient jumps although nothing is wrong (measured on 4 ranks
+    # of FSDP: by 6e-4 at the second step, 0.12 at the fifth; in fp64 1e-15).
     parser.set_defaults(check_fp32_in="fp64")
     return parser
 
 
 def check(args: argparse.Namespace) -> None:
-    """``Refusal`` for an unknown model."""
+    """``UnsupportedError`` for an unknown model."""
     known = models.list_models(module=models)
     if args.model not in known:
-        raise Refusal(cli.unknown("model", args.model, known))
+        raise UnsupportedError(cli.unknown("model", args.model, known))
 
 
 def workload(args: argparse.Namespace) -> Workload:
     """The classifier with random weights, and the cross entropy of its labels."""
     torch.backends.cudnn.benchmark = True  # the shapes never change
-    return Workload(make_model=lambda: _model(args), loss=_loss, blocks=rows, split=split)
+    return Workload(
+        make_model=lambda: _model(args), loss=_loss, blocks=repeated_blocks, split=split
+    )
 
 
 def source(args: argparse.Namespace, group: Group) -> Source:
-    """Batches of images and labels, as the options want them."""
-    size, count = args.image_size, loading.samples(args, group.world_size)
-    images = (
-        folder(args.data, size, CLASSES)
-        if loading.loader(args) == "image-folder"
-        else Images(count, size, CLASSES, args.seed)
-    )
-    return loading.source(args, images, group, _memory_format(args))
+    """Batches of images and labels, as the options say."""
+    if data.loader_of(args) == "image-folder":
+        images = data.image_folder(args.data, args.image_size, CLASSES)
+    else:
+        count = data.sample_count(args, group.world_size)
+        images = data.Images(count, args.image_size, CLASSES, args.seed)
+    return data.source(args, images, group, _memory_format(args))
 
 
 def task(args: argparse.Namespace) -> Task:
@@ -69,7 +68,7 @@ def task(args: argparse.Namespace) -> Task:
     count, size = args.batch_size, args.image_size
 
     def forward(model: nn.Module) -> None:
-        model(torch.empty(2, 3, size, size))  # two: a batch norm may see one value of an image
+        model(torch.empty(2, 3, size, size))  # two: a batch norm may see only one value of each
 
     flops, parameters = flop_count.counted(lambda: _model(args), forward)
     if args.model in flop_count.RESNETS:
@@ -94,7 +93,7 @@ def _memory_format(args: argparse.Namespace) -> torch.memory_format:
 
 
 def _settings(args: argparse.Namespace) -> dict[str, object]:
-    """What some classifiers need so that they take our images and give one output."""
+    """Arguments with which every classifier takes our images and gives one output."""
     settings: dict[str, object] = {"num_classes": CLASSES}
     if args.model in ("googlenet", "inception_v3"):
         settings |= {"aux_logits": False, "init_weights": True}

@@ -1,15 +1,15 @@
-"""Measures a program that we do not own: runs it, unmodified, under voir.
+"""Measures a program of others: runs it, unmodified, under voir.
 
     python with_voir.py [--options '{"stop": 60}'] script.py [arguments of the script]
     torchrun --nproc-per-node 2 with_voir.py script.py [arguments of the script]
 
 voir writes the lines that our own programs write, to the descriptor ``DATA_FD``; this opens
 the channel of the supervisor (``MILABENCH_METRICS``) as that descriptor and becomes voir. Without a
-supervisor the lines are printed on stdout. Of several ranks the first speaks: voir's lines do not
-say whose they are, so those of all ranks could not be told apart.
+supervisor the lines are printed on stdout. Of several ranks only the first reports: voir's lines do
+not name their rank, so those of all ranks could not be distinguished.
 
-Which instruments there are is said in the voirfile: ``VOIRFILE``, or ``voirfile.py`` beside the
-script. ``--options`` fills in the dataclass that is its instrument's parameter ``options``.
+The voirfile says which instruments there are: ``VOIRFILE``, or ``voirfile.py`` beside the script.
+``--options`` sets fields of the dataclass that its instrument has as the parameter ``options``.
 """
 
 import argparse
@@ -35,14 +35,14 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Become voir; returns only by an error."""
+    """Become voir; only an error ends this function."""
     args = arguments().parse_args()
     if not args.script.is_file():
         arguments().error(f"there is no script {args.script}")
     voirfile = args.script.with_name("voirfile.py")
     if voirfile.is_file():
         os.environ.setdefault("VOIRFILE", str(voirfile))
-    # python puts a script's folder on its path, voir does not; the script may rely on it.
+    # Python puts a script's folder on its path, voir does not; the script may rely on it.
     folders = [str(args.script.resolve().parent), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     os.environ["DATA_FD"] = str(data_fd())
@@ -59,13 +59,13 @@ def data_fd() -> int:
     elif path:
         fd = os.open(path, os.O_WRONLY)
     else:
-        fd = os.dup(sys.stdout.fileno())  # on 1 itself voir would hide the lines in escape codes
+        fd = os.dup(sys.stdout.fileno())  # on 1 itself voir would add escape codes to the lines
     os.set_inheritable(fd, True)
     return fd
 
 
 def config_file(options: Mapping[str, Any]) -> str:
-    """A file in memory that says ``options`` to voir, gone with the process."""
+    """A file in memory with ``options`` for voir; it ends with the process."""
     fd = os.memfd_create("voir-options", 0)  # without MFD_CLOEXEC: it survives exec
     os.write(fd, json.dumps({"options": options}).encode())
     return f"/proc/self/fd/{fd}"

@@ -1,4 +1,4 @@
-"""What a program trains, as the strategies need to know it."""
+"""What a program trains, as the strategies need to know it; a model's blocks and their division."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor.parallel import ParallelStyle
 
-# The values of a parameter: (its name, where they go, where chance comes from).
+# Writes the values of a parameter: (its name, the tensor, a seeded generator).
 Fill = Callable[[str, Tensor, torch.Generator], None]
 Batch = Any  # whatever the workload's own loss understands; for pipelines (inputs, targets)
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A model and its loss, without a word about how it is spread over devices."""
+    """A model and its loss, independent of how the model is spread over devices."""
 
     make_model: Callable[[], nn.Module]  # random weights, seeded by the caller
     loss: Callable[[nn.Module, Batch], Tensor]  # forward and mean loss of one (micro)batch
@@ -25,8 +25,52 @@ class Workload:
     # the last; None: the model cannot be cut.
     stages: Callable[[nn.Module, int], list[nn.Module]] | None = None
     stage_loss: Callable[[Tensor, Batch], Tensor] | None = None
-    # How a parameter is filled that was built without memory, on the device "meta"; None: the model
-    # must be built as it is, with its values. No two modules may share a parameter.
+    # Fills a parameter that was built without memory, on the device "meta"; None: the model is
+    # built with its values. No two modules may share a parameter.
     fill: Fill | None = None
     # How tensor parallelism shards it; None: not supported.
     tp_plan: Callable[[nn.Module], Mapping[str, ParallelStyle]] | None = None
+
+
+def repeated_blocks(model: nn.Module) -> list[nn.Module]:
+    """The outermost modules in a ``Sequential`` or ``ModuleList`` that have modules themselves."""
+    found: list[nn.Module] = []
+    for child in model.children():
+        in_list = type(model) in (nn.Sequential, nn.ModuleList)
+        if in_list and type(child) is not nn.Sequential and any(child.children()):
+            found.append(child)
+        else:
+            found += repeated_blocks(child)
+    return found
+
+
+def balanced_cuts(sizes: Sequence[int], count: int) -> list[int]:
+    """Where to cut ``sizes`` into ``count`` non-empty runs, so that the largest sum is least.
+
+    Returns the bounds of the runs, from 0 to the number of sizes. ``count`` is at most that number.
+    """
+    low, high = max(sizes), sum(sizes)
+    while low < high:  # bisection: whether runs of at most ``middle`` suffice
+        middle = (low + high) // 2
+        if len(_greedy_cuts(sizes, middle)) - 1 <= count:
+            high = middle
+        else:
+            low = middle + 1
+    cuts = _greedy_cuts(sizes, low)
+    for end in range(len(sizes) - 1, 0, -1):  # too few runs: cut off single sizes from the end
+        if len(cuts) - 1 == count:
+            break
+        if end not in cuts:
+            cuts = sorted([*cuts, end])
+    return cuts
+
+
+def _greedy_cuts(sizes: Sequence[int], limit: int) -> list[int]:
+    """Cuts of the runs if each is filled, one after the other, to at most ``limit``."""
+    cuts, filled = [0], 0
+    for k, size in enumerate(sizes):
+        if filled + size > limit:
+            cuts.append(k)
+            filled = 0
+        filled += size
+    return [*cuts, len(sizes)]

@@ -3,8 +3,8 @@
     torchrun --nproc-per-node 2 benchmarks/elastic_ddp/main.py
     python benchmarks/elastic_ddp/main.py                             a group of one, same code
 
-The model is so small (10 -> 10 -> 5) that computing it takes no time to speak of: what is left is
-what DDP itself costs a step, and the latency of the smallest all-reduce. As in the tutorial, every
+The model is so small (10 -> 10 -> 5) that computing it takes almost no time: the step is the cost
+of DDP itself and the latency of the smallest all-reduce. As in the tutorial, every
 step draws new random inputs and targets; the loss is the mean squared error, the optimizer SGD.
 
     items/s = ranks * batch size / step time
@@ -42,9 +42,9 @@ def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
-    add("--batch-size", type=cli.positive, default=20, help="items of a step, on each device")
-    add("--steps", type=cli.positive, default=2000, help="steps measured")
-    add("--warmup", type=cli.natural, default=100, help="steps before them")
+    add("--batch-size", type=cli.positive, default=20, help="items in a step of each device")
+    add("--steps", type=cli.positive, default=2000, help="number of measured steps")
+    add("--warmup", type=cli.natural, default=100, help="steps before the measured ones")
     add("--lr", type=cli.positive_float, default=0.001, help="learning rate of SGD")
     add("--seed", type=int, default=0, help="seed of weights, inputs and targets")
     return parser
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             loss = criterion(model(inputs), targets)
             loss.backward()
             optimizer.step()
-            run.watch(loss)
+            run.log_loss(loss)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How fast is a device at multiplying matrices? C[m, n] = A[m, k] B[k, n]
+"""Measures how fast a device multiplies matrices: C[m, n] = A[m, k] B[k, n]
 
     python benchmarks/flops/main.py --m 8192 --n 8192 --dtype bf16
     python benchmarks/flops/main.py --m 8192 --n 8192 --dtype bf16 --sweep
@@ -12,10 +12,10 @@ convention of LAPACK and of torch.utils.flop_counter), so
 fp8 is torch._scaled_mm of float8_e4m3 matrices with a scale of 1 into a bf16 C, accumulating fast:
 the product of fp8 training's forward pass.
 
-A data sheet's peak is reached by no shape, and shapes differ by tens of per cent. --sweep first
-measures a few around the one given, three steps of each after one that is not timed, and then the
-best of them anew, as above: the measured peak (MAMF, maximum achievable matrix FLOP/s), against
-which a training program's MFU says what is lost to the program and not to the hardware.
+No shape reaches the peak of the data sheet, and shapes differ by tens of per cent. --sweep first
+measures a few around the one given, three steps of each after one that is not timed. Then it
+measures the best of them again, as above: the measured peak (MAMF, maximum achievable matrix
+FLOP/s). MFU against this peak shows the loss of a training program without that of the hardware.
 """
 
 import argparse
@@ -29,7 +29,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.common import cli
 from benchmarks.common.clocks import clock_of
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.precision import PRECISIONS, PURE
 from benchmarks.common.session import session
@@ -37,9 +37,9 @@ from benchmarks.common.session import session
 Shape = tuple[int, int, int]  # m, n, k
 
 FP8 = "fp8"
-GRAIN = 16  # sides of swept shapes are multiples of this; fp8 takes no others for n and k
+MULTIPLE = 16  # sides of swept shapes are multiples of this; fp8 needs it for n and k
 SWEPT_STEPS = 3
-# m, n, k of the shapes of a sweep, in parts of those given: smaller, larger, deep and flat.
+# Shapes of a sweep, relative to the m, n, k given: smaller, larger, deep and flat.
 SWEEP = (
     (1, 1, 1), (0.5, 0.5, 0.5), (0.75, 0.75, 0.75), (1.5, 1.5, 1.5), (0.25, 0.25, 1.5),
     (0.5, 0.5, 2), (1, 1, 0.5), (1, 2, 0.5), (0.75, 2, 0.375),
@@ -51,47 +51,53 @@ def options() -> argparse.ArgumentParser:
     parser = cli.parser(__doc__)
     parser.add_argument("--m", type=cli.positive, default=1024, help="rows of A and C")
     parser.add_argument("--n", type=cli.positive, default=1024, help="columns of B and C")
-    parser.add_argument("--k", type=cli.positive, help="columns of A, rows of B; None: as --n")
-    parser.add_argument("--dtype", choices=(*PURE, FP8), default="fp32", help="of the elements")
-    parser.add_argument("--sweep", action="store_true", help="the best of a few shapes")
+    parser.add_argument("--k", type=cli.positive, help="columns of A, rows of B; None: --n")
+    parser.add_argument(
+        "--dtype", choices=(*PURE, FP8), default="fp32", help="type of the elements"
+    )
+    parser.add_argument("--sweep", action="store_true", help="measure the best of a few shapes")
     parser.add_argument("--number", type=cli.positive, default=10, help="products in a step")
-    parser.add_argument("--repeat", type=cli.positive, default=30, help="steps measured")
-    parser.add_argument("--warmup", type=cli.natural, default=5, help="steps before them")
+    parser.add_argument("--repeat", type=cli.positive, default=30, help="number of measured steps")
+    parser.add_argument(
+        "--warmup", type=cli.natural, default=5, help="steps before the measured ones"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the elements of A and B")
     return parser
 
 
 def tflop(m: int, n: int, k: int, number: int) -> float:
-    """Operations of ``number`` products of m x k and k x n matrices, in 1e12."""
+    """Operations, in 1e12, of ``number`` products of m x k and k x n matrices."""
     return 2 * m * n * k * number / 1e12
 
 
 def shapes(m: int, n: int, k: int) -> list[Shape]:
     """The shapes of a sweep, the one given first."""
-    rounded = [
-        tuple(max(GRAIN, int(side * part) // GRAIN * GRAIN) for side, part in parts)
-        for parts in (zip((m, n, k), parts, strict=True) for parts in SWEEP[1:])
-    ]
-    return list(dict.fromkeys([(m, n, k), *rounded]))
+    found = {(m, n, k): None}  # a dict, since it keeps the order
+    for parts in SWEEP[1:]:
+        sides = [int(side * part) for side, part in zip((m, n, k), parts, strict=True)]
+        found[tuple(max(MULTIPLE, side // MULTIPLE * MULTIPLE) for side in sides)] = None
+    return list(found)
 
 
 def check_fp8(device: torch.device, n: int, k: int) -> None:
-    """``Refusal`` where the device has no fp8, or its product does not take these sides."""
+    """``UnsupportedError`` if the device has no fp8, or its product does not take these sides."""
     if device.type != "cuda" or torch.version.hip is not None:
         kind = "rocm" if device.type == "cuda" else device.type
-        raise Refusal(f"fp8 needs the tensor cores of an NVIDIA GPU: {kind} has none")
+        raise UnsupportedError(f"fp8 needs the tensor cores of an NVIDIA GPU: {kind} has none")
     capability = torch.cuda.get_device_capability(device)
     if capability < (8, 9):
         major, minor = capability
-        raise Refusal(f"fp8 needs compute capability 8.9, {device} has {major}.{minor}")
-    if n % GRAIN or k % GRAIN:
-        raise Refusal(f"fp8 needs --n and --k that {GRAIN} divides: they are {n} and {k}")
+        raise UnsupportedError(f"fp8 needs compute capability 8.9, {device} has {major}.{minor}")
+    if n % MULTIPLE or k % MULTIPLE:
+        raise UnsupportedError(
+            f"fp8 needs multiples of {MULTIPLE} for --n and --k: they are {n} and {k}"
+        )
 
 
 def product(
     shape: Shape, dtype: str, device: torch.device, seed: int
 ) -> tuple[Callable[[], object], torch.Tensor]:
-    """A call that multiplies two random matrices, and the matrix that it writes into."""
+    """A function that multiplies two random matrices, and the matrix that it writes into."""
     m, n, k = shape
     torch.manual_seed(seed)
     if dtype != FP8:
@@ -109,7 +115,7 @@ def product(
 
 
 def sweep(args: argparse.Namespace, given: Shape, device: torch.device) -> Shape:
-    """The fastest shape around the given one; each is told."""
+    """The fastest shape around the given one; the speed of each is reported."""
     clock, emitter = clock_of(device), Emitter.from_environment()
     speeds: dict[Shape, float] = {}
     for shape in shapes(*given):

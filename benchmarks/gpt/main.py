@@ -6,37 +6,38 @@
     python benchmarks/gpt/main.py --model GPTSmall --mode single
 
 A step is forward, backward and the optimizer on --batch-size sequences of --block-size random
-tokens for each replica that sees different data: each rank under ddp, fsdp and hsdp, each pipeline
-under pdp, each group of --tp-size ranks under tp-fsdp; one for all under single, pipeline and tp.
+tokens for each replica that sees different data. A replica is a rank under ddp, fsdp and hsdp, a
+pipeline under pdp, a group of --tp-size ranks under tp-fsdp; single, pipeline and tp have one.
 
     tokens/s = replicas * batch size * block size / step time
     model FLOP of a step, for B sequences in all = 72 B s l h^2 (1 + s/(6h) + V/(12 l h))
     TFLOP/s per GPU = model FLOP / ranks / step time / 1e12
 
 with s = block size, l = layers, h = width, V = vocabulary. ptd_benchmark always counts
-96 B s l h^2 (1 + s/(6h) + V/(16 l h)), which is what the hardware computes with every block
-checkpointed: with --activation checkpoint the ratio of the two is told as hardware_flops_ratio.
-A size that cannot fit is refused before it is built, with the memory that it would need. No rank
-ever holds more of the model than it keeps, and one block: parameters get memory when they are
-sharded, and their values by the seed and their name, the same in every mode.
+96 B s l h^2 (1 + s/(6h) + V/(16 l h)), the operations of the hardware if every block is
+checkpointed: with --activation checkpoint the ratio of the two is reported as
+hardware_flops_ratio. A model that cannot fit is refused before it is built, with the memory that it
+would need. No rank ever has more of the model in memory than its own part and one block: parameters
+get memory when they are sharded, and values by the seed and their name, the same in every mode.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import torch
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import cli, loading, strategies, trainer
-from benchmarks.common.data import Source
-from benchmarks.common.failure import Refusal
+from benchmarks.common import cli, data, strategies, training
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
-from benchmarks.common.samples import Tokens
 from benchmarks.common.session import session
-from benchmarks.common.strategies.tensor import tensor_size
-from benchmarks.common.trainer import Task
-from benchmarks.common.workload import Workload
+from benchmarks.common.strategies import Strategy
+from benchmarks.common.strategies.sharded import tensor_size
+from benchmarks.common.training import Task
+from benchmarks.common.workload import Batch, Workload
 from benchmarks.gpt import memory, model, stages
 
 
@@ -45,33 +46,35 @@ def options() -> argparse.ArgumentParser:
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--model", default="GPTSmall", help=f"one of {', '.join(model.SHAPES)}")
-    add("--vocab-size", type=cli.positive, default=3072, help="words of the vocabulary")
+    add("--vocab-size", type=cli.positive, default=3072, help="number of different tokens")
     add("--block-size", type=cli.positive, default=128, help="tokens of a sequence")
-    trainer.add_options(parser, batch_size=10)
+    training.add_options(parser, batch_size=10)
     strategies.add_options(parser)
     return parser
 
 
-def shape(args: argparse.Namespace, ranks: int) -> model.Shape:
-    """The size that was asked for; ``Refusal`` for an unknown one, or heads that ranks divide."""
+def checked_shape(args: argparse.Namespace, ranks: int) -> model.Shape:
+    """The shape of the model; ``UnsupportedError`` if unknown, or if ``ranks`` do not divide it."""
     if args.model not in model.SHAPES:
-        raise Refusal(cli.unknown("model", args.model, model.SHAPES))
-    found = model.shape_of(args.model, args.vocab_size, args.block_size)
+        raise UnsupportedError(cli.unknown("model", args.model, model.SHAPES))
+    shape = model.shape_of(args.model, args.vocab_size, args.block_size)
     shards = tensor_size(args, ranks)
-    if found.heads % shards:
-        raise Refusal(f"{args.model} has {found.heads} heads, which {shards} ranks cannot share")
+    if shape.heads % shards:
+        raise UnsupportedError(
+            f"{args.model} has {shape.heads} heads, which {shards} ranks cannot share"
+        )
     if args.sequence_parallel and args.block_size % shards:
-        raise Refusal(f"{args.block_size} tokens cannot be shared by {shards} ranks")
-    return found
+        raise UnsupportedError(f"{args.block_size} tokens cannot be shared by {shards} ranks")
+    return shape
 
 
-def workload(args: argparse.Namespace, size: model.Shape) -> Workload:
+def make_workload(args: argparse.Namespace, shape: model.Shape) -> Workload:
     """The GPT, as the strategies know it."""
     return Workload(
-        make_model=partial(model.make, size),
+        make_model=partial(model.make, shape),
         loss=model.loss,
         blocks=model.blocks_of,
-        split=model.split,
+        split=data.split,
         stages=stages.stages,
         stage_loss=model.stage_loss,
         fill=model.fill,
@@ -79,31 +82,53 @@ def workload(args: argparse.Namespace, size: model.Shape) -> Workload:
     )
 
 
-def source(args: argparse.Namespace, group: Group) -> Source:
-    """Sequences of random tokens, other ones for each replica."""
-    count = loading.samples(args, group.world_size)
-    tokens = Tokens(count, args.block_size, args.vocab_size, args.seed)
-    return loading.source(args, tokens, group)
+def make_source(args: argparse.Namespace, group: Group) -> data.Source:
+    """Sequences of random tokens, others for each replica."""
+    count = data.sample_count(args, group.world_size)
+    tokens = data.Tokens(count, args.block_size, args.vocab_size, args.seed)
+    return data.source(args, tokens, group)
+
+
+def train_step(strategy: Strategy, batch: Batch, lap: Callable[[], None]) -> torch.Tensor:
+    """One step, and its loss; ``lap`` marks the end of each part but the last."""
+    if strategy.interleaved:  # pipelines and --accumulate: several passes in turn
+        loss = strategy.forward_backward(batch)
+    else:
+        loss = strategy.forward(batch)
+        lap()
+        strategy.backward(loss)
+    lap()
+    strategy.step()
+    return loss
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=args.mode != "single") as run:
-        size = shape(args, run.group.world_size)
-        work = workload(args, size)
-        strategies.check(args, work, run.group)
-        estimate = memory.check(size, args, run.group)
-        batch = args.batch_size
-        task = Task(
-            args.model, batch * args.block_size, "tokens", size.flop(batch), size.parameters
+        shape = checked_shape(args, run.group.world_size)
+        workload = make_workload(args, shape)
+        strategies.check(args, workload, run.group)
+        estimate = memory.check(shape, args, run.group)
+        tokens, flops = args.batch_size * args.block_size, shape.flop(args.batch_size)
+        task = Task(args.model, tokens, "tokens", flops, shape.parameters)
+        source = make_source(args, run.group)
+        training.check_correctness(run, args, workload, source)
+
+        strategy = strategies.build(args, workload, run.group)
+        batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
+        for batch in training.timed_steps(run, args, task, strategy, batches):
+            run.log_loss(train_step(strategy, batch, run.lap))
+
+        training.report(run, args, task, strategy)
+        training.profile(
+            run, args, task, lambda: train_step(strategy, next(batches), lap=lambda: None)
         )
-        trainer.train(run, args, work, source(args, run.group), task)
         if run.group.rank == 0:
-            run.tell(memory_estimate=estimate.mib())
+            run.report(memory_estimate=estimate.mib())
             if args.activation == "checkpoint":
-                more = size.flop(batch, recomputed=True) / size.flop(batch)
-                run.tell(hardware_flops_ratio=round(more, 4))
+                recomputed = shape.flop(args.batch_size, recomputed=True)
+                run.report(hardware_flops_ratio=round(recomputed / flops, 4))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a GPT takes of a device's memory, on paper, before anything is built."""
+"""The memory that a GPT needs on a device, estimated before anything is built."""
 
 import argparse
 import os
@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import torch
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies.pipeline import pipeline_size, stages_per_rank
-from benchmarks.common.strategies.sharded import shard_size
-from benchmarks.common.strategies.tensor import tensor_size
+from benchmarks.common.strategies.sharded import shard_size, tensor_size
 from benchmarks.gpt.model import Shape
 from benchmarks.gpt.stages import largest_stage
 
@@ -26,15 +25,15 @@ class Memory:
     gradients: float
     optimizer: float
     activations: float
-    host: float = 0.0  # what is offloaded to it; not in the total
+    host: float = 0.0  # offloaded to the host; not in the total
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of all parts on the device."""
         return self.weights + self.gradients + self.optimizer + self.activations
 
     def mib(self) -> dict[str, float]:
-        """As it travels, in MiB."""
+        """The payload, in MiB."""
         parts = {"total": self.total} | vars(self)
         return {name: round(value / 2**20, 1) for name, value in parts.items()}
 
@@ -44,50 +43,50 @@ class Memory:
 
 
 def estimate(shape: Shape, args: argparse.Namespace, ranks: int) -> Memory:
-    """Memory of the fullest rank, of ``ranks``.
+    """Memory of the fullest of ``ranks``.
 
-    Weights, gradients and optimizer state: as many numbers as the rank holds parameters, one or two
-    of state each; FSDP also gathers two blocks at a time, and the ends for the whole step. To build
-    it takes no more: a block is filled whole, and sharded before the next. Activations: see
+    Weights, gradients and optimizer state: a number for each local parameter, of the state one or
+    two; FSDP also gathers two blocks at a time, and the ends during the full step. Building takes
+    no more: a block is filled in full, and sharded before the next one. Activations: see
     ``_activations``.
     """
     precision = PRECISIONS[args.precision]
     size = precision.dtype.itemsize
-    held, gathered = _parameters(shape, args, ranks)
+    local, gathered = _parameters(shape, args, ranks)
     states = 2 if args.optimizer == "adamw" else 1
     on_device = 0 if args.cpu_offload else 1
     activations, offloaded = _activations(shape, args, ranks)
     return Memory(
-        weights=(held * on_device + gathered) * size,
-        gradients=(held * on_device + gathered) * size,
-        optimizer=held * on_device * states * size,
+        weights=(local * on_device + gathered) * size,
+        gradients=(local * on_device + gathered) * size,
+        optimizer=local * on_device * states * size,
         activations=activations,
-        host=held * (1 - on_device) * (2 + states) * size + offloaded,
+        host=local * (1 - on_device) * (2 + states) * size + offloaded,
     )
 
 
 def check(shape: Shape, args: argparse.Namespace, group: Group) -> Memory:
-    """The estimate; ``Refusal`` where the device, or the host, has less."""
+    """The estimate; ``UnsupportedError`` if the device, or the host, has less."""
     memory = estimate(shape, args, group.world_size)
-    what = f"{args.model} in mode {args.mode} on {group.world_size} ranks needs about"
-    there, host = capacity(group.device), capacity(torch.device("cpu"))
+    needs = f"{args.model} in mode {args.mode} on {group.world_size} ranks needs about"
+    available, host = capacity(group.device), capacity(torch.device("cpu"))
     if group.device.type == "cpu":
-        there -= memory.host
+        available -= memory.host
     elif memory.host > host:
-        raise Refusal(
-            f"{what} {memory.host / GIB:.1f} GiB of the host for what each offloads, and there are "
+        raise UnsupportedError(
+            f"{needs} {memory.host / GIB:.1f} GiB of the host for offloading, and there are "
             f"{host / GIB:.1f}: offload less, or use more nodes"
         )
-    if memory.total > there:
-        raise Refusal(
-            f"{what} {memory.total / GIB:.1f} GiB on each ({memory}), and there are "
-            f"{there / GIB:.1f}: use a mode that shards more, more ranks, or smaller batches"
+    if memory.total > available:
+        raise UnsupportedError(
+            f"{needs} {memory.total / GIB:.1f} GiB on each ({memory}), and there are "
+            f"{available / GIB:.1f}: use a mode that shards more, more ranks, or smaller batches"
         )
     return memory
 
 
 def capacity(device: torch.device) -> float:
-    """Bytes of memory of a device; of a CPU, this rank's share of the host's."""
+    """Bytes of memory of a device; of a CPU, this rank's part of the host's."""
     if device.type == "cpu":
         ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / ranks
@@ -95,8 +94,8 @@ def capacity(device: torch.device) -> float:
 
 
 def _parameters(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[float, float]:
-    """How many a rank holds for good, and how many it gathers for a while."""
-    tensor = tensor_size(args, ranks)  # 1 but under tp and tp-fsdp
+    """How many a rank keeps, and how many it gathers for a while."""
+    tensor = tensor_size(args, ranks)  # 1 except under tp and tp-fsdp
     gathered = 2 * shape.block_parameters / tensor + sum(shape.end_parameters)
     match args.mode:
         case "fsdp":
@@ -118,23 +117,21 @@ def _parameters(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[flo
 
 
 def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[float, float]:
-    """What the backward pass needs, on the device and on the host.
+    """Bytes that the backward pass needs, on the device and on the host.
 
     Of a block 16 numbers for each token and unit of width: inputs of both norms (2), of qkv (1),
     query, key and value (3), input of the output projection (1), of ``up`` (1), of GELU and
-    ``down`` (4 each); attention's own matrix is never kept (Korthikanti et al. 2022, less what
-    FlashAttention and the missing dropout save). Under autocast the two of the norms are in fp32.
-    And three times the scores in fp32: they, their softmax, its gradient.
+    ``down`` (4 each); the matrix of attention is never kept (Korthikanti et al. 2022, without
+    what FlashAttention and the missing dropout save). Under autocast the two of the norms are in
+    fp32. And three times the scores in fp32: the scores, their softmax, its gradient.
     """
     precision = PRECISIONS[args.precision]
     full, low = precision.dtype.itemsize, (precision.autocast or precision.dtype).itemsize
     tokens = args.batch_size * shape.block / args.accumulate
     block = (2 * full + 14 * low) * tokens * shape.width
-    layers = (
-        shape.layers / pipeline_size(args, ranks)
-        if args.mode in ("pipeline", "pdp")
-        else shape.layers
-    )
+    layers: float = shape.layers
+    if args.mode in ("pipeline", "pdp"):
+        layers = shape.layers / pipeline_size(args, ranks)
     tensor, scores = tensor_size(args, ranks), 3 * 4 * tokens * shape.vocabulary
     match args.activation:
         case "noop":

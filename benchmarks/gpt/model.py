@@ -1,8 +1,8 @@
 """The GPT of ptd_benchmark (minGPT's architecture), in its sizes from 125 million to 10^12.
 
 Pre-norm blocks of attention and a GELU perceptron of four times the width, learned positions, an
-output projection of its own (not tied to the embedding), no dropout: ranks draw no random numbers,
-so that strategies can be compared exactly.
+separate output projection (not tied to the embedding), no dropout: ranks draw no random numbers, so
+that strategies can be compared exactly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class Shape:
         return self.layers * self.block_parameters + sum(self.end_parameters)
 
     def shard_parameters(self, ranks: int) -> int:
-        """What one of ``ranks`` holds under ``tp_plan``.
+        """Parameters on one of ``ranks`` under ``tp_plan``.
 
         Of a block 12 h^2 + 7 h are sharded, and the scores' V h; norms (4 h), biases that are added
         to a sum over the ranks (2 h), the head's norm (2 h) and the embedding are on every rank.
@@ -84,7 +84,7 @@ SHAPES: Mapping[str, tuple[int, int, int]] = {
     "GPT76B": (64, 80, 10240),
     "GPT175B": (96, 96, 12288),
     "GPT1T": (128, 128, 25600),
-    # Not of ptd_benchmark: it trains in milliseconds on a CPU.
+    # Not in ptd_benchmark: it trains in milliseconds on a CPU.
     "GPTTiny": (8, 4, 64),
 }
 
@@ -109,7 +109,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and perceptron, each with its norm before and its input added after."""
+    """Attention and perceptron, each with a norm before it and its input added after it."""
 
     def __init__(self, shape: Shape) -> None:
         """Make the layers."""
@@ -126,7 +126,7 @@ class Block(nn.Module):
 
 
 class Embedding(nn.Module):
-    """What a token is, plus where it stands."""
+    """The embedding of a token, plus that of its position."""
 
     def __init__(self, shape: Shape) -> None:
         """Make both tables."""
@@ -136,8 +136,8 @@ class Embedding(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Map (batch, tokens) to (batch, tokens, width)."""
-        places = torch.arange(tokens.shape[1], device=tokens.device)
-        return self.token(tokens) + self.position(places)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        return self.token(tokens) + self.position(positions)
 
 
 class Head(nn.Module):
@@ -160,14 +160,14 @@ class GPT(nn.Module):
     def __init__(
         self, embedding: nn.Module | None, blocks: Mapping[str, nn.Module], head: nn.Module | None
     ) -> None:
-        """Take the parts that there are; the first stage embeds, the last one scores."""
+        """Take the parts of a stage; only the first one embeds, only the last one has the head."""
         super().__init__()
         self.embedding = embedding
         self.blocks = nn.ModuleDict(blocks)
         self.head = head
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map tokens, or what the stage before computed, to scores, or to the next stage's."""
+        """Map tokens, or the previous stage's output, to scores, or to the next stage's input."""
         if self.embedding is not None:
             x = self.embedding(x)
         for block in self.blocks.values():
@@ -181,19 +181,19 @@ def shape_of(name: str, vocabulary: int, block: int) -> Shape:
 
 
 def make(shape: Shape) -> GPT:
-    """A GPT, whose values are for ``fill`` to give: what its layers give themselves is no GPT-2."""
+    """A GPT whose values ``fill`` must set: the defaults of its layers are not those of GPT-2."""
     blocks = {str(k): Block(shape) for k in range(shape.layers)}
     return GPT(Embedding(shape), blocks, Head(shape))
 
 
-def fill(name: str, parameter: Tensor, chance: torch.Generator) -> None:
-    """Draw a parameter: matrices normal of deviation 0.02, as GPT-2's; norms 1, biases 0."""
+def fill(name: str, parameter: Tensor, generator: torch.Generator) -> None:
+    """Draw a parameter: matrices normal of deviation 0.02, as in GPT-2; norms 1, biases 0."""
     if name.endswith(".bias"):
         parameter.zero_()
     elif parameter.dim() == 1:
         parameter.fill_(1)
     else:
-        parameter.normal_(std=0.02, generator=chance)
+        parameter.normal_(std=0.02, generator=generator)
 
 
 def blocks_of(model: nn.Module) -> Sequence[nn.Module]:
@@ -209,21 +209,15 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def stage_loss(scores: Tensor, batch: tuple[Tensor, Tensor]) -> Tensor:
-    """The mean cross entropy of the last stage's scores; only the targets of ``batch`` are read."""
+    """The mean cross entropy of the last stage's scores; reads only the targets of ``batch``."""
     return functional.cross_entropy(scores.flatten(0, 1).float(), batch[1].flatten())
 
 
-def split(batch: tuple[Tensor, Tensor], parts: int) -> list[tuple[Tensor, Tensor]]:
-    """The batch in equal parts."""
-    tokens, targets = batch
-    return list(zip(tokens.chunk(parts), targets.chunk(parts), strict=True))
-
-
 def tp_plan(model: nn.Module, *, sequence: bool) -> dict[str, ParallelStyle]:
-    """Heads and the perceptron's hidden units sharded over the ranks, and the scores' vocabulary.
+    """Shards heads, hidden units of the perceptron and the vocabulary of the scores.
 
-    ``sequence``: between those the tokens are sharded too, so that norms and residuals are not
-    computed by every rank (Korthikanti et al. 2022).
+    ``sequence``: between those the tokens are sharded too, so that not every rank computes all
+    norms and residuals (Korthikanti et al. 2022).
     """
     assert isinstance(model, GPT)
     between = Shard(1) if sequence else Replicate()

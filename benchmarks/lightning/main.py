@@ -3,14 +3,14 @@
     torchrun --nproc-per-node 8 benchmarks/lightning/main.py --model resnet152 --precision amp
     python benchmarks/lightning/main.py --model resnet152             a group of one, same code
 
-What differs from benchmarks/torchvision_ddp is who owns the loop: Lightning's Trainer does, and
-what its loop costs is in the step. Weights and images are random and seeded; nothing is
-downloaded, no logger, no checkpoint, no progress bar. Lightning takes its batches out of the same
-timed iterator that the other programs loop over, so a step is the wait for its batch and then all
-that Lightning does until it asks for the next: hooks, forward, backward, the optimizer (SGD with
-momentum). Nothing waits for the device in between, also not where the step is divided: `forward`
-ends when Lightning begins backward, `backward` when it has ended, and the rest is `optimizer`. The
-rate is that of all ranks over rank 0's step time:
+The difference to benchmarks/torchvision_ddp is that Lightning's Trainer runs the loop, and the cost
+of its loop is part of the step. Weights and images are random and seeded; nothing is downloaded,
+and there is no logger, no checkpoint and no progress bar. Lightning takes its batches from the same
+timed iterator that the other programs loop over. So a step is the wait for its batch, and then
+all that Lightning does until it asks for the next one: hooks, forward, backward, the optimizer
+(SGD with momentum). Nothing in between waits for the device. `forward` ends when Lightning begins
+backward, `backward` when that has ended, and the rest is `optimizer`. The rate is that of all ranks
+over rank 0's step time:
 
     images/s = ranks * batch size / step time
 
@@ -27,12 +27,11 @@ from typing import Any
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import cli, vision
+from benchmarks.common import cli, training, vision
 from benchmarks.common.data import LOADERS
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.session import Session, session
-from benchmarks.common.trainer import Task
 from benchmarks.common.workload import Batch
 
 try:
@@ -40,13 +39,12 @@ try:
     from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
     from lightning.pytorch.strategies import DDPStrategy
 except ModuleNotFoundError as error:
-    # Without the library this folder itself answers to its name.
     if error.name is None or error.name.split(".")[0] != "lightning":
         raise
     Trainer = None
     Callback = LightningModule = object
 
-# How Lightning calls our precisions; tf32 is what we let fp32's products be.
+# Lightning's names of our precisions; tf32 is fp32 with the setting of ``Precision.activate``.
 PRECISION = {
     "fp32": "32-true",
     "tf32": "32-true",
@@ -64,30 +62,30 @@ def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
-    add("--model", default="resnet152", help="any classifier of torchvision.models, by name")
-    add("--batch-size", type=cli.positive, default=32, help="images of a step, on each device")
+    add("--model", default="resnet152", help="name of a classifier of torchvision.models")
+    add("--batch-size", type=cli.positive, default=32, help="images in a step of each device")
     add("--image-size", type=cli.positive, default=224, help="height and width, in pixels")
     add("--channels-last", action="store_true", help="keep images as NHWC in memory")
-    text = "fixed: one batch; synthetic: two in turn; pytorch: a DataLoader of made images"
-    text += "; image-folder: one of the images in --data"
+    text = "fixed: one batch; synthetic: two in turn; pytorch: a DataLoader of random images"
+    text += "; image-folder: a DataLoader of the images in --data"
     add("--loader", choices=LOADERS, default="fixed", help=text)
-    add("--data", type=Path, metavar="FOLDER", help="the images of --loader image-folder")
-    add("--num-workers", type=cli.natural, default=2, help="processes of the loader")
-    text = "amp: autocast to bf16; amp-fp16: to fp16, with a gradient scaler"
+    add("--data", type=Path, metavar="FOLDER", help="folder of images for --loader image-folder")
+    add("--num-workers", type=cli.natural, default=2, help="worker processes of the loader")
+    text = "amp: autocast to bf16; amp-fp16: autocast to fp16, with a gradient scaler"
     add("--precision", choices=PRECISION, default="fp32", help=text)
-    add("--steps", type=cli.positive, default=30, help="steps measured")
-    add("--warmup", type=cli.positive, default=5, help="steps before them; the first allocates")
+    add("--steps", type=cli.positive, default=30, help="number of measured steps")
+    add("--warmup", type=cli.positive, default=5, help="steps before the measured ones")
     add("--lr", type=cli.positive_float, default=0.01, help="learning rate of SGD")
     add("--seed", type=int, default=0, help="seed of weights and images")
-    parser.set_defaults(trainer=None)  # the loader says which
+    parser.set_defaults(trainer=None)  # --loader decides
     return parser
 
 
 class Batches:
-    """An iterator of known length: Lightning then asks for one batch at a time, none ahead."""
+    """An iterator of known length, of which Lightning takes one batch at a time, none ahead."""
 
     def __init__(self, batches: Iterator[Batch], length: int) -> None:
-        """Give out ``length`` of the batches."""
+        """Yield ``length`` of the batches."""
         self._batches, self._length = batches, length
 
     def __iter__(self) -> Iterator[Batch]:
@@ -95,15 +93,15 @@ class Batches:
         return self._batches
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of batches."""
         return self._length
 
 
 class Classifier(LightningModule):
-    """What Lightning trains."""
+    """The module that Lightning trains."""
 
     def __init__(self, model: torch.nn.Module, loss: Loss, lr: float) -> None:
-        """Train ``model`` with SGD to make ``loss`` small."""
+        """Train ``model`` with SGD to minimise ``loss``."""
         super().__init__()
         self.model, self.loss, self.lr = model, loss, lr
 
@@ -121,40 +119,40 @@ class Classifier(LightningModule):
 
 
 class Measure(Callback):
-    """Tells where a step's parts end, its loss, and when the last step is done."""
+    """Marks the parts of a step, logs its loss, and ends the timing after the last step."""
 
     def __init__(self, run: Session, steps: Iterator[Batch], count: int) -> None:
         """``count`` batches are taken from ``steps``."""
         self.run, self.steps, self.count = run, steps, count
 
     def on_before_backward(self, _trainer: Any, _module: Any, _loss: torch.Tensor) -> None:
-        """The forward pass is queued."""
+        """Mark the end of the forward pass."""
         self.run.lap()
 
     def on_after_backward(self, _trainer: Any, _module: Any) -> None:
-        """The backward pass is queued, with the all-reduces of DDP."""
+        """Mark the end of the backward pass, with the all-reduces of DDP."""
         self.run.lap()
 
     def on_train_batch_end(
         self, _trainer: Any, _module: Any, outputs: Any, _batch: Batch, index: int
     ) -> None:
-        """Watch the loss; it is read when the device has passed it."""
-        self.run.watch(outputs["loss"])
+        """Log the loss, and after the last step end the iteration."""
+        self.run.log_loss(outputs["loss"])
         if index == self.count - 1:
-            next(self.steps, None)  # Lightning knows the length and does not ask for one more
+            next(self.steps, None)  # Lightning knows the length, and does not ask for one more
 
 
 def trainer(args: argparse.Namespace, run: Session, callback: Callback) -> Trainer:
-    """A Trainer that trains and does nothing else."""
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    # Said, and not left to Lightning to find out: in a Slurm job it would think itself under srun.
-    environment = (
-        TorchElasticEnvironment if "LOCAL_WORLD_SIZE" in os.environ else LightningEnvironment
-    )
+    """A Trainer that only trains."""
+    local_ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    # Set explicitly: in a Slurm job Lightning would assume that srun started it.
+    environment = LightningEnvironment
+    if "LOCAL_WORLD_SIZE" in os.environ:
+        environment = TorchElasticEnvironment
     return Trainer(
         accelerator="cpu" if run.device.type == "cpu" else "gpu",
-        devices=here,
-        num_nodes=run.group.world_size // here,
+        devices=local_ranks,
+        num_nodes=run.group.world_size // local_ranks,
         strategy=DDPStrategy(
             cluster_environment=environment(), gradient_as_bucket_view=True, static_graph=True
         ),
@@ -165,31 +163,9 @@ def trainer(args: argparse.Namespace, run: Session, callback: Callback) -> Train
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
-        use_distributed_sampler=False,  # each rank's batches are its own already
+        use_distributed_sampler=False,  # each rank already has its own batches
         benchmark=True,
     )
-
-
-def facts(args: argparse.Namespace, run: Session, task: Task) -> dict[str, Any]:
-    """What was trained, and how fast: operations are those of the model."""
-    ranks = run.group.world_size
-    found = {
-        "name": task.name,
-        "mode": "lightning-ddp",
-        "parameters": task.parameters,
-        "ranks": ranks,
-        "replicas": ranks,
-        "batch_size": args.batch_size,
-        "step_ms": round(run.mean_ms, 4),
-        "first_step_s": round(run.first_step_s, 4),
-    }
-    if task.flops is not None:
-        found |= {
-            "flops_per_step": task.flops * ranks,
-            "flops_source": task.flops_source,
-            "tflops_per_gpu": task.flops / (run.mean_ms / 1e3) / 1e12,
-        }
-    return found
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -197,7 +173,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = options().parse_args(argv)
     with session(args.device, distributed=True) as run:
         if Trainer is None:
-            raise Refusal("lightning is not installed: run `milabench install` or install it")
+            raise UnsupportedError(
+                "lightning is not installed: run `milabench install` or install it"
+            )
         vision.check(args)
         PRECISIONS[args.precision].activate(run.device)
         workload, task = vision.workload(args), vision.task(args)
@@ -214,7 +192,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         count = args.warmup + args.steps
         trainer(args, run, Measure(run, steps, count)).fit(model, Batches(steps, count))
         if run.group.rank == 0:
-            run.tell(model=facts(args, run, task))
+            ranks = run.group.world_size
+            facts = training.model_facts(run, task, "lightning-ddp", args.batch_size, ranks)
+            run.report(model=facts)
 
 
 if __name__ == "__main__":

@@ -11,17 +11,34 @@ wait for a batch, forward, backward, and the optimizer's update (momentum 0.9).
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import torch
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import trainer, vision
+from benchmarks.common import strategies, training, vision
 from benchmarks.common.session import session
+from benchmarks.common.strategies import Strategy
+from benchmarks.common.workload import Batch
 
 
 def options() -> argparse.ArgumentParser:
     """The command line."""
     return vision.options(__doc__)
+
+
+def train_step(strategy: Strategy, batch: Batch, lap: Callable[[], None]) -> torch.Tensor:
+    """One step, and its loss; ``lap`` marks the end of each part but the last."""
+    if strategy.interleaved:  # --accumulate: several passes in turn
+        loss = strategy.forward_backward(batch)
+    else:
+        loss = strategy.forward(batch)
+        lap()
+        strategy.backward(loss)
+    lap()
+    strategy.step()
+    return loss
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -30,7 +47,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     with session(args.device) as run:
         vision.check(args)
         source = vision.source(args, run.group)
-        trainer.train(run, args, vision.workload(args), source, vision.task(args))
+        workload, task = vision.workload(args), vision.task(args)
+        training.check_correctness(run, args, workload, source)
+
+        strategy = strategies.build(args, workload, run.group)
+        batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
+        for batch in training.timed_steps(run, args, task, strategy, batches):
+            run.log_loss(train_step(strategy, batch, run.lap))
+
+        training.report(run, args, task, strategy)
+        training.profile(
+            run, args, task, lambda: train_step(strategy, next(batches), lap=lambda: None)
+        )
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
     torchrun --nproc-per-node 8 benchmarks/torchvision_ddp/main.py --model vit_l_16 --mode fsdp
     python benchmarks/torchvision_ddp/main.py --model resnet50        a group of one, same code
 
-The program is that of one device; what differs is the wrapper around the model, and that each
-rank has its own images. The batch size is that of one rank. Backward ends when the gradients of all
+It is the program of one device with a wrapper around the model, and each rank has its own
+images. The batch size is that of one rank. Backward ends when the gradients of all
 ranks have been averaged, so all ranks step together, and the rate is that of all of them over
 rank 0's step time:
 
@@ -14,12 +14,16 @@ rank 0's step time:
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import torch
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import trainer, vision
+from benchmarks.common import strategies, training, vision
 from benchmarks.common.session import session
+from benchmarks.common.strategies import Strategy
+from benchmarks.common.workload import Batch
 
 MODES = ("ddp", "fsdp", "hsdp")
 
@@ -29,13 +33,37 @@ def options() -> argparse.ArgumentParser:
     return vision.options(__doc__, MODES, "ddp")
 
 
+def train_step(strategy: Strategy, batch: Batch, lap: Callable[[], None]) -> torch.Tensor:
+    """One step, and its loss; ``lap`` marks the end of each part but the last."""
+    if strategy.interleaved:  # --accumulate: several passes in turn
+        loss = strategy.forward_backward(batch)
+    else:
+        loss = strategy.forward(batch)
+        lap()
+        strategy.backward(loss)
+    lap()
+    strategy.step()
+    return loss
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=True) as run:
         vision.check(args)
         source = vision.source(args, run.group)
-        trainer.train(run, args, vision.workload(args), source, vision.task(args))
+        workload, task = vision.workload(args), vision.task(args)
+        training.check_correctness(run, args, workload, source)
+
+        strategy = strategies.build(args, workload, run.group)
+        batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
+        for batch in training.timed_steps(run, args, task, strategy, batches):
+            run.log_loss(train_step(strategy, batch, run.lap))
+
+        training.report(run, args, task, strategy)
+        training.profile(
+            run, args, task, lambda: train_step(strategy, next(batches), lap=lambda: None)
+        )
 
 
 if __name__ == "__main__":

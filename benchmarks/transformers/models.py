@@ -1,7 +1,7 @@
 """BERT, GPT-2, T5 and ViT of the library `transformers`, by the names that torchbench gave them.
 
-Built from their configuration classes with random weights. Of ``timm_vision_transformer_large``
-(ViT-g/14) ``hf_ViT_large`` has the place and the size.
+Built from their configuration classes with random weights. ``hf_ViT_large`` stands for
+``timm_vision_transformer_large`` (ViT-g/14) and has its size.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import Dataset
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.data import Images, Pairs, Tokens
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.flop_count import Transformer
-from benchmarks.common.samples import Images, Pairs, Tokens
 from benchmarks.common.workload import Batch, Workload
 
 PATCH, CLASSES = 14, 1000
@@ -23,7 +23,7 @@ PATCH, CLASSES = 14, 1000
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a model, of what it reads, and of a batch."""
+    """The size of a model, of its inputs, and of a batch."""
 
     family: str  # bert, gpt2, t5, vit
     layers: int  # of an encoder; as many of a decoder
@@ -44,19 +44,19 @@ class Shape:
 
     @property
     def units(self) -> str:
-        """What its speed is counted in; of T5 the tokens of the encoder, as many as written."""
+        """The units of its speed; T5 counts the tokens of the encoder, the decoder has as many."""
         return "images" if self.family == "vit" else "tokens"
 
     def items(self, batch_size: int) -> int:
-        """How many of them a batch has."""
+        """How many of these a batch has."""
         return batch_size if self.family == "vit" else batch_size * self.length
 
     def sized(
         self, *, tiny: bool = False, layers: int | None = None, tokens: int | None = None
     ) -> "Shape":
-        """With other ``layers`` or ``tokens``; ``tiny``: trained in milliseconds on a CPU."""
+        """The shape with other ``layers`` or ``tokens``; ``tiny`` trains in an instant on a CPU."""
         if tokens is not None and self.family == "vit":
-            raise Refusal("--tokens is for texts: ViT reads images")
+            raise UnsupportedError("--tokens is for texts: ViT reads images")
         found = self
         if tiny:
             length = 4 * PATCH if self.family == "vit" else 32
@@ -77,7 +77,7 @@ SHAPES: Mapping[str, Shape] = {
 
 
 def make(shape: Shape, *, tied: bool = True, attention: str = "sdpa") -> nn.Module:
-    """The model with random weights; ``tied``: the scores' matrix is that of the embedding."""
+    """The model with random weights; ``tied``: its scores use the matrix of the embedding."""
     import transformers
 
     common = {"attn_implementation": attention}
@@ -87,7 +87,7 @@ def make(shape: Shape, *, tied: bool = True, attention: str = "sdpa") -> nn.Modu
         )
         config.num_labels = CLASSES
         return transformers.ViTForImageClassification(config)
-    # No padding: transformers would look for it in every batch, and wait for the device to see.
+    # No padding: transformers would look for it in every batch, and wait for the device to do so.
     text = {"vocab_size": shape.vocabulary, "bos_token_id": 0, "eos_token_id": 0} | common
     text |= {"use_cache": False, "tie_word_embeddings": tied}
     if shape.family == "bert":
@@ -116,13 +116,13 @@ def make(shape: Shape, *, tied: bool = True, attention: str = "sdpa") -> nn.Modu
 
 
 def parameters(workload: Workload) -> int:
-    """Parameters of a workload's model, which is not built for that."""
+    """The number of parameters of a workload's model, which takes no memory."""
     with torch.device("meta"):
         return sum(p.numel() for p in workload.make_model().parameters())
 
 
 def samples(shape: Shape, count: int, seed: int) -> Dataset[Any]:
-    """What the model reads, and the targets."""
+    """Inputs of the model, with their targets."""
     if shape.family == "vit":
         return Images(count, shape.length, CLASSES, seed)
     made = Tokens if shape.family == "gpt2" else Pairs
@@ -130,20 +130,20 @@ def samples(shape: Shape, count: int, seed: int) -> Dataset[Any]:
 
 
 def loss(model: nn.Module, batch: Batch) -> Tensor:
-    """The mean cross entropy of the targets: of an encoder, or of a decoder alone."""
+    """The mean cross entropy of the targets, for an encoder or a decoder alone."""
     name = "pixel_values" if batch[0].dim() == 4 else "input_ids"
     return score_loss(model(**{name: batch[0]}).logits, batch)
 
 
 def t5_loss(model: nn.Module, batch: Batch) -> Tensor:
-    """The mean cross entropy of what the decoder writes; it reads the same, one token later."""
+    """The mean cross entropy of the decoder's targets; its inputs are the same, one token later."""
     inputs, targets = batch
     begun = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], dim=1)
     return score_loss(model(input_ids=inputs, decoder_input_ids=begun).logits, batch)
 
 
 def score_loss(scores: Tensor, batch: Batch) -> Tensor:
-    """The mean cross entropy of scores; only the targets of the batch are read."""
+    """The mean cross entropy of scores; reads only the targets of the batch."""
     return cross_entropy(scores.flatten(0, -2).float(), batch[1].flatten())
 
 

@@ -1,4 +1,4 @@
-"""The models of `transformers` in parts: stages of a pipeline, shards of tensor parallelism."""
+"""How the models of `transformers` are divided: pipeline stages, tensor parallel shards."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor.parallel import ColwiseParallel, ParallelStyle, RowwiseParallel
 
-from benchmarks.common.balance import balanced
-from benchmarks.common.blocks import rows
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.workload import balanced_cuts, repeated_blocks
 
-# Ends of the names of matrices: sharded by their outputs (heads, hidden units), by their inputs.
+# Ends of the names of matrices that are sharded by their outputs (heads, hidden units), and of
+# those that are sharded by their inputs.
 BY_OUTPUT = (
     *("self.query", "self.key", "self.value"),  # BERT
     *("attention.query", "attention.key", "attention.value"),  # ViT of transformers 4
@@ -23,8 +23,8 @@ BY_INPUT = ("o_proj", "mlp.fc2", "output.dense")
 
 
 def tp_plan(model: nn.Module) -> dict[str, ParallelStyle]:
-    """Heads and hidden units of the blocks sharded; BERT's and ViT's, whose heads are separable."""
-    blocks = set(rows(model))
+    """Shards heads and hidden units of the blocks; for BERT and ViT, whose heads are separable."""
+    blocks = set(repeated_blocks(model))
     inside = tuple(f"{name}." for name, module in model.named_modules() if module in blocks)
     plan: dict[str, ParallelStyle] = {}
     for name, module in model.named_modules():
@@ -39,14 +39,16 @@ def tp_plan(model: nn.Module) -> dict[str, ParallelStyle]:
 def stages(model: nn.Module, count: int) -> list[nn.Module]:
     """The model as ``count`` stages that follow each other, balanced by their parameters.
 
-    ``Refusal`` where there are fewer parts than stages; not for T5, which has two streams.
+    ``UnsupportedError`` if there are fewer parts than stages. T5 has two streams and no stages.
     """
     parts = _parts(model)
     if count > len(parts):
-        raise Refusal(f"a model of {len(parts) - 2} blocks and two ends has no {count} stages")
+        raise UnsupportedError(
+            f"a model of {len(parts) - 2} blocks and two ends cannot have {count} stages"
+        )
     named = [[(name, model.get_submodule(name)) for name in part.names] for part in parts]
     sizes = [sum(p.numel() for _, m in modules for p in m.parameters()) for modules in named]
-    cuts = balanced(sizes, count)
+    cuts = balanced_cuts(sizes, count)
     return [
         Stage(parts[first:end], [pair for modules in named[first:end] for pair in modules])
         for first, end in pairwise(cuts)
@@ -55,10 +57,10 @@ def stages(model: nn.Module, count: int) -> list[nn.Module]:
 
 @dataclass(frozen=True)
 class Part:
-    """Modules of a model, by their names in it, and how they map what comes before them."""
+    """Modules of a model, by their names in it, and the function that they compute."""
 
     names: Sequence[str]
-    call: Callable[[nn.Module, Tensor], Tensor]  # with a module that has them under their names
+    call: Callable[[nn.Module, Tensor], Tensor]  # (a module that has them, x)
 
 
 class Stage(nn.Module):
@@ -85,7 +87,7 @@ class Stage(nn.Module):
 
 
 def _parts(model: nn.Module) -> list[Part]:
-    blocks = set(rows(model))
+    blocks = set(repeated_blocks(model))
     names = [name for name, module in model.named_modules() if module in blocks]
     first, last = _ENDS[type(model).__name__]
     return [first, *[Part([name], partial(_block, name)) for name in names], last]
@@ -98,8 +100,8 @@ def _block(name: str, root: nn.Module, x: Tensor) -> Tensor:
 
 def _gpt2_embedding(root: nn.Module, tokens: Tensor) -> Tensor:
     body = root.transformer
-    places = torch.arange(tokens.shape[1], device=tokens.device)
-    return body.drop(body.wte(tokens) + body.wpe(places))
+    positions = torch.arange(tokens.shape[1], device=tokens.device)
+    return body.drop(body.wte(tokens) + body.wpe(positions))
 
 
 _ENDS = {

@@ -26,4 +26,4 @@ with session("cpu", distributed=True) as run:
         run.lap()
         optimizer.step()
     if run.group.rank == 0:
-        run.tell(model={"mode": "ddp", "step_ms": run.mean_ms})
+        run.report(model={"mode": "ddp", "step_ms": run.mean_ms})

@@ -29,7 +29,7 @@ def refused(wire, capsys, monkeypatch):
         assert end.value.code == 2
         (told,) = wire.close()
         assert told["$event"] == "error"
-        assert told["$data"]["type"] == "Refusal"
+        assert told["$data"]["type"] == "UnsupportedError"
         said = capsys.readouterr().err
         assert said == f"error: {told['$data']['message']}\n"
         assert "\n" not in told["$data"]["message"]
@@ -59,7 +59,7 @@ def test_an_unknown_model_has_near_ones(refused, name, argv, near):
         ("gpt", "--mode tp-fsdp --tp-size 3", 4, "4 ranks cannot be divided by --tp-size 3"),
         ("gpt", f"{GPT} --mode tp", 3, "GPTTiny has 4 heads, which 3 ranks cannot share"),
         ("gpt", f"{GPT} --mode tp --sequence-parallel --block-size 15", 2, "15 tokens cannot be"),
-        ("gpt", f"{GPT} --mode pipeline --chunks 1", 11, "has no 11 stages"),
+        ("gpt", f"{GPT} --mode pipeline --chunks 1", 11, "cannot have 11 stages"),
         ("transformers", f"{BERT} --mode pdp", 3, "3 ranks cannot be divided by --ndev"),
         ("transformers", f"{BERT} --mode tp", 3, "hf_Bert has 4 heads, which 3 ranks cannot share"),
         ("torchvision_ddp", f"{IMAGES} --mode hsdp --shard-size 3", 4, "divided by --shard-size 3"),
@@ -99,7 +99,7 @@ def test_a_precision_that_the_device_lacks(refused, name, argv):
 @pytest.mark.parametrize("name", ["torchvision", "torchvision_ddp"])
 def test_a_folder_of_data_that_is_missing_or_empty(refused, name, tmp_path):
     argv, sentence = {
-        "torchvision": (f"{FOLDER} --data {tmp_path / 'none'}", "none: there is no such folder"),
+        "torchvision": (f"{FOLDER} --data {tmp_path / 'none'}", "none: no such folder"),
         "torchvision_ddp": (f"{FOLDER} --data {tmp_path}", "Couldn't find any class folder"),
     }[name]
     assert sentence in refused(name, argv)

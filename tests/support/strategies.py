@@ -5,10 +5,10 @@ from functools import partial
 
 import torch
 
-from benchmarks.common import correctness, strategies
+from benchmarks.common import correctness, data, strategies
 from benchmarks.common.workload import Workload
 from benchmarks.gpt import model as gpt
-from benchmarks.gpt import stages as gpt_stages
+from benchmarks.gpt import stages
 
 SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
 BATCH = 8
@@ -28,8 +28,8 @@ def workload(args):
         make_model=partial(gpt.make, SHAPE),
         loss=gpt.loss,
         blocks=gpt.blocks_of,
-        split=gpt.split,
-        stages=gpt_stages.stages,
+        split=data.split,
+        stages=stages.stages,
         stage_loss=gpt.stage_loss,
         fill=gpt.fill,
         tp_plan=partial(gpt.tp_plan, sequence=args.sequence_parallel),
@@ -37,8 +37,8 @@ def workload(args):
 
 
 def batch(step, replica):
-    chance = torch.Generator().manual_seed(100 * step + replica)
-    words = torch.randint(SHAPE.vocabulary, (BATCH, SHAPE.block + 1), generator=chance)
+    generator = torch.Generator().manual_seed(100 * step + replica)
+    words = torch.randint(SHAPE.vocabulary, (BATCH, SHAPE.block + 1), generator=generator)
     return words[:, :-1].contiguous(), words[:, 1:].contiguous()
 
 

@@ -1,19 +1,18 @@
-"""How a model is spread over devices: wraps it for a mode, with every knob of that mode."""
+"""Strategies: how a model is spread over devices. Each mode wraps it, with every option it has."""
 
 import argparse
 from collections.abc import Callable, Mapping
 
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
-from benchmarks.common.strategies import data_parallel, pipeline, sharded, tensor
-from benchmarks.common.strategies.accumulate import Accumulated
+from benchmarks.common.strategies import data_parallel, pipeline, sharded
+from benchmarks.common.strategies.checks import check
 from benchmarks.common.strategies.options import MODES, add_options, defaults
-from benchmarks.common.strategies.refuse import check
 from benchmarks.common.strategies.setup import Setup
-from benchmarks.common.strategies.strategy import Phased, Strategy, Whole
+from benchmarks.common.strategies.strategy import Accumulated, Strategy, WrappedModel
 from benchmarks.common.workload import Workload
 
-__all__ = ["MODES", "Phased", "Strategy", "add_options", "build", "check", "defaults"]
+__all__ = ["MODES", "Strategy", "add_options", "build", "check", "defaults"]
 
 _BUILD: Mapping[str, Callable[[Setup], Strategy]] = {
     "single": data_parallel.single,
@@ -22,21 +21,21 @@ _BUILD: Mapping[str, Callable[[Setup], Strategy]] = {
     "hsdp": sharded.hsdp,
     "pipeline": pipeline.pipeline,
     "pdp": pipeline.pipeline,
-    "tp": tensor.tp,
-    "tp-fsdp": tensor.tp_fsdp,
+    "tp": sharded.tp,
+    "tp-fsdp": sharded.tp_fsdp,
 }
 
 
 def build(args: argparse.Namespace, workload: Workload, group: Group) -> Strategy:
-    """The workload's model, wrapped as ``args.mode`` and its knobs say.
+    """The workload's model, wrapped as ``args.mode`` and the options of that mode say.
 
     Beside the options of ``add_options`` it reads ``precision``, ``batch_size`` (of one replica),
-    ``lr`` and ``seed``. ``Refusal`` for what PyTorch cannot do.
+    ``lr`` and ``seed``. ``UnsupportedError`` for what PyTorch cannot do.
     """
     check(args, workload, group)
     PRECISIONS[args.precision].activate(group.device)
     strategy = _BUILD[args.mode](Setup.of(args, workload, group))
     if args.accumulate > 1:
-        assert isinstance(strategy, Whole)  # as ``check`` has seen to
+        assert isinstance(strategy, WrappedModel)  # ``check`` has made sure of it
         return Accumulated(strategy, workload, args.accumulate)
     return strategy

@@ -1,4 +1,4 @@
-"""``single`` and ``ddp``: every rank has the whole model."""
+"""``single`` and ``ddp``: every rank has the full model."""
 
 import inspect
 from contextlib import AbstractContextManager
@@ -8,9 +8,9 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.common.strategies.setup import Setup
-from benchmarks.common.strategies.strategy import Replicas, Whole
+from benchmarks.common.strategies.strategy import Replicas, WrappedModel
 
-# The newer name leaves the copy when DDP is made, and is about each forward pass alone.
+# The newer name concerns forward passes only; the copy when DDP is made is not affected.
 _BUFFERS = (
     "forward_sync_buffers"
     if "forward_sync_buffers" in inspect.signature(DistributedDataParallel.__init__).parameters
@@ -19,16 +19,16 @@ _BUFFERS = (
 HOOKS = ("none", "allreduce", "fp16", "bf16", "powersgd")
 
 
-def single(setup: Setup) -> Whole:
+def single(setup: Setup) -> WrappedModel:
     """One process, no wrapper: the reference."""
     model = setup.placed(setup.model())
     setup.save_memory(model)
     setup.compiler.apply([model])
-    return Whole(model, setup, Replicas())
+    return WrappedModel(model, setup, Replicas())
 
 
-def ddp(setup: Setup) -> Whole:
-    """DistributedDataParallel, with every knob that it has."""
+def ddp(setup: Setup) -> WrappedModel:
+    """DistributedDataParallel, with all of its options."""
     args = setup.args
     model = setup.placed(setup.model())
     setup.save_memory(model)
@@ -47,9 +47,9 @@ def ddp(setup: Setup) -> Whole:
 
 
 def static_graph(setup: Setup) -> bool:
-    """What was asked for; else yes, but for a compiled model and where DDP cannot.
+    """As the option says; by default yes, except for a compiled model and where DDP cannot.
 
-    With accumulation it asserts: a static graph counts on every backward pass to reduce.
+    With accumulation DDP fails an assertion: a static graph expects every backward pass to reduce.
     """
     args = setup.args
     if args.static_graph is not None:
@@ -57,13 +57,13 @@ def static_graph(setup: Setup) -> bool:
     return not args.find_unused_parameters and args.compile == "none" and args.accumulate == 1
 
 
-class _DDP(Whole):
+class _DDP(WrappedModel):
     model: DistributedDataParallel
 
     def metrics(self) -> dict[str, Any]:
-        """Also the buckets, and what of their communication was not hidden (ms; mean of samples).
+        """Also the buckets, their communication and the exposed part of it (milliseconds).
 
-        The times are DDP's own, of the first 10 steps and every 100th.
+        The times are means of DDP's own samples, of the first 10 steps and every 100th.
         """
         seen = self.model._get_ddp_logging_data()
         sizes = seen.get("rebuilt_bucket_sizes") or seen.get("bucket_sizes") or ""
@@ -76,7 +76,7 @@ class _DDP(Whole):
         return super().metrics() | found
 
     def unsynced(self) -> AbstractContextManager[Any]:
-        """DDP's own."""
+        """The context of DDP."""
         return self.model.no_sync()
 
 

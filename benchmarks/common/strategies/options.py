@@ -1,15 +1,16 @@
-"""The knobs of the strategies, each with the modes that have it."""
+"""The options of the strategies, each with the modes that have it."""
 
 import argparse
 from argparse import BooleanOptionalAction as OnOff
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.common import activation, cli, compiling
-from benchmarks.common.failure import Refusal
+from benchmarks.common import cli
+from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.strategies.compiling import BACKENDS, OPTIMIZE_DDP
 from benchmarks.common.strategies.data_parallel import HOOKS
-from benchmarks.common.strategies.optimizer import OPTIMIZERS
 from benchmarks.common.strategies.pipeline import REPLICATED, SCHEDULES
+from benchmarks.common.strategies.setup import ACTIVATIONS, OPTIMIZERS
 from benchmarks.common.strategies.sharded import DTYPES, PREFETCHES
 
 MODES = ("single", "ddp", "fsdp", "hsdp", "pipeline", "pdp", "tp", "tp-fsdp")
@@ -17,13 +18,17 @@ MODES = ("single", "ddp", "fsdp", "hsdp", "pipeline", "pdp", "tp", "tp-fsdp")
 _DDP = ("ddp",)
 _FSDP = ("fsdp", "hsdp", "tp-fsdp")
 _PIPELINE = ("pipeline", "pdp")
-_WHOLE = ("single", "ddp", "fsdp", "hsdp", "tp", "tp-fsdp")
+_ONE_MODEL = ("single", "ddp", "fsdp", "hsdp", "tp", "tp-fsdp")
 
-# option: (modes that have it, what argparse wants to know)
-_KNOBS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
+# option: (modes that have it, arguments of argparse)
+_OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     "--accumulate": (
-        _WHOLE,
-        {"type": cli.positive, "default": 1, "help": "parts of a batch, one backward pass each"},
+        _ONE_MODEL,
+        {
+            "type": cli.positive,
+            "default": 1,
+            "help": "parts of a batch, with one backward pass each",
+        },
     ),
     "--bucket-cap-mb": (
         _DDP,
@@ -39,15 +44,15 @@ _KNOBS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--static-graph": (
         _DDP,
-        {"action": OnOff, "help": "every step is as the first; None: where DDP can"},
+        {"action": OnOff, "help": "all steps are like the first; None: where DDP can"},
     ),
     "--broadcast-buffers": (
         _DDP,
-        {"action": OnOff, "default": False, "help": "rank 0's buffers to all before each forward"},
+        {"action": OnOff, "default": False, "help": "send rank 0's buffers before each forward"},
     ),
     "--find-unused-parameters": (
         _DDP,
-        {"action": OnOff, "default": False, "help": "look for parameters without gradient"},
+        {"action": OnOff, "default": False, "help": "look for parameters without a gradient"},
     ),
     "--comm-hook": (
         _DDP,
@@ -60,9 +65,9 @@ _KNOBS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     "--optimize-ddp": (
         _DDP,
         {
-            "choices": compiling.OPTIMIZE_DDP,
+            "choices": OPTIMIZE_DDP,
             "default": "ddp_optimizer",
-            "help": "compiled: ddp_optimizer breaks the graph at the buckets, the other does not",
+            "help": "if compiled: ddp_optimizer breaks the graph at buckets, the other does not",
         },
     ),
     "--reshard-after-forward": (
@@ -86,13 +91,13 @@ _KNOBS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
         {
             "choices": PREFETCHES,
             "default": "noop",
-            "help": "gather the next block's parameters: as FSDP2 does by itself, before a block "
-            "computes (both passes), or after it was called (forward pass)",
+            "help": "gather the next block's parameters as FSDP2 does by itself (noop), before a "
+            "block computes (prehook, both passes), or after its call (posthook, forward pass)",
         },
     ),
     "--shard-size": (
         ("hsdp",),
-        {"type": cli.positive, "help": "ranks that share one copy; None: half of them"},
+        {"type": cli.positive, "help": "ranks that share one copy of the model; None: half"},
     ),
     "--ndevice-per-proc": (
         ("pdp",),
@@ -100,7 +105,7 @@ _KNOBS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--schedule": (
         _PIPELINE,
-        {"choices": SCHEDULES, "default": "1F1B", "help": "in which order microbatches flow"},
+        {"choices": SCHEDULES, "default": "1F1B", "help": "order in which microbatches flow"},
     ),
     "--chunks": (
         _PIPELINE,
@@ -108,14 +113,14 @@ _KNOBS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--stages-per-rank": (
         _PIPELINE,
-        {"type": cli.positive, "default": 2, "help": "stages of a rank, where a schedule loops"},
+        {"type": cli.positive, "default": 2, "help": "stages of a rank, if the schedule loops"},
     ),
     "--replicated-by": (
         ("pdp",),
         {
             "choices": REPLICATED,
             "default": "fully_shard",
-            "help": "how replicas of a stage average",
+            "help": "how the replicas of a stage average gradients",
         },
     ),
     "--tp-size": (
@@ -124,7 +129,7 @@ _KNOBS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--sequence-parallel": (
         ("tp", "tp-fsdp"),
-        {"action": OnOff, "default": False, "help": "shard tokens where matrices are not"},
+        {"action": OnOff, "default": False, "help": "shard tokens between the sharded matrices"},
     ),
 }
 
@@ -132,35 +137,37 @@ _KNOBS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
 def add_options(
     parser: argparse.ArgumentParser, modes: Sequence[str] = MODES, default: str = "ddp"
 ) -> None:
-    """Add ``--mode`` and every knob of ``modes`` to a parser."""
-    common = parser.add_argument_group("strategy")
-    add = common.add_argument
+    """Add ``--mode`` and every option of ``modes`` to a parser."""
+    add = parser.add_argument_group("strategy").add_argument
     add("--mode", choices=modes, default=default, help="how the model is spread over the devices")
-    text = "what backward needs: keep it, compute it anew block by block, or move it to the host"
-    add("--activation", choices=activation.ACTIVATIONS, default="noop", help=text)
-    add("--compile", choices=compiling.BACKENDS, default="none", help="backend of torch.compile")
+    text = "values that backward needs: keep them, compute them again, or move them to the host"
+    add("--activation", choices=ACTIVATIONS, default="noop", help=text)
+    add("--compile", choices=BACKENDS, default="none", help="backend of torch.compile")
     add("--optimizer", choices=OPTIMIZERS, default="sgd", help="sgd has momentum 0.9")
-    for option, (having, settings) in _KNOBS.items():
-        of = [mode for mode in having if mode in modes]
-        if of or option in ("--optimize-ddp", "--accumulate"):
-            text = f"{settings['help']} [{', '.join(having)}]"
+    for option, (supporting, settings) in _OPTIONS.items():
+        offered = any(mode in modes for mode in supporting)
+        if offered or option in ("--optimize-ddp", "--accumulate"):
+            text = f"{settings['help']} [{', '.join(supporting)}]"
             add(option, **{**settings, "help": text})
         else:
-            parser.set_defaults(**{_dest(option): settings.get("default")})
+            parser.set_defaults(**{_attribute(option): settings.get("default")})
 
 
 def defaults() -> dict[str, Any]:
-    """Every knob as it is when nobody turned it, by its name in the parsed options."""
-    knobs = {_dest(option): settings.get("default") for option, (_, settings) in _KNOBS.items()}
-    return knobs | {"activation": "noop", "compile": "none"}
+    """The default of every option, by its name in the parsed options."""
+    values = {_attribute(name): settings.get("default") for name, (_, settings) in _OPTIONS.items()}
+    return values | {"activation": "noop", "compile": "none"}
 
 
-def check_knobs(args: argparse.Namespace) -> None:
-    """``Refusal`` where a knob is turned that the mode does not have."""
-    for option, (modes, settings) in _KNOBS.items():
-        if args.mode not in modes and getattr(args, _dest(option)) != settings.get("default"):
-            raise Refusal(f"{option} is for mode {' or '.join(modes)}, not for {args.mode}")
+def check_options(args: argparse.Namespace) -> None:
+    """``UnsupportedError`` if an option is set that the mode does not have."""
+    for option, (modes, settings) in _OPTIONS.items():
+        value = getattr(args, _attribute(option))
+        if args.mode not in modes and value != settings.get("default"):
+            raise UnsupportedError(
+                f"{option} is for mode {' or '.join(modes)}, not for {args.mode}"
+            )
 
 
-def _dest(option: str) -> str:
+def _attribute(option: str) -> str:
     return option.removeprefix("--").replace("-", "_")

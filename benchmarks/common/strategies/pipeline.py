@@ -2,8 +2,8 @@
 
 Under ``pdp`` there are several such pipelines, each with data of its own, and the ranks that have
 the same stages average their gradients by ``fully_shard`` or ``replicate``. Never by DDP: its
-reducer counts on one backward pass a step, and what it makes of a pipeline's is an assertion at
-best, wrong gradients without a word at worst (pytorch#144530).
+reducer expects one backward pass in a step. Those of a pipeline make it fail an assertion at best;
+at worst the gradients are wrong without an error (pytorch#144530).
 """
 
 import argparse
@@ -22,10 +22,11 @@ from torch.distributed.pipelining.schedules import (
     get_schedule_class,
 )
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.strategies.parameters import local_numel
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.sharded import policy, shard
-from benchmarks.common.strategies.strategy import Replicas, held
+from benchmarks.common.strategies.strategy import Replicas
 from benchmarks.common.workload import Batch
 
 SCHEDULES = (
@@ -52,13 +53,13 @@ def chunks(args: argparse.Namespace, ranks: int) -> int:
 
 
 def stages_per_rank(args: argparse.Namespace) -> int:
-    """One for the schedules that know no more, two for those that fold or loop."""
+    """One for the schedules that allow no more, ``--stages-per-rank`` for the others."""
     single = issubclass(get_schedule_class(args.schedule), PipelineScheduleSingle)
     return 1 if single else int(args.stages_per_rank)
 
 
 def pipeline(setup: Setup) -> "Pipeline":
-    """Stages over all ranks, or over ``--ndevice-per-proc`` with replicas of each."""
+    """Stages over all ranks, or over ``--ndevice-per-proc`` of them, with replicas of each."""
     size = pipeline_size(setup.args, setup.group.world_size)
     shape = (setup.group.world_size // size, size)
     mesh = init_device_mesh(setup.device.type, shape, mesh_dim_names=("replicate", "stage"))
@@ -80,7 +81,7 @@ def _indices(args: argparse.Namespace, rank: int, size: int) -> list[int]:
 def _prepared(setup: Setup, stage: nn.Module, mesh: DeviceMesh) -> nn.Module:
     precision, args = setup.precision, setup.args
     if args.mode == "pipeline" or args.replicated_by == "replicate":
-        stage = setup.placed(stage)  # else by ``shard``, block by block
+        stage = setup.placed(stage)  # else ``shard`` does it, block by block
     setup.save_memory(stage)
     blocks = setup.blocks(stage)
     setup.compiler.apply(blocks)
@@ -105,9 +106,10 @@ def average(stage: nn.Module, blocks: list[nn.Module], mesh: DeviceMesh, setup: 
 
 class _Stage(PipelineStage):
     def _get_init_p2p_neighbors_ops(self) -> list[dist.P2POp]:
-        """Torch 2.11 begins with a message to each neighbour; gloo has none from a rank to itself.
+        """Messages to the neighbours with which torch 2.11 begins, except those to this rank.
 
-        The neighbour is on the same rank where a folded schedule turns round.
+        Where a folded schedule turns round, the neighbour is on the same rank, and gloo cannot send
+        from a rank to itself.
         """
         ops: list[dist.P2POp] = super()._get_init_p2p_neighbors_ops()
         return [op for op in ops if op.group_peer != self.group_rank]
@@ -116,8 +118,10 @@ class _Stage(PipelineStage):
 class Pipeline:
     """The stages of this rank, and the schedule that drives them.
 
-    It is not ``Phased``: backward passes of early microbatches come before later forward passes.
+    Backward passes of early microbatches come before the forward passes of later ones.
     """
+
+    interleaved = True
 
     def __init__(
         self, setup: Setup, mesh: DeviceMesh, stages: dict[int, nn.Module], count: int
@@ -139,16 +143,19 @@ class Pipeline:
         try:
             self._schedule = schedule(made[0] if single else made, self._chunks, loss_fn=self._loss)
         except ValueError as error:
-            raise Refusal(f"{args.schedule} with {self._chunks} microbatches: {error}") from error
+            raise UnsupportedError(
+                f"{args.schedule} with {self._chunks} microbatches: {error}"
+            ) from error
         self._build_s = setup.elapsed()
         self._bubble = (mesh["stage"].size() - 1) / (self._chunks + mesh["stage"].size() - 1)
 
     def forward_backward(self, batch: Batch) -> Tensor:
-        """All microbatches there and back; the loss on the rank of the last stage, else nan."""
+        """Run all microbatches; the loss on the rank of the last stage, on the others nan."""
         inputs, targets = batch
         losses: list[Tensor] | None = [] if self._last else None
+        arguments = (inputs,) if self._first else ()
         self._schedule.step(
-            *([inputs] if self._first else []),
+            *arguments,
             target=targets if self._last else None,
             losses=losses,
             return_outputs=False,
@@ -162,11 +169,11 @@ class Pipeline:
         self._optimizer.step(self._scaler)
 
     def metrics(self) -> dict[str, Any]:
-        """Parameters of this rank, microbatches, and the bubble of GPipe and 1F1B as a share.
+        """Parameters of this rank, microbatches, and the bubble of GPipe and 1F1B as a fraction.
 
         (p - 1) / (m + p - 1) for p ranks and m microbatches; the other schedules have less.
         """
-        found = {"parameters_held": held(self.model), "build_s": self._build_s}
+        found = {"parameters_held": local_numel(self.model), "build_s": self._build_s}
         found |= {"chunks": self._chunks}
         return found | {"bubble_at_most": round(self._bubble, 4)} | self._compiler.metrics()
 

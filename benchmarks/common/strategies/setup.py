@@ -1,19 +1,30 @@
-"""What every way to build a strategy starts from."""
+"""What every strategy is built from: model, values, optimizer, and what is done to its blocks."""
 
 import argparse
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from torch import nn
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import (
+    CheckpointImpl,
+    checkpoint_wrapper,
+    offload_wrapper,
+)
+from torch.distributed.tensor import DTensor
 
-from benchmarks.common import activation
-from benchmarks.common.compiling import Compiler
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS, Precision
-from benchmarks.common.strategies import weights
-from benchmarks.common.strategies.optimizer import Optimizer
+from benchmarks.common.strategies import parameters
+from benchmarks.common.strategies.compiling import Compiler
 from benchmarks.common.workload import Workload
+
+OPTIMIZERS = ("sgd", "adamw")
+# The activations that the backward pass needs. ``noop`` keeps them; ``checkpoint`` keeps only the
+# inputs of each block and computes the rest again in the backward pass: a third more operations,
+# least memory; ``offload`` moves what each block saves to the host, and back for the backward pass.
+ACTIVATIONS = ("noop", "checkpoint", "offload")
 
 
 @dataclass(frozen=True)
@@ -28,10 +39,9 @@ class Setup:
 
     @classmethod
     def of(cls, args: argparse.Namespace, workload: Workload, group: Group) -> "Setup":
-        """Read the options that are asked for more than once."""
-        return cls(
-            args, workload, group, Compiler(args.compile, args.optimize_ddp), time.perf_counter()
-        )
+        """The setup for these options; the time that it takes to build counts from now."""
+        compiler = Compiler(args.compile, args.optimize_ddp)
+        return cls(args, workload, group, compiler, time.perf_counter())
 
     @property
     def device(self) -> torch.device:
@@ -40,17 +50,17 @@ class Setup:
 
     @property
     def precision(self) -> Precision:
-        """How it computes."""
+        """The precision that this rank computes in."""
         return PRECISIONS[self.args.precision]
 
     def elapsed(self) -> float:
-        """Seconds since the building began."""
+        """Seconds since building began."""
         return round(time.perf_counter() - self.began, 3)
 
     def model(self) -> nn.Module:
-        """The model before it is spread: without memory, where the workload can fill it later.
+        """The model before it is spread: without memory, if the workload can fill it later.
 
-        Else on the host with its values, the same on every rank.
+        Else on the host with its values, which are the same on every rank.
         """
         if self.workload.fill is not None:
             with torch.device("meta"):
@@ -58,10 +68,10 @@ class Setup:
         torch.manual_seed(self.args.seed)
         return self.workload.make_model().to(self.precision.dtype)
 
-    def fill(self, model: nn.Module, part: nn.Module) -> None:
-        """Give ``part`` of ``model`` memory on the device and values, if it has none yet."""
+    def fill(self, model: nn.Module, module: nn.Module) -> None:
+        """Give a ``module`` of ``model`` memory on the device and values, if it has none yet."""
         if self.workload.fill is not None:
-            weights.fill(model, part, self.workload.fill, self.device, self.args.seed)
+            parameters.fill(model, module, self.workload.fill, self.device, self.args.seed)
 
     def placed(self, model: nn.Module) -> nn.Module:
         """All of ``model`` on the device."""
@@ -74,8 +84,55 @@ class Setup:
 
     def save_memory(self, model: nn.Module) -> None:
         """Wrap the blocks as ``--activation`` says."""
-        activation.apply(model, self.blocks(model), self.args.activation)
+        wrap_blocks(model, self.blocks(model), self.args.activation)
 
-    def optimizer(self, model: nn.Module) -> Optimizer:
+    def optimizer(self, model: nn.Module) -> "Optimizer":
         """The optimizer of the parameters that ``model`` has now."""
         return Optimizer(model.parameters(), self.args)
+
+
+class Optimizer:
+    """SGD with momentum, or AdamW, over parameters of any placement."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter], args: argparse.Namespace) -> None:
+        """Update ``parameters`` as ``--optimizer`` and ``--lr`` say."""
+        groups = _by_mesh(parameters)
+        sharded = any(isinstance(p, DTensor) for group in groups for p in group["params"])
+        fused = None if sharded else True  # True: one kernel for all; None: what DTensor can
+        if args.optimizer == "sgd":
+            self._torch: torch.optim.Optimizer = torch.optim.SGD(
+                groups, args.lr, momentum=0.9, fused=fused
+            )
+        else:
+            self._torch = torch.optim.AdamW(groups, args.lr, fused=fused)
+
+    def step(self, scaler: torch.amp.GradScaler) -> None:
+        """Update the parameters, and drop the gradients."""
+        scaler.step(self._torch)
+        scaler.update()
+        self._torch.zero_grad()
+
+
+def _by_mesh(parameters: Iterable[nn.Parameter]) -> list[dict[str, list[nn.Parameter]]]:
+    """Groups whose parameters one kernel can update: all on one mesh, or all plain tensors."""
+    groups: dict[object, list[nn.Parameter]] = {}
+    for parameter in parameters:
+        mesh = parameter.device_mesh if isinstance(parameter, DTensor) else None
+        groups.setdefault(mesh, []).append(parameter)
+    return [{"params": group} for group in groups.values()]
+
+
+def wrap_blocks(model: nn.Module, blocks: Iterable[nn.Module], activation: str) -> None:
+    """Wrap each of ``blocks`` in ``model`` as one of ``ACTIVATIONS`` says."""
+    if activation == "noop":
+        return
+    chosen = {id(block) for block in blocks}
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if id(child) not in chosen:
+                continue
+            if activation == "offload":
+                wrapped = offload_wrapper(child)
+            else:
+                wrapped = checkpoint_wrapper(child, checkpoint_impl=CheckpointImpl.NO_REENTRANT)
+            setattr(parent, name, wrapped)

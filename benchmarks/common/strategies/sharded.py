@@ -1,4 +1,7 @@
-"""``fsdp`` and ``hsdp``: parameters, gradients and optimizer state sharded over the ranks."""
+"""``fsdp``, ``hsdp``: parameters, gradients and optimizer state sharded over the ranks.
+
+``tp``, ``tp-fsdp``: matrices sharded over ranks that compute one batch together.
+"""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -15,22 +18,23 @@ from torch.distributed.fsdp import (
     OffloadPolicy,
     fully_shard,
 )
+from torch.distributed.tensor.parallel import parallelize_module
 
 from benchmarks.common.strategies.setup import Setup
-from benchmarks.common.strategies.strategy import Replicas, Whole
+from benchmarks.common.strategies.strategy import Replicas, WrappedModel
 
 DTYPES = {"none": None, "fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 PREFETCHES = ("noop", "prehook", "posthook")
 
 
-def fsdp(setup: Setup) -> Whole:
+def fsdp(setup: Setup) -> WrappedModel:
     """Sharded over all ranks."""
     ranks = setup.group.world_size
     mesh = init_device_mesh(setup.device.type, (ranks,), mesh_dim_names=("shard",))
     return on_mesh(setup, setup.model(), mesh)
 
 
-def hsdp(setup: Setup) -> Whole:
+def hsdp(setup: Setup) -> WrappedModel:
     """Sharded over ``--shard-size`` ranks, replicated over the rest."""
     ranks, shards = setup.group.world_size, shard_size(setup.args, setup.group.world_size)
     shape = (ranks // shards, shards)
@@ -43,10 +47,47 @@ def shard_size(args: argparse.Namespace, ranks: int) -> int:
     return int(args.shard_size or max(ranks // 2, 1))
 
 
+def tp(setup: Setup) -> WrappedModel:
+    """Tensor parallel over all ranks, which all see the same data."""
+    ranks = setup.group.world_size
+    mesh = init_device_mesh(setup.device.type, (ranks,), mesh_dim_names=("tensor",))
+    model = setup.placed(_tensor_parallel(setup, mesh))
+    setup.save_memory(model)
+    setup.compiler.apply(setup.blocks(model))
+    return WrappedModel(model, setup, Replicas())
+
+
+def tp_fsdp(setup: Setup) -> WrappedModel:
+    """Tensor parallel over neighbours; the part of each of them is sharded over the other ranks."""
+    tensor = tensor_size(setup.args, setup.group.world_size)
+    shape = (setup.group.world_size // tensor, tensor)
+    mesh = init_device_mesh(setup.device.type, shape, mesh_dim_names=("shard", "tensor"))
+    model = _tensor_parallel(setup, mesh["tensor"])
+    replicas = Replicas(shape[0], mesh["shard"].get_local_rank())
+    return on_mesh(setup, model, mesh["shard"], replicas)
+
+
+def tensor_size(args: argparse.Namespace, ranks: int) -> int:
+    """Ranks that share the matrices of one model: all under ``tp``, by default 2 with FSDP."""
+    if args.mode == "tp":
+        return ranks
+    if args.mode == "tp-fsdp":
+        return int(args.tp_size or min(2, ranks))
+    return 1
+
+
+def _tensor_parallel(setup: Setup, mesh: DeviceMesh) -> nn.Module:
+    model = setup.model()
+    if setup.workload.fill is None:
+        model = model.to(setup.device)  # sharding it scatters, over the devices' network
+    assert setup.workload.tp_plan is not None
+    return parallelize_module(model, mesh, dict(setup.workload.tp_plan(model)))
+
+
 def on_mesh(
     setup: Setup, model: nn.Module, mesh: DeviceMesh, replicas: Replicas | None = None
-) -> Whole:
-    """``model`` sharded block by block; each is on the device for as long as that takes."""
+) -> WrappedModel:
+    """``model`` sharded block by block; each is on the device in full only meanwhile."""
     setup.save_memory(model)
     blocks = setup.blocks(model)
     setup.compiler.apply(blocks)
@@ -58,9 +99,9 @@ def on_mesh(
 def shard(
     model: nn.Module, blocks: Sequence[nn.Module], mesh: DeviceMesh, setup: Setup, *, reshard: bool
 ) -> None:
-    """``fully_shard`` each block and then what is left of the model.
+    """``fully_shard`` each block and then the rest of the model.
 
-    Each is filled, or moved to the device, just before: more than one is never there whole.
+    Each is filled, or moved to the device, just before: never is more than one there in full.
     """
     args = setup.args
     offload = OffloadPolicy()
@@ -85,10 +126,10 @@ def policy(args: argparse.Namespace) -> MixedPrecisionPolicy:
 
 
 def prefetch(blocks: Sequence[nn.Module], when: str) -> None:
-    """When the parameters of the next block are gathered.
+    """Gather the parameters of the next block early.
 
     ``noop``: as FSDP2 does by itself, in the backward pass and not in the forward pass;
-    ``prehook``: before a block computes, in both; ``posthook``: once it was called, in forward.
+    ``prehook``: before a block computes, in both; ``posthook``: after its call, in forward.
     """
     for block, following in pairwise(blocks):
         assert isinstance(block, FSDPModule)
@@ -110,10 +151,10 @@ class _Unshard:
         self._block.unshard(async_op=True)
 
 
-class _FSDP(Whole):
+class _FSDP(WrappedModel):
     @contextmanager
     def unsynced(self) -> Iterator[None]:
-        """Gradients stay whole on each rank, as many as there are parameters."""
+        """Gradients stay on each rank in full: as many numbers as the model has parameters."""
         assert isinstance(self.model, FSDPModule)
         self.model.set_requires_gradient_sync(False)
         try:

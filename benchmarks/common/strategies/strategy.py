@@ -2,26 +2,37 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
+import torch
 from torch import Tensor, nn
 
+from benchmarks.common.strategies.parameters import local_numel
 from benchmarks.common.strategies.setup import Setup
-from benchmarks.common.workload import Batch
+from benchmarks.common.workload import Batch, Workload
 
 
 class Strategy(Protocol):
-    """A model spread over devices, and its training step."""
+    """A model spread over devices, and the parts of its training step."""
 
     model: nn.Module  # as wrapped
     data_parallel_size: int  # replicas that see different data
     data_parallel_rank: int
+    # Whether a step has several forward and backward passes in turn (microbatches). Then there is
+    # ``forward_backward`` alone, and neither ``forward`` nor ``backward``.
+    interleaved: bool
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The mean loss of this replica's batch."""
+
+    def backward(self, loss: Tensor) -> None:
+        """The gradients; averaged over the replicas when it returns, or queued to be."""
 
     def forward_backward(self, batch: Batch) -> Tensor:
         """The mean loss of this replica's batch, and the gradients, averaged over the replicas.
 
-        The loss is nan on a rank that has none (a pipeline's earlier stages). What it says may be
-        queued only.
+        The loss is nan on a rank that does not have it (the earlier stages of a pipeline). Its
+        computation may only be queued when this returns.
         """
 
     def step(self) -> None:
@@ -29,17 +40,6 @@ class Strategy(Protocol):
 
     def metrics(self) -> dict[str, Any]:
         """Facts about this rank's part: ``parameters_held``, ``build_s``, graphs, buckets."""
-
-
-@runtime_checkable
-class Phased(Strategy, Protocol):
-    """A strategy whose step has one forward and one backward pass, which can be told apart."""
-
-    def forward(self, batch: Batch) -> Tensor:
-        """The mean loss of this replica's batch."""
-
-    def backward(self, loss: Tensor) -> None:
-        """The gradients; averaged over the replicas when it returns, or queued to be."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,13 @@ class Replicas:
     rank: int = 0
 
 
-class Whole:
-    """A strategy that calls one model with the whole batch: all but pipelines."""
+class WrappedModel:
+    """A strategy that calls one model with the full batch: all but pipelines."""
+
+    interleaved = False
 
     def __init__(self, model: nn.Module, setup: Setup, replicas: Replicas) -> None:
-        """Train ``model``, wrapped already; its optimizer is made here."""
+        """Train ``model``, which is already wrapped; its optimizer is made here."""
         self.model = model
         self.data_parallel_size, self.data_parallel_rank = replicas.size, replicas.rank
         self._workload, self._precision = setup.workload, setup.precision
@@ -73,7 +75,7 @@ class Whole:
         self._scaler.scale(loss).backward()
 
     def forward_backward(self, batch: Batch) -> Tensor:
-        """Both."""
+        """The mean loss and the gradients."""
         loss = self.forward(batch)
         self.backward(loss)
         return loss.detach()
@@ -83,20 +85,44 @@ class Whole:
         self._optimizer.step(self._scaler)
 
     def metrics(self) -> dict[str, Any]:
-        """Parameters that this rank holds, the time to build it, what the compiler did."""
-        found = {"parameters_held": held(self.model), "build_s": self._build_s}
+        """Parameters of this rank, the seconds that it took to build, graphs of the compiler."""
+        found = {"parameters_held": local_numel(self.model), "build_s": self._build_s}
         return found | self._compiler.metrics()
 
     def unsynced(self) -> AbstractContextManager[Any]:
-        """Where gradients are added up on this rank, and the replicas do not average them."""
+        """A context in which gradients add up on this rank and the replicas do not average them."""
         return nullcontext()
 
 
-def held(model: nn.Module) -> int:
-    """Parameters in this rank's memory: of a sharded one, the shard."""
-    return sum(local(p).numel() for p in model.parameters())
+class Accumulated:
+    """``--accumulate``: a batch in parts, with a backward pass for each and one update for all.
 
+    The replicas average their gradients only with the last part of a batch.
+    """
 
-def local(tensor: Tensor) -> Tensor:
-    """This rank's part of a tensor."""
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    interleaved = True
+
+    def __init__(self, strategy: WrappedModel, workload: Workload, parts: int) -> None:
+        """Give ``strategy`` the batches in equal ``parts``."""
+        self.model: nn.Module = strategy.model
+        self.data_parallel_size = strategy.data_parallel_size
+        self.data_parallel_rank = strategy.data_parallel_rank
+        self._strategy, self._split, self._parts = strategy, workload.split, parts
+
+    def forward_backward(self, batch: Batch) -> Tensor:
+        """The mean loss of the parts; their gradients are added up, and then averaged."""
+        strategy, losses = self._strategy, []
+        for k, part in enumerate(self._split(batch, self._parts), 1):
+            with strategy.unsynced() if k < self._parts else nullcontext():
+                loss = strategy.forward(part)
+                strategy.backward(loss / self._parts)
+            losses.append(loss.detach())
+        return torch.stack(losses).mean()
+
+    def step(self) -> None:
+        """Update the parameters, and drop the gradients."""
+        self._strategy.step()
+
+    def metrics(self) -> dict[str, Any]:
+        """Those of the strategy."""
+        return self._strategy.metrics()

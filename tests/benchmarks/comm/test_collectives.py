@@ -1,6 +1,6 @@
 import torch
 
-from benchmarks.comm.collectives import OPERATIONS, Exchange, Place
+from benchmarks.comm.collectives import OPERATIONS, Exchange, RankTensors
 
 CPU = torch.device("cpu")
 
@@ -18,10 +18,10 @@ def test_the_factors_of_nccl_tests():
 
 
 def test_what_ranks_give_and_its_sum():
-    place = Place(1, 8, CPU, torch.float32)
-    given = [place.given(rank, 7, offset=2) for rank in range(8)]
+    tensors = RankTensors(1, 8, CPU, torch.float32)
+    given = [tensors.input_of(rank, 7, offset=2) for rank in range(8)]
     assert given[1].tolist() == [3, 1, 2, 3, 1, 2, 3]
-    assert torch.equal(torch.stack(given).sum(0), place.summed(7, offset=2))
+    assert torch.equal(torch.stack(given).sum(0), tensors.sum_of_inputs(7, offset=2))
 
 
 def exchange(result: torch.Tensor, expected: torch.Tensor, *, sums: bool) -> Exchange:
@@ -31,7 +31,7 @@ def exchange(result: torch.Tensor, expected: torch.Tensor, *, sums: bool) -> Exc
 def test_copies_are_exact_and_sums_may_be_rounded():
     expected = torch.full((4,), 300.0)
     rounded = torch.full((4,), 302.0, dtype=torch.bfloat16)  # the next to 300 is 302
-    assert exchange(rounded, expected, sums=True).right(ranks=8)
-    assert not exchange(rounded, expected, sums=True).right(ranks=2)
-    assert not exchange(rounded, expected, sums=False).right(ranks=8)
-    assert not exchange(torch.full((4,), torch.nan), expected, sums=True).right(ranks=8)
+    assert exchange(rounded, expected, sums=True).is_correct(ranks=8)
+    assert not exchange(rounded, expected, sums=True).is_correct(ranks=2)
+    assert not exchange(rounded, expected, sums=False).is_correct(ranks=8)
+    assert not exchange(torch.full((4,), torch.nan), expected, sums=True).is_correct(ranks=8)

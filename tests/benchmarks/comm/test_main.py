@@ -51,10 +51,15 @@ def test_sizes():
 
 
 def test_bytes():
-    assert [comm.size(text) for text in ("12", "64Ki", "2Mi", "1Gi")] == [12, 2**16, 2**21, 2**30]
+    assert [comm.byte_count(text) for text in ("12", "64Ki", "2Mi", "1Gi")] == [
+        12,
+        2**16,
+        2**21,
+        2**30,
+    ]
     for text in ("", "0", "-1", "1.5Mi", "1GB"):
         with pytest.raises(argparse.ArgumentTypeError):
-            comm.size(text)
+            comm.byte_count(text)
 
 
 def test_the_slowest_rank_counts():
@@ -71,7 +76,7 @@ def test_help_states_the_formulas():
 
 
 @pytest.mark.parametrize(
-    ("argv", "message"), [([], "communication takes two ranks or more, there is one: use torchrun")]
+    ("argv", "message"), [([], "communication needs at least two ranks: use torchrun")]
 )
 def test_what_is_refused(wire, capsys, argv, message):
     with pytest.raises(SystemExit) as exit_:

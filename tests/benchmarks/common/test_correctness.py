@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.common import correctness, strategies
 from benchmarks.common.correctness import TOLERANCES, Part, Trained
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from tests.support.strategies import batch, option_parser, workload
 
@@ -138,5 +138,5 @@ def test_the_coarsest_type_on_the_way_is_the_tolerance():
     assert coarse(precision="amp", comm_hook="fp16") == TOLERANCES["amp"]
     assert coarse(comm_hook="fp16") == TOLERANCES["fp16"]
     assert coarse(mixed_precision="bf16", reduce_dtype="fp32") == TOLERANCES["bf16"]
-    with pytest.raises(Refusal, match="PowerSGD approximates gradients"):
+    with pytest.raises(UnsupportedError, match="PowerSGD approximates gradients"):
         coarse(comm_hook="powersgd")

@@ -1,11 +1,14 @@
+import argparse
 from itertools import islice
 
 import pytest
 import torch
+from PIL import Image
 
-from benchmarks.common.data import Placement, Source, split
-from benchmarks.common.failure import Refusal
-from benchmarks.common.samples import Images
+from benchmarks.common import cli, data, training
+from benchmarks.common.data import Images, Pairs, Placement, Source, Tokens, image_folder, split
+from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.group import Group
 
 CPU = torch.device("cpu")
 PLACE = Placement(CPU)
@@ -54,7 +57,7 @@ def test_a_loader_gives_each_replica_its_share_and_does_not_end():
 
 def test_an_epoch_without_a_whole_step_is_refused_and_not_waited_for():
     images = Images(7, 8, classes=10, seed=1)
-    with pytest.raises(Refusal, match=r"^a step needs 8 samples, one epoch has 7$"):
+    with pytest.raises(UnsupportedError, match=r"^a step needs 8 samples, one epoch has 7$"):
         source(images, "pytorch").stream(0, 2)
 
 
@@ -73,3 +76,109 @@ def test_split():
     parts = split(batch, 3)
     assert [len(part[0]) for part in parts] == [2, 2, 2]
     assert same([torch.cat(tensors) for tensors in zip(*parts, strict=True)], batch)
+
+
+CPU = torch.device("cpu")
+
+
+def parsed(*argv):
+    parser = cli.parser("")
+    training.add_options(parser, steps=3, warmup=2, batch_size=4)
+    return parser.parse_args(argv)
+
+
+@pytest.mark.parametrize(
+    ("argv", "loader"),
+    [
+        ((), "fixed"),
+        (("--trainer", "core"), "fixed"),
+        (("--trainer", "e2e"), "pytorch"),
+        (("--loader", "pytorch"), "pytorch"),
+    ],
+)
+def test_which_loader_a_trainer_means(argv, loader):
+    assert data.loader_of(parsed(*argv)) == loader
+
+
+def test_a_loader_that_the_trainer_does_not_have():
+    with pytest.raises(
+        UnsupportedError, match=r"^--loader pytorch is for --trainer e2e, not core$"
+    ):
+        data.loader_of(parsed("--trainer", "core", "--loader", "pytorch"))
+
+
+def test_enough_samples_for_every_step():
+    assert data.sample_count(argparse.Namespace(batch_size=4, warmup=2, steps=3), 2) == 40
+
+
+def test_batches_are_as_the_options_say():
+    images = Images(64, 8, classes=10, seed=1)
+    args = parsed("--precision", "bf16", "--trainer", "e2e", "--num-workers", "0")
+    source = data.source(args, images, Group(CPU, 1, 2), torch.channels_last)
+    pixels, _ = next(source.stream(1, 2))
+    assert pixels.shape == (4, 3, 8, 8)
+    assert pixels.dtype is torch.bfloat16
+    assert pixels.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("kind", [Images, Tokens, Pairs])
+def test_an_index_and_the_seed_say_which(kind):
+    samples = kind(8, 16, 1000, seed=1)
+    assert len(samples) == 8
+    assert same(samples[3], kind(8, 16, 1000, seed=1)[3])
+    assert not same(samples[3], samples[4])
+    assert not same(samples[3], kind(8, 16, 1000, seed=2)[3])
+    with pytest.raises(IndexError):
+        samples[8]
+
+
+def test_images_look_normalised():
+    pixels, label = Images(1, 256, classes=10, seed=0)[0]
+    assert pixels.shape == (3, 256, 256)
+    assert abs(float(pixels.mean())) < 0.02
+    assert abs(float(pixels.std()) - 1) < 0.02
+    assert 0 <= int(label) < 10
+
+
+def test_tokens_are_followed_by_their_targets():
+    words, targets = Tokens(2, 32, 100, seed=0)[1]
+    assert words.shape == targets.shape == (32,)
+    assert torch.equal(words[1:], targets[:-1])
+    assert 0 <= int(words.min()) <= int(words.max()) < 100
+
+
+@pytest.mark.parametrize("below", ["", "train"])
+def test_a_folder_of_images(tmp_path, below):
+    for label in ("cat", "dog"):
+        place = tmp_path / below / label
+        place.mkdir(parents=True)
+        Image.new("RGB", (20, 30), "red").save(place / "1.jpg")
+    images = image_folder(tmp_path, 8, classes=1000)
+    assert len(images) == 2
+    pixels, label = images[1]
+    assert pixels.shape == (3, 8, 8)
+    assert label == 1
+    with pytest.raises(UnsupportedError, match=r"2 classes, the model has 1$"):
+        image_folder(tmp_path, 8, classes=1)
+
+
+def test_a_folder_that_was_not_named():
+    with pytest.raises(UnsupportedError, match=r"^--loader image-folder needs --data FOLDER$"):
+        image_folder(None, 8, 10)
+
+
+def test_a_folder_that_is_missing(tmp_path):
+    with pytest.raises(
+        UnsupportedError, match=r"/none: no such folder \(`milabench prepare` makes"
+    ):
+        image_folder(tmp_path / "none", 8, 10)
+
+
+@pytest.mark.parametrize("inside", [(), ("cat",)])
+def test_a_folder_without_images(tmp_path, inside):
+    for name in inside:
+        (tmp_path / name).mkdir()
+    with pytest.raises(
+        UnsupportedError, match=r"--data .*: (Couldn't find any class|Found no valid file)"
+    ):
+        image_folder(tmp_path, 8, 10)

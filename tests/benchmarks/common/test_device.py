@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from benchmarks.common import device
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 
 
 def test_cpu():
@@ -20,13 +20,13 @@ def test_the_accelerator_is_the_default(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert device.pick(None, local_rank=1) == torch.device("cuda", 1)
-    with pytest.raises(Refusal, match="local rank 2 has no cuda device: 2 visible here"):
+    with pytest.raises(UnsupportedError, match="local rank 2 has no cuda device: 2 visible here"):
         device.pick(None, local_rank=2)
 
 
 def test_a_device_that_is_not_there(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(Refusal, match="local rank 0 has no cuda device: 0 visible here"):
+    with pytest.raises(UnsupportedError, match="local rank 0 has no cuda device: 0 visible here"):
         device.pick("cuda")
 
 
@@ -39,5 +39,5 @@ def test_peak_memory_is_in_mib(monkeypatch):
 def test_a_debug_build_is_refused(monkeypatch):
     device.check_build()
     monkeypatch.setattr(torch.version, "debug", True)
-    with pytest.raises(Refusal, match=r"^torch \S+ is a debug build, many times slower"):
+    with pytest.raises(UnsupportedError, match=r"^torch \S+ is a debug build, many times slower"):
         device.check_build()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchmarks.common.failure import Refusal, head, reported, tail
+from benchmarks.common.failure import UnsupportedError, head, reported, tail
 from benchmarks.common.metrics import Emitter, encode
 
 
@@ -46,7 +46,7 @@ def test_the_trace_says_where():
 def test_a_refusal_is_one_sentence_and_status_2(capsys):
     sent = []
     with pytest.raises(SystemExit) as exit_, reported(Emitter(sent.append)):
-        raise Refusal("there is no such thing")
+        raise UnsupportedError("there is no such thing")
     assert exit_.value.code == 2
     assert capsys.readouterr().err == "error: there is no such thing\n"
     assert sent[0]["$data"]["message"] == "there is no such thing"

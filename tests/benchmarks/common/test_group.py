@@ -1,7 +1,7 @@
 import pytest
 import torch.distributed as dist
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 
 
@@ -26,5 +26,5 @@ def test_alone_there_is_none():
 
 def test_alone_is_not_for_torchrun(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(Refusal, match="measures one device, but was started on 2 ranks"):
+    with pytest.raises(UnsupportedError, match="measures one device, but was started on 2 ranks"):
         Group.alone("cpu")

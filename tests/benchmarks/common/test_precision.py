@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.precision import PRECISIONS, PURE
 
 CPU = torch.device("cpu")
@@ -48,12 +48,16 @@ def test_tf32_is_on_where_it_is_asked_for_and_off_elsewhere(monkeypatch):
 @pytest.mark.parametrize("name", ["tf32", "bf16", "amp"])
 def test_old_tensor_cores_lack(name, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
-    with pytest.raises(Refusal, match=f"{name} needs compute capability 8.0, cuda:0 has 7.5"):
+    with pytest.raises(
+        UnsupportedError, match=f"{name} needs compute capability 8.0, cuda:0 has 7.5"
+    ):
         PRECISIONS[name].activate(GPU)
 
 
 def test_a_cpu_lacks_tf32():
-    with pytest.raises(Refusal, match="tf32 is a mode of CUDA's tensor cores: cpu has none"):
+    with pytest.raises(
+        UnsupportedError, match="tf32 is a mode of CUDA's tensor cores: cpu has none"
+    ):
         PRECISIONS["tf32"].activate(CPU)
 
 

@@ -1,10 +1,15 @@
+import json
+import os
+import threading
+import time
 from itertools import repeat
 
 import pytest
 import torch
 import torch.distributed as dist
 
-from benchmarks.common.session import session
+from benchmarks.common.metrics import Emitter
+from benchmarks.common.session import session, start_barrier
 
 
 def train(run, count):
@@ -16,7 +21,7 @@ def test_what_a_program_tells(wire, distributed):
     with session("cpu", distributed=distributed) as run:
         assert dist.is_initialized() == distributed
         for _ in train(run, 3):
-            run.watch(torch.tensor(2.0))
+            run.log_loss(torch.tensor(2.0))
     assert not dist.is_initialized()
     payloads = wire.close()
     assert [p["step"] for p in payloads if "rate" in p] == [0, 1, 2, 3]
@@ -54,4 +59,59 @@ def test_a_device_that_is_not_there(wire, monkeypatch, capsys):
     with pytest.raises(SystemExit) as exit_, session("cuda"):
         pass
     assert exit_.value.code == 2
-    assert wire.close()[0]["$data"]["type"] == "Refusal"
+    assert wire.close()[0]["$data"]["type"] == "UnsupportedError"
+
+
+@pytest.fixture
+def gate(tmp_path, monkeypatch):
+    path = tmp_path / "start"
+    os.mkfifo(path)
+    monkeypatch.setenv("MILABENCH_START", str(path))
+    return path
+
+
+class Program(threading.Thread):
+    """A program that is about to wait; what it says is seen through a pipe."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.said, write = os.pipe()
+        self._emitter = Emitter(lambda p: os.write(write, json.dumps(p).encode() + b"\n"))
+        self.start()
+
+    def run(self):
+        start_barrier(self._emitter)
+
+    def hear(self):
+        return json.loads(os.read(self.said, 4096))
+
+
+def test_opened_when_all_are_ready(gate):
+    programs = [Program() for _ in range(3)]
+    for program in programs:
+        assert program.hear() == {"$event": "ready", "$data": {}}
+    before = time.monotonic()
+    os.close(os.open(gate, os.O_WRONLY))  # opened and closed at once: nobody may miss it
+    for program in programs:
+        begin = program.hear()
+        assert begin["$event"] == "begin"
+        assert before <= begin["$data"]["time"] <= time.monotonic()
+
+
+def test_held_open_until_all_are_ready(gate):
+    holder = os.open(gate, os.O_RDWR)
+    program = Program()
+    assert program.hear()["$event"] == "ready"
+    writer = os.open(gate, os.O_WRONLY)
+    os.write(writer, b"a byte that says nothing")
+    os.close(holder)
+    program.join(0.05)
+    assert program.is_alive()
+    os.close(writer)
+    assert program.hear()["$event"] == "begin"
+
+
+def test_nobody_to_wait_for():
+    sent = []
+    start_barrier(Emitter(sent.append))
+    assert sent == []

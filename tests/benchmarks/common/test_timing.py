@@ -60,7 +60,7 @@ def test_telling_is_not_in_the_time():
     timer = StepTimer(time, Emitter(slow_channel), now=time.now, work=1, units="steps", interval=0)
     for _ in timer.steps(repeat(None), 5, warmup=1):
         time.sleep(10)
-        timer.watch(torch.tensor(1.5))
+        timer.log_loss(torch.tensor(1.5))
     assert list(timer.ms) == [10.0] * 5
     assert [p["rate"] for p in rates(sent)] == [100.0] * 5
 
@@ -82,7 +82,7 @@ def test_a_loss_is_that_of_the_observations_last_step():
     timer = timer_of(time, sent, interval=0.05)
     for step in timer.steps(count(), 4, warmup=1):
         time.sleep(25)
-        timer.watch(torch.tensor(float(step)))
+        timer.log_loss(torch.tensor(float(step)))
     losses = [p for p in sent if "loss" in p]
     assert [(p["loss"], p["step"], p.get("warmup", False)) for p in losses] == [
         (0.0, 0, True),
@@ -104,7 +104,7 @@ def test_only_rank_0_tells_rates_but_every_rank_keeps_its_times():
     timer = timer_of(time, sent, rank=1)
     for _ in timer.steps(repeat(None), 3, warmup=1):
         time.sleep(60)
-        timer.watch(torch.tensor(1.0))
+        timer.log_loss(torch.tensor(1.0))
     assert sent == []
     assert list(timer.ms) == [60.0] * 3
 
@@ -151,7 +151,7 @@ def test_who_tells_the_losses(losses, rank, told):
     timer = timer_of(time, sent, interval=0, rank=rank, losses=losses)
     for step in timer.steps(count(), 2, warmup=0):
         time.sleep(1)
-        timer.watch(torch.tensor(1.0 if step == 0 else float("nan")))
+        timer.log_loss(torch.tensor(1.0 if step == 0 else float("nan")))
     found = [p for p in sent if "loss" in p]
     assert [p["loss"] if p["loss"] == 1 else str(p["loss"]) for p in found] == told
     assert {p["rank"] for p in found} <= {rank}

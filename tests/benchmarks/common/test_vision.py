@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from benchmarks.common import vision
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 
 META = torch.device("meta")
 
@@ -53,10 +53,10 @@ def test_the_operations_of_a_resnet_are_by_formula_and_of_others_counted():
 
 
 def test_an_unknown_model_names_the_nearest():
-    with pytest.raises(Refusal, match="unknown model 'resnet5': did you mean resnet50, "):
+    with pytest.raises(UnsupportedError, match="unknown model 'resnet5': did you mean resnet50, "):
         vision.check(args_of("--model", "resnet5"))
 
 
 def test_detectors_are_no_classifiers():
-    with pytest.raises(Refusal, match="unknown model 'fasterrcnn_resnet50_fpn'"):
+    with pytest.raises(UnsupportedError, match="unknown model 'fasterrcnn_resnet50_fpn'"):
         vision.check(args_of("--model", "fasterrcnn_resnet50_fpn"))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from benchmarks.common import strategies
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.gpt import memory as gpt_memory
 from benchmarks.gpt import model as gpt
@@ -49,7 +49,9 @@ def test_shards_on_the_host():
 def test_what_cannot_fit_is_refused(monkeypatch):
     monkeypatch.setattr(gpt_memory, "capacity", lambda device: 80 * gpt_memory.GIB)
     group = Group(torch.device("cpu"), 0, 8)
-    with pytest.raises(Refusal, match=r"GPTXXXL in mode ddp on 8 ranks needs about 13\d\.\d GiB"):
+    with pytest.raises(
+        UnsupportedError, match=r"GPTXXXL in mode ddp on 8 ranks needs about 13\d\.\d GiB"
+    ):
         gpt_memory.check(SHAPE, options(mode="ddp", optimizer="sgd", batch_size=64), group)
     gpt_memory.check(SHAPE, options(mode="fsdp"), group)
 
@@ -66,7 +68,7 @@ def test_what_is_offloaded_must_fit_the_host(monkeypatch):
     )
     asked = options(mode="fsdp", cpu_offload=True)
     with pytest.raises(
-        Refusal, match=r"on 4 ranks needs about 18\.\d GiB of the host .* are 15\.0"
+        UnsupportedError, match=r"on 4 ranks needs about 18\.\d GiB of the host .* are 15\.0"
     ):
         gpt_memory.check(SHAPE, asked, Group(torch.device("cuda", 0), 0, 4))
     gpt_memory.check(SHAPE, asked, Group(torch.device("cuda", 0), 0, 8))
@@ -86,5 +88,5 @@ def test_the_largest_fits_where_it_is_spread_enough(monkeypatch, ranks, argv):
     asked = {"model": "GPT1T", "precision": "bf16", "batch_size": 1, "optimizer": "adamw"}
     args = options(**asked, activation="checkpoint", **argv)
     gpt_memory.check(shape, args, Group(torch.device("cuda", 0), 0, ranks))
-    with pytest.raises(Refusal, match=r"GPT1T in mode .* on 8 ranks needs about \d+"):
+    with pytest.raises(UnsupportedError, match=r"GPT1T in mode .* on 8 ranks needs about \d+"):
         gpt_memory.check(shape, args, Group(torch.device("cuda", 0), 0, 8))

@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common import data
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.gpt import model as gpt
 from benchmarks.gpt import stages as gpt_stages
 
@@ -74,7 +75,9 @@ def test_stages_are_balanced():
 
 
 def test_more_stages_than_layers():
-    with pytest.raises(Refusal, match="a model of 8 blocks, an embedding and a head has no 11"):
+    with pytest.raises(
+        UnsupportedError, match="a model of 8 blocks, an embedding and a head cannot have 1"
+    ):
         gpt_stages.stages(model(), 11)
 
 
@@ -89,6 +92,6 @@ def test_no_token_sees_what_follows():
 
 def test_a_split_batch_is_the_batch():
     tokens, targets = batch(6)
-    parts = gpt.split((tokens, targets), 3)
+    parts = data.split((tokens, targets), 3)
     assert torch.equal(torch.cat([part[0] for part in parts]), tokens)
     assert torch.equal(torch.cat([part[1] for part in parts]), targets)

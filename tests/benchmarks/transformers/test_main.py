@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.transformers import models, stages
 from tests.support.programs import measured, program, torchrun
 
@@ -39,7 +39,7 @@ def test_training_on_one_device(wire, name):
 )  # fmt: skip
 def test_the_models_have_their_published_sizes(name, millions):
     args = args_of("--model", name, "--mode", "single")
-    work = transformers.workload(args, transformers.shape(args), 1)
+    work = transformers.make_workload(args, transformers.make_shape(args))
     assert models.parameters(work) / 1e6 == pytest.approx(millions, rel=2e-3)
 
 
@@ -48,7 +48,7 @@ def test_an_unknown_model(wire, capsys):
         transformers.main(["--model", "hf_bert_larg", "--mode", "single", "--device", "cpu"])
     assert exit_.value.code == 2
     assert "unknown model 'hf_bert_larg': did you mean hf_Bert_large" in capsys.readouterr().err
-    assert wire.close()[0]["$data"]["type"] == "Refusal"
+    assert wire.close()[0]["$data"]["type"] == "UnsupportedError"
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_an_unknown_model(wire, capsys):
 )
 def test_what_does_not_fit_is_refused(argv, ranks, why):
     args = args_of(*argv.split())
-    with pytest.raises(Refusal, match=f"^{why}"):
-        transformers.workload(args, transformers.shape(args), ranks)
+    with pytest.raises(UnsupportedError, match=f"^{why}"):
+        transformers.check_mode(args, transformers.make_shape(args), ranks)
 
 
 @pytest.mark.parametrize("name", ["hf_Bert", "hf_GPT2", "hf_ViT_large"])
@@ -87,7 +87,9 @@ def test_stages_one_after_the_other_are_the_model(name):
 
 def test_more_stages_than_parts():
     model = models.make(models.SHAPES["hf_GPT2"].sized(tiny=True), tied=False)
-    with pytest.raises(Refusal, match="a model of 4 blocks and two ends has no 7 stages"):
+    with pytest.raises(
+        UnsupportedError, match="a model of 4 blocks and two ends cannot have 7 stages"
+    ):
         stages.stages(model, 7)
 
 

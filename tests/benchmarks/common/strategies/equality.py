@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
 from benchmarks.common import correctness, strategies
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.strategies import pipeline
 from tests.support.strategies import batch, option_parser, workload
@@ -67,7 +67,7 @@ def main(cases, verdicts):
         try:
             verdict = correctness.check(args, workload(args), group, partial(factory, name), batch)
             told = verdict.payload() if verdict else {}
-        except Refusal as refusal:
+        except UnsupportedError as refusal:
             told = {"refused": str(refusal)}
         if group.rank == 0:
             with Path(verdicts).open("a") as file:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.common.balance import balanced
+from benchmarks.common.workload import balanced_cuts
 
 
 def largest(sizes, cuts):
@@ -14,7 +14,7 @@ def largest(sizes, cuts):
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=8), st.data())
 def test_no_other_cuts_have_a_smaller_largest_run(sizes, data):
     count = data.draw(st.integers(1, len(sizes)))
-    cuts = balanced(sizes, count)
+    cuts = balanced_cuts(sizes, count)
     assert cuts[0] == 0
     assert cuts[-1] == len(sizes)
     assert len(cuts) == count + 1
@@ -25,4 +25,4 @@ def test_no_other_cuts_have_a_smaller_largest_run(sizes, data):
 
 @pytest.mark.parametrize(("count", "cuts"), [(1, [0, 4]), (2, [0, 1, 4]), (4, [0, 1, 2, 3, 4])])
 def test_cuts(count, cuts):
-    assert balanced([9, 1, 2, 4], count) == cuts
+    assert balanced_cuts([9, 1, 2, 4], count) == cuts

@@ -1,7 +1,44 @@
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from tests.support.programs import measured, program
+
+flops = program("flops")
+
+
+def test_the_formula_is_that_of_torchs_counter():
+    with FlopCounterMode(display=False) as counter:
+        for _ in range(3):
+            torch.mm(torch.ones(4, 16), torch.ones(16, 8))
+    assert flops.tflop(4, 8, 16, number=3) * 1e12 == pytest.approx(counter.get_total_flops())
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_each_repeat_is_an_observation(wire, dtype):
+    argv = ["--m", "32", "--n", "64", "--dtype", dtype, "--number", "2", "--repeat", "7"]
+    flops.main([*argv, "--warmup", "3", "--device", "cpu"])
+    payloads = wire.close()
+    rates = [p for p in payloads if "rate" in p]
+    assert [p.get("warmup", False) for p in rates] == [True] * 3 + [False] * 7
+    assert {p["units"] for p in rates} == {"TFLOP/s"}
+    times = payloads[-1]["step_times"]["ms"]
+    for p, ms in zip(measured(payloads), times, strict=True):
+        # one step: 2 products of 32 x 64 and 64 x 64
+        assert p["rate"] == pytest.approx(2 * 2 * 32 * 64 * 64 / (ms / 1e3) / 1e12, rel=0.1)
+
+
+def test_help_states_the_formula():
+    assert "TFLOP/s = 2 * m * n * k * number / seconds / 1e12" in flops.options().format_help()
+
+
+def test_a_precision_that_the_device_lacks(wire, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        flops.main(["--dtype", "tf32", "--device", "cpu"])
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err == "error: tf32 is a mode of CUDA's tensor cores: cpu has none\n"
+    assert wire.close()[0]["$event"] == "error"
+
 
 flops = program("flops")
 
@@ -41,13 +78,13 @@ def test_fp8_is_refused_where_there_is_none(wire, capsys):
     ("capability", "n", "k", "message"),
     [
         ((8, 0), 16, 16, "fp8 needs compute capability 8.9, cuda:0 has 8.0"),
-        ((9, 0), 24, 16, "fp8 needs --n and --k that 16 divides: they are 24 and 16"),
+        ((9, 0), 24, 16, "fp8 needs multiples of 16 for --n and --k: they are 24 and 16"),
     ],
 )
 def test_what_else_fp8_needs(monkeypatch, capability, n, k, message):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
     monkeypatch.setattr(torch.version, "hip", None)
-    with pytest.raises(flops.Refusal) as refusal:
+    with pytest.raises(flops.UnsupportedError) as refusal:
         flops.check_fp8(torch.device("cuda", 0), n, k)
     assert str(refusal.value) == message
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (8, 9))

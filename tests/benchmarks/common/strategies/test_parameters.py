@@ -13,7 +13,8 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from benchmarks.common import strategies
 from benchmarks.common.group import Group
-from benchmarks.common.strategies import weights
+from benchmarks.common.strategies import parameters
+from benchmarks.common.strategies.parameters import plain_name
 from benchmarks.gpt import memory as gpt_memory
 from benchmarks.gpt import model as gpt
 from tests.support.live_memory import Live
@@ -45,7 +46,7 @@ def filled(seed=0, *, at_once=True):
     model = bare()
     parts = [model] if at_once else [*gpt.blocks_of(model), model]
     for part in parts:
-        weights.fill(model, part, gpt.fill, CPU, seed)
+        parameters.fill(model, part, gpt.fill, CPU, seed)
     return {name: p.detach() for name, p in model.named_parameters()}
 
 
@@ -112,7 +113,7 @@ def test_a_rank_holds_what_the_estimate_says(fake, argv):
 
 @pytest.mark.slow
 def test_two_ranks_train_a_model_that_neither_holds(tmp_path):
-    done = torchrun(Path(__file__).with_name("weights_on_two_ranks.py"), tmp_path / "told")
+    done = torchrun(Path(__file__).with_name("parameters_on_two_ranks.py"), tmp_path / "told")
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "told").read_text())
     assert len(told) == 3
@@ -120,3 +121,16 @@ def test_two_ranks_train_a_model_that_neither_holds(tmp_path):
         assert all(rank["peak"] < 0.75 for rank in ranks), ranks
         losses = ranks[-1]["losses"]  # of a pipeline the last rank's
         assert losses[-1] < losses[0] - 0.1, losses
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("blocks.0.up.weight", "blocks.0.up.weight"),
+        ("module.blocks.0.up.weight", "blocks.0.up.weight"),
+        ("_stage1.blocks.0._checkpoint_wrapped_module.up.weight", "blocks.0.up.weight"),
+        ("_orig_mod.module.modules.weight", "modules.weight"),
+    ],
+)
+def test_wrappers_are_not_in_the_name(name, expected):
+    assert plain_name(name) == expected

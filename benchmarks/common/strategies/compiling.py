@@ -1,4 +1,4 @@
-"""torch.compile, with what it did: graphs, breaks, seconds."""
+"""torch.compile, with the graphs, breaks and seconds that it took."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,15 +9,15 @@ from torch._dynamo.utils import calculate_time_spent, counters
 
 BACKENDS = ("none", "eager", "aot_eager", "inductor")
 # How Dynamo treats DDP: cut the graph at the buckets, so that their all-reduces overlap with the
-# backward pass (with breaks), or leave it whole (without).
+# backward pass (with breaks), or do not cut it (without).
 OPTIMIZE_DDP = ("ddp_optimizer", "no_optimization")
 
 
 class Compiler:
-    """Compiles modules with one backend and counts what it is given."""
+    """Compiles modules with one backend, and counts graphs, breaks and seconds."""
 
     def __init__(self, backend: str, optimize_ddp: str) -> None:
-        """Take a backend of ``BACKENDS``; with ``none`` nothing is compiled."""
+        """Compile with a backend of ``BACKENDS``; with ``none`` nothing is compiled."""
         self._backend = backend
         self._optimize_ddp = optimize_ddp
         self._graphs = 0

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.common.compiling import Compiler
+from benchmarks.common.strategies.compiling import Compiler
 
 # Dynamo looks at every tensor's gradient, and hides the warning that this is no leaf's; where
 # warnings are errors it cannot.

@@ -3,7 +3,7 @@ import torch
 
 from benchmarks.common import strategies
 from benchmarks.common.group import Group
-from benchmarks.common.strategies.accumulate import Accumulated
+from benchmarks.common.strategies.strategy import Accumulated
 from tests.support.strategies import batch, options, workload
 
 ALONE = Group(torch.device("cpu"))
@@ -25,6 +25,6 @@ def test_parts_add_up_to_the_batch():
     assert all(p.grad is None for p in parts.model.parameters())
 
 
-def test_only_what_is_whole_can_be_told_apart():
-    assert isinstance(build("--mode single"), strategies.Phased)
-    assert not isinstance(build("--mode single --accumulate 2"), strategies.Phased)
+def test_accumulation_interleaves_the_passes():
+    assert not build("--mode single").interleaved
+    assert build("--mode single --accumulate 2").interleaved

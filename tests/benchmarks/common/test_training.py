@@ -10,21 +10,22 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.common import cli, loading, session, strategies, trainer
+from benchmarks.common import cli, session, strategies, training
 from benchmarks.common.correctness import Verdict
-from benchmarks.common.data import Placement, Source, split
-from benchmarks.common.samples import Tokens
-from benchmarks.common.trainer import Task, WrongGradientsError
+from benchmarks.common.data import Placement, Source, Tokens, loader_of, split
+from benchmarks.common.training import Task, WrongGradientsError
 from benchmarks.common.workload import Workload
 from tests.support.fake_time import Time
-from tests.support.programs import measured
+from tests.support.programs import measured, program
+from tests.support.scripted_strategies import Phased
 
+train_step = program("gpt").train_step
 TASK = Task("toy", items=8, units="tokens", flops=1e9, parameters=170)
 
 
 def parsed(*argv):
     parser = cli.parser("")
-    trainer.add_options(parser, steps=20, warmup=2, batch_size=2)
+    training.add_options(parser, steps=20, warmup=2, batch_size=2)
     strategies.add_options(parser, ("single",), "single")
     return parser.parse_args(["--device", "cpu", "--num-workers", "0", *argv])
 
@@ -46,11 +47,20 @@ def loss(model, batch):
 
 
 def train(args, compute=loss, samples=Tokens(100, 4, 10, 0)):  # noqa: B008
+    """The loop of a program, around a toy."""
     work = Workload(make_model=Toy, loss=compute, blocks=lambda model: [], split=split)
     with session.session("cpu") as run:
         place = Placement(run.device)
-        source = Source(samples, args.batch_size, place, 1, loading.loader(args))
-        trainer.train(run, args, work, source, TASK)
+        source = Source(samples, args.batch_size, place, 1, loader_of(args))
+        training.check_correctness(run, args, work, source)
+        strategy = strategies.build(args, work, run.group)
+        batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
+        for batch in training.timed_steps(run, args, TASK, strategy, batches):
+            run.log_loss(train_step(strategy, batch, run.lap))
+        training.report(run, args, TASK, strategy)
+        training.profile(
+            run, args, TASK, lambda: train_step(strategy, next(batches), lap=lambda: None)
+        )
 
 
 def only(payloads, key):
@@ -75,44 +85,11 @@ def test_what_is_told(wire):
     assert model["tflops_per_gpu"] == pytest.approx(1e9 / (sum(ms) / 20e3) / 1e12, rel=1e-3)
 
 
-class Interleaved:
-    """A strategy whose parts take a known time of a clock moved by hand."""
-
-    data_parallel_size, data_parallel_rank = 4, 0
-    model = nn.Identity()
-
-    def __init__(self, clock):
-        self.clock, self.steps = clock, 0
-
-    def forward_backward(self, batch):
-        self.clock.sleep(80 if self.steps else 9050)  # the first step compiles
-        self.steps += 1
-        return torch.tensor(1.0)
-
-    def step(self):
-        self.clock.sleep(15)
-
-    def metrics(self):
-        return {"buckets": 3}
-
-
-class Scripted(Interleaved):
-    """One whose forward and backward passes can be told apart."""
-
-    def forward(self, batch):
-        self.clock.sleep(30 if self.steps else 9000)
-        self.steps += 1
-        return torch.tensor(0.5)
-
-    def backward(self, loss):
-        self.clock.sleep(50)
-
-
 def test_a_sleep_in_forward_is_reported_within_one_percent(wire, monkeypatch):
     """How long it really slept is known from a clock of the test's own."""
     slept = []
 
-    class Sleeping(Scripted):
+    class Sleeping(Phased):
         def forward(self, batch):
             begun = time.perf_counter()
             time.sleep(0.05)
@@ -132,42 +109,9 @@ def test_a_sleep_in_forward_is_reported_within_one_percent(wire, monkeypatch):
     assert only(payloads, "shares")["forward"] > 0.98
 
 
-@pytest.mark.parametrize(
-    ("kind", "shares"),
-    [
-        (Scripted, {"forward": 0.3, "backward": 0.5, "optimizer": 0.15, "data": 0.05}),
-        (Interleaved, {"forward_backward": 0.8, "optimizer": 0.15, "data": 0.05}),
-    ],
-)
-def test_known_times_are_reported_exactly(wire, monkeypatch, kind, shares):
-    clock = Time()
-    strategy = kind(clock)
-    monkeypatch.setattr(session, "clock_of", lambda device: clock)
-    monkeypatch.setattr(strategies, "build", lambda *args: strategy)
-
-    def slow(source, replica, replicas):
-        while True:
-            clock.sleep(5)
-            yield ()
-
-    monkeypatch.setattr(Source, "stream", slow)
-    train(parsed())
-    payloads = wire.close()
-    # 4 replicas of 8 tokens in 0.1 s; 9 s of compilation are in no rate.
-    assert [p["rate"] for p in measured(payloads)] == pytest.approx(
-        [320.0] * len(measured(payloads))
-    )
-    assert only(payloads, "shares") == shares
-    model = only(payloads, "model")
-    assert model["step_ms"] == 100.0
-    assert model["buckets"] == 3
-    assert model["tflops_per_gpu"] == pytest.approx(4e9 / 0.1 / 1e12)
-    assert model["first_step_s"] == 9.07
-
-
 def test_a_wrong_strategy_is_told_and_measured_and_fails(wire, monkeypatch):
     verdict = Verdict(1.34, 0.2, replicas_equal=True, tolerance=1e-4, precision="fp32")
-    monkeypatch.setattr(trainer.correctness, "check", lambda *args: verdict)
+    monkeypatch.setattr(training.correctness, "check", lambda *args: verdict)
     with pytest.raises(WrongGradientsError, match=r"gradients differ by 1\.3, losses by 0\.2 "):
         train(parsed("--check-correctness"))
     payloads = wire.close()
@@ -192,19 +136,22 @@ def test_a_trace_is_written_after_the_measured_steps(wire, monkeypatch, tmp_path
     assert len(seen) == 22 + 1 + 3  # measured and warm-up, the profiler's warm-up, the trace
 
 
-class Slow(Tokens):
-    """A dataset that takes 10 ms for each sample."""
+class Counted(Tokens):
+    """A dataset that counts the samples which are read."""
+
+    read = 0
 
     def __getitem__(self, index):
-        time.sleep(0.01)
+        self.read += 1
         return super().__getitem__(index)
 
 
-@pytest.mark.parametrize(("kind", "waits"), [("core", False), ("e2e", True)])
-def test_only_e2e_waits_for_its_data(wire, kind, waits):
-    train(parsed("--trainer", kind), samples=Slow(100, 4, 10, 0))
-    wait_ms = median(only(wire.close(), "step_times")["wait_ms"])
-    assert wait_ms >= 20 if waits else wait_ms < 10
+@pytest.mark.parametrize(("kind", "read"), [("core", 2), ("e2e", 2 * 22)])
+def test_only_e2e_reads_its_data_in_each_step(wire, kind, read):
+    samples = Counted(100, 4, 10, 0)
+    train(parsed("--trainer", kind), samples=samples)
+    assert samples.read == read
+    assert sum(p["steps"] for p in measured(wire.close())) == 20
 
 
 def test_a_first_step_always_warms_up():

@@ -5,8 +5,7 @@ import pytest
 
 from tests.support.programs import BENCHMARKS, measured, program, torchrun
 
-# Looked for without importing: this folder's name answers to `import lightning`, too.
-MISSING = importlib.util.find_spec("pytorch_lightning") is None
+MISSING = importlib.util.find_spec("lightning") is None
 
 
 def test_without_lightning_it_is_refused(wire, capsys, monkeypatch):

@@ -1,19 +1,18 @@
-"""What PyTorch cannot do, said in one sentence before anything is built."""
+"""Combinations that PyTorch cannot train: one sentence each, before anything is built."""
 
 import argparse
 
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
-from benchmarks.common.strategies.options import check_knobs
+from benchmarks.common.strategies.options import check_options
 from benchmarks.common.strategies.pipeline import ZERO_BUBBLE, chunks, pipeline_size
-from benchmarks.common.strategies.sharded import shard_size
-from benchmarks.common.strategies.tensor import tensor_size
+from benchmarks.common.strategies.sharded import shard_size, tensor_size
 from benchmarks.common.workload import Workload
 
 
 def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
-    """``Refusal`` for a combination that would fail, hang, or train something else."""
-    check_knobs(args)
+    """``UnsupportedError`` for a combination that would fail, hang, or train something else."""
+    check_options(args)
     _check_model(args, workload)
     _check_mesh(args, group.world_size)
     if args.mode in ("pipeline", "pdp"):
@@ -21,7 +20,7 @@ def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
     _check_batch(args, group.world_size)
     _check_precision(args)
     if args.comm_hook == "powersgd" and group.device.type == "cpu":
-        raise Refusal("PowerSGD fails on gloo, which CPUs use: choose another --comm-hook")
+        raise UnsupportedError("PowerSGD fails on gloo, which CPUs use: choose another --comm-hook")
     if args.mode == "ddp":
         _check_ddp(args)
 
@@ -29,18 +28,24 @@ def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
 def _check_ddp(args: argparse.Namespace) -> None:
     breaks = args.compile != "none" and args.optimize_ddp == "ddp_optimizer"
     if args.static_graph and args.find_unused_parameters:
-        raise Refusal("--static-graph finds unused parameters itself: drop one of the two options")
+        raise UnsupportedError(
+            "--static-graph finds unused parameters itself: drop one of the two options"
+        )
     if args.static_graph and args.accumulate > 1:
-        raise Refusal("--static-graph expects every backward pass to reduce: not with --accumulate")
+        raise UnsupportedError(
+            "--static-graph expects every backward pass to reduce: not with --accumulate"
+        )
     if breaks and args.bucket_cap_mb < 1:
-        raise Refusal("Dynamo's first bucket has 1 MiB: --bucket-cap-mb cannot be less")
+        raise UnsupportedError("Dynamo's first bucket has 1 MiB: --bucket-cap-mb cannot be less")
 
 
 def _check_model(args: argparse.Namespace, workload: Workload) -> None:
     if args.mode in ("pipeline", "pdp") and workload.stages is None:
-        raise Refusal(f"this model cannot be cut into stages, as mode {args.mode} needs")
+        raise UnsupportedError(f"this model cannot be cut into stages, as mode {args.mode} needs")
     if args.mode in ("tp", "tp-fsdp") and workload.tp_plan is None:
-        raise Refusal(f"this model has no plan for tensor parallelism, as mode {args.mode} needs")
+        raise UnsupportedError(
+            f"this model has no plan for tensor parallelism, as mode {args.mode} needs"
+        )
 
 
 def _check_mesh(args: argparse.Namespace, ranks: int) -> None:
@@ -52,26 +57,29 @@ def _check_mesh(args: argparse.Namespace, ranks: int) -> None:
     if args.mode in sizes:
         option, size = sizes[args.mode]
         if ranks % size(args, ranks):
-            raise Refusal(f"{ranks} ranks cannot be divided by {option} {size(args, ranks)}")
+            raise UnsupportedError(
+                f"{ranks} ranks cannot be divided by {option} {size(args, ranks)}"
+            )
 
 
 def _check_batch(args: argparse.Namespace, ranks: int) -> None:
-    parts = args.accumulate
-    name = "--accumulate"
+    parts, option = args.accumulate, "--accumulate"
     if args.mode in ("pipeline", "pdp"):
-        parts, name = chunks(args, ranks), "--chunks"
+        parts, option = chunks(args, ranks), "--chunks"
     if args.batch_size % parts:
-        raise Refusal(f"a batch of {args.batch_size} cannot be divided by {name} {parts}")
+        raise UnsupportedError(
+            f"a batch of {args.batch_size} cannot be divided by {option} {parts}"
+        )
 
 
 def _check_precision(args: argparse.Namespace) -> None:
     if args.precision == "amp-fp16" and args.mode not in ("single", "ddp"):
-        raise Refusal(
+        raise UnsupportedError(
             f"under {args.mode} a rank's gradient scaler sees only its own part of the gradients: "
             "use --precision amp"
         )
     if args.mixed_precision != "none" and args.precision not in ("fp32", "tf32"):
-        raise Refusal(
+        raise UnsupportedError(
             f"--mixed-precision lowers fp32 parameters: it does not go with {args.precision}"
         )
 
@@ -79,16 +87,18 @@ def _check_precision(args: argparse.Namespace) -> None:
 def _check_pipeline(args: argparse.Namespace) -> None:
     folded = args.schedule in ("ZBVZeroBubble", "DualPipeV")
     if folded and args.stages_per_rank != 2:
-        raise Refusal(f"{args.schedule} has two stages on each rank, not {args.stages_per_rank}")
+        raise UnsupportedError(
+            f"{args.schedule} has two stages on each rank, not {args.stages_per_rank}"
+        )
     if args.schedule in ZERO_BUBBLE and args.compile != "none":
-        raise Refusal(
+        raise UnsupportedError(
             f"{args.schedule} computes the gradients of inputs and weights apart, "
             "which compiled modules cannot"
         )
     replicas = args.mode == "pdp" and args.replicated_by == "fully_shard"
     if args.schedule in ZERO_BUBBLE and replicas and args.reshard_after_forward:
-        # Measured on 2.15: relative error of the gradients 0.4 to 0.9, and no word of it.
-        raise Refusal(
+        # Measured on 2.15: relative error of the gradients 0.4 to 0.9, without any error message.
+        raise UnsupportedError(
             f"{args.schedule} trains with wrong gradients where parameters are resharded after "
             "forward: drop --reshard-after-forward"
         )

@@ -64,7 +64,7 @@ def test_an_unknown_model(wire, capsys):
         torchvision.main(["--model", "resnet5", "--device", "cpu"])
     assert exit_.value.code == 2
     assert "unknown model 'resnet5': did you mean resnet50," in capsys.readouterr().err
-    assert wire.close()[0]["$data"]["type"] == "Refusal"
+    assert wire.close()[0]["$data"]["type"] == "UnsupportedError"
 
 
 def test_a_folder_of_images_end_to_end(wire, tmp_path):
@@ -85,7 +85,7 @@ def test_a_folder_that_is_missing(wire, capsys, tmp_path):
     with pytest.raises(SystemExit) as exit_:
         torchvision.main([*SMALL, "--loader", "image-folder", "--data", str(tmp_path / "none")])
     assert exit_.value.code == 2
-    assert "none: there is no such folder" in capsys.readouterr().err
+    assert "none: no such folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("mode", ["ddp", "fsdp"])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from benchmarks.common import strategies
-from benchmarks.common.failure import Refusal
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from tests.support.strategies import options, workload
 
@@ -50,7 +50,7 @@ def test_every_mode_is_possible(mode):
     ],
 )
 def test_what_cannot_be_is_one_sentence(argv, sentence):
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(UnsupportedError) as refusal:
         check(argv)
     assert sentence in str(refusal.value)
     assert "\n" not in str(refusal.value)
@@ -58,13 +58,13 @@ def test_what_cannot_be_is_one_sentence(argv, sentence):
 
 @pytest.mark.parametrize("mode", ["fsdp", "pipeline", "tp"])
 def test_a_scaler_sees_only_its_own_part(mode):
-    with pytest.raises(Refusal, match=f"under {mode} a rank's gradient scaler"):
+    with pytest.raises(UnsupportedError, match=f"under {mode} a rank's gradient scaler"):
         check(f"--mode {mode}", precision="amp-fp16")
     check("--mode ddp", precision="amp-fp16")
 
 
 def test_fsdp_lowers_fp32_alone():
-    with pytest.raises(Refusal, match="it does not go with bf16"):
+    with pytest.raises(UnsupportedError, match="it does not go with bf16"):
         check("--mode fsdp --mixed-precision bf16", precision="bf16")
 
 
@@ -72,13 +72,13 @@ def test_fsdp_lowers_fp32_alone():
 def test_a_model_that_cannot_be_cut(mode):
     args = options(f"--mode {mode}")
     whole = replace(workload(args), stages=None)
-    with pytest.raises(Refusal, match="this model cannot be cut into stages"):
+    with pytest.raises(UnsupportedError, match="this model cannot be cut into stages"):
         strategies.check(args, whole, Group(torch.device("cpu"), 0, 4))
 
 
 def test_a_model_without_a_plan():
     args = options("--mode tp")
-    with pytest.raises(Refusal, match="this model has no plan for tensor parallelism"):
+    with pytest.raises(UnsupportedError, match="this model has no plan for tensor parallelism"):
         strategies.check(
             args, replace(workload(args), tp_plan=None), Group(torch.device("cpu"), 0, 4)
         )

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from benchmarks.common import activation
-from benchmarks.common.names import plain
-from benchmarks.common.strategies import weights
+from benchmarks.common.strategies import parameters
+from benchmarks.common.strategies.parameters import plain_name
+from benchmarks.common.strategies.setup import wrap_blocks
 from benchmarks.gpt import model as gpt
 
 SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
@@ -15,8 +15,8 @@ CPU = torch.device("cpu")
 
 def model(how):
     made = gpt.make(SHAPE).to("meta")
-    weights.fill(made, made, gpt.fill, CPU, seed=0)
-    activation.apply(made, gpt.blocks_of(made), how)
+    parameters.fill(made, made, gpt.fill, CPU, seed=0)
+    wrap_blocks(made, gpt.blocks_of(made), how)
     return made
 
 
@@ -30,7 +30,7 @@ def trained(made):
     with saved_tensors_hooks(lambda x: kept.append(x.nbytes) or x, lambda x: x):
         loss = gpt.loss(made, (words[:, :-1], words[:, 1:]))
     loss.backward()
-    gradients = {plain(name): p.grad for name, p in made.named_parameters()}
+    gradients = {plain_name(name): p.grad for name, p in made.named_parameters()}
     return loss.detach(), gradients, len(calls), sum(kept)
 
 
@@ -49,7 +49,7 @@ def test_the_gradients_are_the_same(how, runs):
 def test_only_the_blocks_are_wrapped():
     made = gpt.make(SHAPE)
     blocks = gpt.blocks_of(made)
-    activation.apply(made, blocks[:1], "checkpoint")
+    wrap_blocks(made, blocks[:1], "checkpoint")
     wrapped, second, third = gpt.blocks_of(made)
     assert wrapped is not blocks[0]
     assert wrapped._checkpoint_wrapped_module is blocks[0]

@@ -1,0 +1,184 @@
+"""What the training programs share around their loop, which stands in the ``main.py`` of each.
+
+``--trainer core`` trains on one batch that is on the device already: the step and nothing else.
+``--trainer e2e`` loads each batch as real training does and copies it to the device: the time that
+it waits for a batch is the part ``data`` of the step.
+"""
+
+import argparse
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.profiler
+
+from benchmarks.common import cli, correctness, strategies
+from benchmarks.common.data import Source
+from benchmarks.common.device import reset_peak_memory
+from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.session import Session
+from benchmarks.common.strategies import Strategy
+from benchmarks.common.timing import Losses
+from benchmarks.common.workload import Batch, Workload
+
+TRAINERS = ("core", "e2e")
+PIPELINES = ("pipeline", "pdp")
+TRACED_STEPS = 3  # after one that warms the profiler up
+
+
+class WrongGradientsError(RuntimeError):
+    """A strategy was measured that does not compute what one device computes."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """The work of one replica in one step."""
+
+    name: str  # of the model
+    items: float
+    units: str  # of the items, without the "/s"
+    flops: float | None  # of the model, forward and backward; None: not known
+    parameters: int  # of the full model
+    flops_source: str = "formula"
+
+
+def add_options(
+    parser: argparse.ArgumentParser,
+    *,
+    batch_size: int = 32,
+    steps: int = 30,
+    warmup: int = 5,
+    lr: float = 0.01,
+    loaders: Sequence[str] = ("fixed", "pytorch"),
+) -> None:
+    """Add the options of the loop, of its data, and of ``--check-correctness``."""
+    add = parser.add_argument_group("training").add_argument
+    add("--batch-size", type=cli.positive, default=batch_size, help="items in a replica's step")
+    add("--steps", type=cli.positive, default=steps, help="number of measured steps")
+    text = "steps before the measured ones; at least one, because the first compiles and allocates"
+    add("--warmup", type=cli.positive, default=warmup, help=text)
+    text = "core: batches are on the device already; e2e: a loader, and copies to the device"
+    add("--trainer", choices=TRAINERS, help=f"{text}; None: by --loader, else core")
+    text = "fixed: one batch; synthetic: two in turn; pytorch: a DataLoader of random samples"
+    if "image-folder" in loaders:
+        text += "; image-folder: a DataLoader of the images in --data"
+    add("--loader", choices=loaders, help=f"{text}; None: fixed for core, pytorch for e2e")
+    add("--num-workers", type=cli.natural, default=2, help="worker processes of the loader")
+    text = "amp: autocast to bf16; amp-fp16: autocast to fp16, with a gradient scaler"
+    add("--precision", "--dtype", choices=PRECISIONS, default="fp32", help=text)
+    add("--lr", type=cli.positive_float, default=lr, help="learning rate")
+    add("--seed", type=int, default=0, help="seed of weights and data")
+    text = "after measuring, write a Chrome trace of a few steps of each rank"
+    add("--profile", action="store_true", help=text)
+    correctness.add_options(parser)
+
+
+def check_correctness(
+    run: Session, args: argparse.Namespace, workload: Workload, source: Source
+) -> None:
+    """Under ``--check-correctness``, compare the strategy with one device and report the verdict.
+
+    A strategy that does not pass is measured all the same, and then the run fails.
+    """
+    if not args.check_correctness:
+        return
+    verdict = correctness.check(args, workload, run.group, strategies.build, source.batch)
+    if verdict is not None:
+        run.report(correctness=verdict.payload())
+        if not verdict.ok:
+            run.fail_at_end(
+                WrongGradientsError(
+                    f"mode {args.mode} does not train as one device does: gradients differ by "
+                    f"{verdict.gradient_error:.2g}, losses by {verdict.loss_error:.2g} (relative, "
+                    f"at most {verdict.tolerance:.2g}), equal replicas: {verdict.replicas_equal}"
+                )
+            )
+    reset_peak_memory(run.device)
+
+
+def timed_steps(
+    run: Session,
+    args: argparse.Namespace,
+    task: Task,
+    strategy: Strategy,
+    batches: Iterator[Batch],
+) -> Iterator[Batch]:
+    """The batches of the warm-up and of the measured steps; the body of a ``for`` is timed.
+
+    The body calls ``run.lap`` after its forward pass (not if the strategy is interleaved), and
+    after its backward pass.
+    """
+    passes = ("forward_backward",) if strategy.interleaved else ("forward", "backward")
+    losses = None  # those of rank 0
+    if args.mode in PIPELINES:  # the ranks of the first replica, of which the last has the loss
+        losses = Losses.KNOWN if strategy.data_parallel_rank == 0 else Losses.NONE
+    return run.steps(
+        batches,
+        work=task.items,
+        replicas=strategy.data_parallel_size,
+        units=task.units,
+        count=args.steps,
+        warmup=args.warmup,
+        parts=(*passes, "optimizer"),
+        losses=losses,
+    )
+
+
+def report(run: Session, args: argparse.Namespace, task: Task, strategy: Strategy) -> None:
+    """Report from rank 0 what was trained and how fast, with the figures of the strategy."""
+    if run.group.rank == 0:
+        replicas = strategy.data_parallel_size
+        facts = model_facts(run, task, args.mode, args.batch_size, replicas)
+        run.report(model=facts | strategy.metrics())
+
+
+def model_facts(
+    run: Session, task: Task, mode: str, batch_size: int, replicas: int
+) -> dict[str, Any]:
+    """What was trained, and how fast: FLOP are those of the model, without recomputation."""
+    ranks = run.group.world_size
+    facts: dict[str, Any] = {
+        "name": task.name,
+        "mode": mode,
+        "parameters": task.parameters,
+        "ranks": ranks,
+        "replicas": replicas,
+        "batch_size": batch_size,
+        "step_ms": round(run.mean_ms, 4),
+        "first_step_s": round(run.first_step_s, 4),
+    }
+    if task.flops is not None:
+        flops = task.flops * replicas
+        facts["flops_per_step"] = flops
+        facts["flops_source"] = task.flops_source
+        facts["tflops_per_gpu"] = flops / ranks / (run.mean_ms / 1e3) / 1e12
+    return facts
+
+
+def profile(run: Session, args: argparse.Namespace, task: Task, step: Callable[[], object]) -> None:
+    """Under ``--profile``, call ``step`` a few more times and write a trace of this rank.
+
+    Chrome's format, for chrome://tracing or ui.perfetto.dev. The file is
+    ``<model>-<mode>.rank<rank>.trace.json`` in the folder ``MILABENCH_TRACES``, else in the current
+    one.
+    """
+    if not args.profile:
+        return
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if run.device.type == "cuda":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    elif run.device.type == "xpu":
+        activities.append(torch.profiler.ProfilerActivity.XPU)
+    folder = Path(os.environ.get("MILABENCH_TRACES") or ".")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{task.name}-{args.mode}.rank{run.group.rank}.trace.json"
+    step()
+    with torch.profiler.profile(activities=activities, acc_events=True) as trace:  # in one cycle
+        for k in range(TRACED_STEPS):
+            with torch.profiler.record_function(f"step {k}"):
+                step()
+    trace.export_chrome_trace(str(path))
+    run.report(trace=str(path))

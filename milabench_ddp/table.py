@@ -20,6 +20,7 @@ class Column:
     name: str
     format: str = ""
     right: bool = False
+    unknown: str = UNKNOWN  # what stands where nothing is known
 
     @property
     def stands_right(self) -> bool:
@@ -27,9 +28,9 @@ class Column:
         return bool(self.format) or self.right
 
     def text(self, value: Any) -> str:
-        """A value as the column shows it; what is not known is a dash."""
+        """A value as the column shows it."""
         if is_unknown(value):
-            return UNKNOWN
+            return self.unknown
         return format(value, self.format) if self.format else str(value)
 
 
@@ -105,11 +106,15 @@ def csv_text(table: Table, unknown: str = "") -> str:
 
     Args:
         table: the table.
-        unknown: stands where nothing is known.
+        unknown: stands for None and NaN; an empty text stays empty.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in table.columns])
     for row in table.rows:
-        writer.writerow([unknown if is_unknown(value) else value for value in row])
+        writer.writerow([_csv_value(value, unknown) for value in row])
     return out.getvalue()
+
+
+def _csv_value(value: Any, unknown: str) -> Any:
+    return unknown if is_unknown(value) and value != "" else value

@@ -33,7 +33,8 @@ def make(folder: Path, ranks: int, steps: int) -> int:
     folder.mkdir()
     nodes = -(-ranks // LOCAL)
     state = {
-        "schema": 1, "name": folder.name, "created": 0.0, "ended": 900.0, "preset": "full",
+        "schema": 1, "name": folder.name, "milabench": "", "command": [], "config": "",
+        "machine": {}, "created": 0.0, "ended": 900.0, "preset": "full",
         "suite": {"bert-ddp": {"weight": 1.0}}, "skipped": [], "outcome": "ok",
         "benchmarks": [{"name": "bert-ddp", "outcome": "ok", "reason": ""}],
     }  # fmt: skip

@@ -1,8 +1,10 @@
 import csv
 import io
-from math import nan
+from math import isnan, nan
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from milabench_ddp.table import Column, Table, csv_text, is_unknown, text_lines, without_unknown
 
@@ -65,3 +67,20 @@ def test_a_table_without_rows_says_nothing() -> None:
     assert TABLE
     assert not Table(COLUMNS, ())
     assert list(text_lines(Table(COLUMNS, ()))) == ["bench | rate | unit | n"]
+
+
+def test_a_column_has_a_word_of_its_own_for_what_is_not_known() -> None:
+    table = Table((Column("n", ".1f", unknown="nan"), Column("unit", unknown="")), ((nan, ""),))
+    assert list(text_lines(table)) == ["  n | unit", "nan |"]
+    assert csv_text(table, unknown="nan") == "n,unit\nnan,\n"
+
+
+NAMES = st.text(st.characters(exclude_categories=["C", "Z"]))
+
+
+@given(st.lists(st.tuples(NAMES, st.floats(), st.none(), st.floats(0, 1))))
+def test_csv_has_every_digit_and_nothing_for_what_is_not_known(rows: list[tuple]) -> None:
+    read = list(csv.reader(io.StringIO(csv_text(Table(COLUMNS, tuple(rows))), newline="")))
+    for row, cells in zip(rows, read[1:], strict=True):
+        assert cells[1] == ("" if isnan(row[1]) else repr(row[1]))
+        assert (cells[2], float(cells[3])) == ("", row[3])

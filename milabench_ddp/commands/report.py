@@ -1,7 +1,7 @@
 """``milabench report``: what was measured, from the result files alone."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -11,16 +11,10 @@ from ..config.load import SuiteRequest, resolve
 from ..config.tree import to_plain
 from ..errors import SelectionError
 from ..options import ReportOptions
-from ..report.build import report_of
-from ..report.export import csv_text, json_text
-from ..report.model import Report
-from ..report.pivot import pivot
-from ..report.pivot_text import pivot_csv, pivot_text
-from ..report.section import csv_lines, lines
-from ..report.sections import BY_NAME
-from ..report.text import text
-
-FORMATS: Mapping[str, Callable[[Report], str]] = {"text": text, "csv": csv_text, "json": json_text}
+from ..report.assemble import report_of
+from ..report.formats import FORMATS
+from ..report.sweep import sweep_of
+from ..report.tables import TABLES
 
 
 def main(options: ReportOptions) -> int:
@@ -33,27 +27,23 @@ def main(options: ReportOptions) -> int:
         options = replace(options, format="csv")
     weights = None if options.config is None else _weights(options.config)
     if options.table is not None:
-        return _table(options.table, options, weights, sys.stdout)
+        sys.stdout.write(_table(options.table, options, weights))
+        return 0
     return run(options.runs, options.compat, options.format, weights, sys.stdout)
 
 
-def _table(
-    name: str, options: ReportOptions, weights: Mapping[str, float] | None, out: TextIO
-) -> int:
-    """One table alone, as text or as CSV: of this report by its name, or of a sweep's metric."""
-    if options.compat or options.format == "json":
-        raise SelectionError("--table goes with --format text or csv, and without --compat")
-    as_csv = options.format == "csv"
+def _table(name: str, options: ReportOptions, weights: Mapping[str, float] | None) -> str:
+    """One table alone: of this report by its name, or of a sweep's metric."""
+    format = FORMATS[options.format]
+    if options.compat or not format.table or not format.sweep:
+        able = " or ".join(name for name, known in FORMATS.items() if known.table)
+        raise SelectionError(f"--table goes with --format {able}, and without --compat")
     report = report_of(options.runs, weights=weights)
-    if name in BY_NAME:
-        if options.rows or options.cols:
-            raise SelectionError(f"--rows and --cols are for a metric; {name} is a table")
-        section = BY_NAME[name](report.rows)
-        out.write(csv_lines(section) if as_csv else "\n".join(lines(section)) + "\n")
-    else:
-        made = pivot(report, name, options.rows, options.cols)
-        out.write(pivot_csv(made) if as_csv else pivot_text(made))
-    return 0
+    if name not in TABLES:
+        return format.sweep(sweep_of(report, name, options.rows, options.cols))
+    if options.rows or options.cols:
+        raise SelectionError(f"--rows and --cols are for a metric; {name} is a table")
+    return format.table(TABLES[name](report.rows))
 
 
 def _weights(config: str) -> dict[str, float]:
@@ -81,9 +71,9 @@ def run(
         out: where to.
 
     Raises:
-        RunDirError: one of them is no run folder.
+        RunDirError: one of them is not a run folder.
     """
-    out.write(FORMATS[format](report_of(paths, compat_formulas=compat, weights=weights)))
+    out.write(FORMATS[format].report(report_of(paths, compat_formulas=compat, weights=weights)))
     return 0
 
 

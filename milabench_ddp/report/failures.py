@@ -1,82 +1,168 @@
-"""Who failed, why, and what it said: of processes, and of benchmarks of which none ever ran."""
+"""Which processes and benchmarks failed, why, and what they said; the word for it in a table."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from ..events import Outcome
-from ..results.records import Record, Run
-from .model import Failure
-from .outcomes import NOT_ENDED, Ending, states
-from .output import SHOWN, failed_rank, of_rank, tail
-from .runinfo import describe
+from ..results.records import Payload, Run
+from .model import Failure, Report, Row
+from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, of_rank, tail
+from .process import ProcessResult
+
+NEVER_RAN = "it never ran: the configuration has it enabled, and no run has a file of it"
+
+# PyTorch's and the drivers' own words; the kernel's and Slurm's, where a reason repeats them
+OUT_OF_MEMORY = re.compile(r"out[ _-]?of[ _-]?memory|\boom[ _-]?kill|\boom\b", re.IGNORECASE)
+FRAME = re.compile(r'^  File ".*", line \d+')
+EXCEPTION = re.compile(r"^(?:rank \d+: )?[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b")
 
 
-def of_process(record: Record, run: Run, ending: Ending) -> Failure:
+def of_process(process: ProcessResult) -> Failure:
     """The failure of a process, with the evidence beside it."""
+    record, verdict = process.record, process.verdict
     lines, whole = tail(record.path, "stderr")
     if not lines:
         lines, whole = tail(record.path, "stdout")
     rank = failed_rank(lines)
     error = _error_of(record.errors, rank)
-    if error is not None and isinstance(error.get("rank"), int):
+    if isinstance(error.get("rank"), int):
         rank = error["rank"]
-    trace = str(error.get("trace") or "").rstrip() if error else ""
+    trace = str(error.get("trace") or "").rstrip()
     said = trace.split("\n") if trace else of_rank(lines, rank)
     return Failure(
         benchmark=record.name,
-        run=run.name,
+        run=process.run.name,
         tag=record.tag,
-        outcome=ending.outcome,
-        reason=ending.reason or _message(error),
+        outcome=process.status,
+        reason=verdict.reason if verdict and verdict.reason else _message(error),
         rank=rank,
         lines=tuple(said[-SHOWN:]),
         whole=whole,
     )
 
 
-def _error_of(errors: Sequence[Mapping[str, Any]], rank: int | None) -> Mapping[str, Any] | None:
+def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:
     """The first error of the rank that failed first; when one fails, others often follow."""
-    own = (error for error in errors if error.get("rank") == rank)
-    return next(own, errors[0] if errors else None)
+    for error in errors:
+        if error.get("rank") == rank:
+            return error
+    return errors[0] if errors else {}
 
 
-def _message(error: Mapping[str, Any] | None) -> str:
-    said = error or {}
-    return ": ".join(str(said[key]) for key in ("type", "message") if said.get(key))
+def _message(error: Payload) -> str:
+    return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key))
 
 
 def of_benchmarks(
     runs: Sequence[Run], failed: Sequence[Failure], enabled: Iterable[str]
 ) -> list[Failure]:
-    """Failures of benchmarks that are none of a process, above all those of which none ever ran.
+    """Failures of benchmarks as a whole, above all of those of which no process ever ran.
 
     Args:
         runs: all of them.
         failed: the failures of processes.
         enabled: benchmarks of the configuration that was given; empty without one.
     """
-    found = [failure for run in runs for failure in _of_run(run, failed)]
-    known = {failure.benchmark for failure in found}
+    found: list[Failure] = []
+    never_ran = set(enabled)
     for run in runs:
-        known |= {record.name for record in run.records} | states(run).keys()
-        known |= {name for name, _ in describe(run).skipped}
-    why = "it never ran: the configuration has it enabled, and no run has a file of it"
-    found += [Failure(name, "", None, Outcome.LOST, why) for name in sorted(set(enabled) - known)]
+        found += _of_run(run, failed)
+        never_ran -= {record.name for record in run.records}
+        if run.state is not None:
+            never_ran -= run.state.benchmarks.keys()
+            never_ran -= {skipped.name for skipped in run.state.header.skipped}
+    for name in sorted(never_ran):
+        found.append(Failure(name, "", None, Outcome.LOST, NEVER_RAN))
     return found
 
 
 def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
+    if run.state is None:
+        return
     with_files = {record.name for record in run.records}
-    told = {failure.benchmark for failure in failed if failure.run == run.name}
-    for name, state in states(run).items():
-        outcome, reason = str(state.get("outcome")), str(state.get("reason") or "")
-        if outcome in NOT_ENDED:
-            if run.state.get("outcome") is None:
-                continue  # it will
-            is_cancelled = run.state.get("outcome") == Outcome.CANCELLED
+    explained = {failure.benchmark for failure in failed if failure.run == run.name}
+    for name, state in run.state.benchmarks.items():
+        outcome, reason = str(state.status), state.reason
+        if not state.status.has_ended:
+            if run.goes_on:
+                continue  # it will end
+            is_cancelled = run.state.header.outcome is Outcome.CANCELLED
             outcome = Outcome.CANCELLED if is_cancelled else Outcome.LOST
-        if outcome in (Outcome.OK, Outcome.SKIPPED) or name in told:
+        if outcome in (Outcome.OK, Outcome.SKIPPED) or name in explained:
             continue
         if name not in with_files:
-            reason = "it never ran" + (f": {reason}" if reason else "")
+            reason = f"it never ran: {reason}" if reason else "it never ran"
         yield Failure(name, run.name, None, outcome, reason)
+
+
+@dataclass(frozen=True)
+class CellState:
+    """A word that stands in a table for a number, and the sentence that belongs below the table.
+
+    ``Traceback``: an exception ended it; ``oom``: the memory of a device or of the host ran out;
+    ``failed``: it ended badly in another way; ``timeout``, ``cancelled``, ``lost``; ``skipped``;
+    ``running``; ``waiting..``.
+    """
+
+    word: str
+    reason: str = ""
+
+
+def cell_state(report: Report, row: Row) -> CellState | None:
+    """The state of a benchmark; None where it ended ok, or is not known."""
+    failures = [failure for failure in report.failures if failure.benchmark == row.name]
+    for failure in failures:
+        if failure.lines:
+            return _failed(failure)
+    if failures:
+        return _failed(failures[0])
+    for run in report.runs:
+        for name, reason in run.skipped:
+            if name == row.name and not row.n:
+                return CellState("skipped", reason)
+        if row.name in run.running:
+            return CellState("running")
+        if row.name in run.waiting and run.outcome is None:
+            return CellState("waiting..")
+    return None
+
+
+def _failed(failure: Failure) -> CellState:
+    lines = [_unmarked(line) for line in failure.lines]
+    raised = _raised(lines)
+    if not raised and EXCEPTION.match(failure.reason):
+        raised = failure.reason
+    state = CellState(failure.outcome, failure.reason)
+    if failure.outcome not in (Outcome.FAILED, Outcome.LOST):
+        return state
+    if OUT_OF_MEMORY.search("\n".join((failure.reason, *lines))):
+        return CellState("oom", raised if OUT_OF_MEMORY.search(raised) else failure.reason)
+    if failure.outcome == Outcome.LOST:
+        return state
+    if raised:
+        return CellState("Traceback", raised)
+    last = next(filter(None, reversed(lines)), "")
+    return CellState(failure.outcome, failure.reason or last)
+
+
+def _unmarked(line: str) -> str:
+    """A line without the mark of its rank."""
+    found = OF_RANK.match(line)
+    return (found[2].removeprefix(" ") if found else line).rstrip()
+
+
+def _raised(lines: Sequence[str]) -> str:
+    """The line that names the exception: after the frames of the last traceback, not indented.
+
+    What follows it can be any number of lines of its message; the beginning can be cut off.
+    """
+    heads = [index for index, line in enumerate(lines) if line == TRACEBACK]
+    frames = [index for index, line in enumerate(lines) if FRAME.match(line)]
+    if not heads and not frames:
+        return ""
+    start = heads[-1] if heads else frames[0]
+    for line in lines[start + 1 :]:
+        if line and not line[0].isspace():
+            return line
+    return ""

@@ -1,4 +1,14 @@
-"""The numbers that a table can show: of each benchmark one, with its spread where it has one."""
+"""The numbers that a table can show: of each benchmark one, with its spread where it has one.
+
+Efficiency says how well a benchmark scales, against the fewest nodes that it ran on:
+
+    efficiency(N) = throughput(N) / (throughput(N0) * N / N0)
+
+Throughput is that of all nodes together, so the formula is the same for weak scaling (the batch of
+a device is kept) and strong scaling (the batch of all devices is kept); what it means is not. The
+half widths of both 95 % intervals, relative to their values, are added as independent errors:
+``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)``.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,12 +16,14 @@ from dataclasses import dataclass
 
 from ..errors import SelectionError, did_you_mean
 from ..results.records import is_finite
-from .efficiency import efficiencies, scaling
-from .model import NAN, Report, Row
-from .sections import BY_NAME
-from .states import state, succeeded
+from .model import Row
+from .settings import NODES, mapping, matrix, node_count
+from .statistics import NAN, largest
+from .tables import TABLES
 
 EFFICIENCY = "efficiency"
+WEAK = "weak"
+Number = Callable[[Row], float]
 
 
 @dataclass(frozen=True)
@@ -20,8 +32,8 @@ class Metric:
 
     name: str
     meaning: str
-    value: Callable[[Row], float]
-    spread: Callable[[Row], float] = lambda _: NAN
+    value: Number
+    spread: Number = lambda _: NAN
     note: Callable[[Row], str] = lambda _: ""
     format: str = ""  # empty: four digits, and all before the point
 
@@ -37,79 +49,148 @@ class Metric:
         return f"{text} ±{format(spread, self.format)}" if spread > 0 else text
 
 
-def _told_memory(name: str) -> Callable[[Row], float]:
-    def largest(row: Row) -> float:
-        values = (getattr(member, name) for member in row.members)
-        return max((value for value in values if not math.isnan(value)), default=NAN)
-
-    return largest
+def _allocated(row: Row) -> float:
+    return largest(rank.allocated for rank in row.ranks)
 
 
-METRICS: Mapping[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric("throughput", "units per second of all devices together", lambda r: r.throughput),
-        Metric("latency", "ms of a step, the median of ranks' medians", lambda r: r.step_ms),
-        Metric("memory", "MiB, the most in use on a device", lambda r: r.peak_memory),
-        Metric("allocated", "MiB, the most that a rank allocated", _told_memory("allocated")),
-        Metric("reserved", "MiB, the most that a rank reserved", _told_memory("reserved")),
-        Metric("mfu", "model FLOPs, of the measured peak", lambda r: r.mfu, format=".1%"),
-        Metric("perf", "units per second of a process", lambda r: r.perf),
-        Metric("score", "units per second of the machine, less what failed", lambda r: r.score),
-        Metric("sem", "standard error of perf, as a fraction", lambda r: r.sem),
-        Metric("std", "deviation of perf's observations, as a fraction", lambda r: r.std),
-    )
-}  # fmt: skip
+def _reserved(row: Row) -> float:
+    return largest(rank.reserved for rank in row.ranks)
 
 
-def metric_of(report: Report, name: str, table: Sequence[Row]) -> Metric:
-    """The metric of a name: one of ``METRICS``, efficiency, or what the programs themselves told.
+_METRICS = (
+    Metric("throughput", "units per second of all devices together", lambda row: row.throughput),
+    Metric("latency", "ms of a step, the median of ranks' medians", lambda row: row.step_ms),
+    Metric("memory", "MiB, the most in use on a device", lambda row: row.peak_memory),
+    Metric("allocated", "MiB, the most that a rank allocated", _allocated),
+    Metric("reserved", "MiB, the most that a rank reserved", _reserved),
+    Metric("mfu", "model FLOPs, of the measured peak", lambda row: row.mfu, format=".1%"),
+    Metric("perf", "units per second of a process", lambda row: row.perf),
+    Metric("score", "units per second of the machine, less what failed", lambda row: row.score),
+    Metric("sem", "standard error of perf, as a fraction", lambda row: row.sem),
+    Metric("std", "deviation of perf's observations, as a fraction", lambda row: row.std),
+)
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _METRICS}
+
+
+def metric_of(name: str, rows: Sequence[Row], is_usable: Callable[[Row], bool]) -> Metric:
+    """The metric of a name: one of ``METRICS``, efficiency, or a number that programs reported.
+
+    Args:
+        name: of the metric.
+        rows: the benchmarks of the table.
+        is_usable: whether a benchmark's results can be what efficiency is relative to.
 
     Raises:
         SelectionError: no benchmark has such a number.
     """
     if name == EFFICIENCY:
-        return _efficiency(report, table)
+        return _efficiency_metric(rows, is_usable)
     if name in METRICS:
         return METRICS[name]
-    if any(name in told(row) for row in table):
-        return Metric(name, "as the programs told it", lambda row: told(row).get(name, NAN))
-    known = {*METRICS, *BY_NAME, EFFICIENCY, *(key for row in table for key in told(row))}
+    reported: set[str] = set()
+    for row in rows:
+        reported |= reported_numbers(row).keys()
+    if name in reported:
+        meaning = "as the programs reported it"
+        return Metric(name, meaning, lambda row: reported_numbers(row).get(name, NAN))
+    known = {*METRICS, *TABLES, EFFICIENCY, *reported}
     raise SelectionError(
-        f"--table {name}: no benchmark tells it{did_you_mean(name, known)}; "
+        f"--table {name}: no benchmark reports it{did_you_mean(name, known)}; "
         f"known are {', '.join(sorted(known))}"
     )
 
 
-def told(row: Row) -> dict[str, float]:
-    """The numbers that a program told of itself, by their names."""
-    return {
-        key: float(value)
-        for group in ("model", "shares", "correctness")
-        for key, value in row.told(group).items()
-        if is_finite(value)
-    }
+def reported_numbers(row: Row) -> dict[str, float]:
+    """The numbers that a program reported of itself, by their names."""
+    numbers: dict[str, float] = {}
+    for group in ("model", "shares", "correctness"):
+        for key, value in row.reported(group).items():
+            if is_finite(value):
+                numbers[key] = float(value)
+    return numbers
 
 
-def _efficiency(report: Report, table: Sequence[Row]) -> Metric:
-    def usable(row: Row) -> bool:
-        return state(report, row) is None or succeeded(row)[0] > 0
+@dataclass(frozen=True)
+class Efficiency:
+    """A fraction of the ideal, half the width of its 95 % interval, and what it is relative to."""
 
-    found = efficiencies(table, usable)
+    value: float
+    spread: float  # NaN where one of the two was not measured often enough
+    base: int  # nodes
+    fewest: int  # nodes of the smallest point of the sweep, which may have no throughput
 
-    def note(row: Row) -> str:
-        of = found.get(row.name)
-        if of is None or of.base == of.fewest:
+    @property
+    def note(self) -> str:
+        """That the base is not the point of the fewest nodes."""
+        if self.base == self.fewest:
             return ""
-        return f"against {of.base} nodes: the point of {of.fewest} has no throughput"
+        return f"against {self.base} nodes: the point of {self.fewest} has no throughput"
 
-    kinds = " and ".join(sorted({scaling(row) for row in table}))
+
+UNKNOWN_EFFICIENCY = Efficiency(NAN, NAN, 1, 1)
+
+
+def _efficiency_metric(rows: Sequence[Row], is_usable: Callable[[Row], bool]) -> Metric:
+    found = efficiencies(rows, is_usable)
+
+    def of(row: Row) -> Efficiency:
+        return found.get(row.name, UNKNOWN_EFFICIENCY)
+
+    kinds = " and ".join(sorted(set(map(scaling, rows))))
+    meaning = (
+        f"of the throughput of the fewest nodes, times nodes ({kinds} scaling), and half of its "
+        "95 % interval"
+    )
     return Metric(
         EFFICIENCY,
-        f"of the throughput of the fewest nodes, times nodes ({kinds} scaling), and half of its "
-        "95 % interval",
-        lambda row: found[row.name].value if row.name in found else NAN,
-        lambda row: found[row.name].spread if row.name in found else NAN,
-        note,
+        meaning,
+        lambda row: of(row).value,
+        lambda row: of(row).spread,
+        lambda row: of(row).note,
         ".2f",
     )
+
+
+def efficiencies(rows: Sequence[Row], is_usable: Callable[[Row], bool]) -> dict[str, Efficiency]:
+    """The efficiency of each benchmark that has a throughput and usable results, by name."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(_settings_but_nodes(row), []).append(row)
+    found: dict[str, Efficiency] = {}
+    for group in groups.values():
+        measured = [row for row in group if row.throughput > 0 and is_usable(row)]
+        if measured:
+            base = min(measured, key=node_count)
+            fewest = min(map(node_count, group))
+            found |= {row.name: _efficiency(row, base, fewest) for row in measured}
+    return found
+
+
+def scaling(row: Row) -> str:
+    """``weak`` or ``strong``, as the configuration says."""
+    return str(matrix(row).get("scaling") or row.config.get("scaling") or WEAK)
+
+
+def _efficiency(row: Row, base: Row, fewest: int) -> Efficiency:
+    nodes, least = node_count(row), node_count(base)
+    value = row.throughput / (base.throughput * nodes / least)
+    spread = 0.0 if row is base else value * math.hypot(_half_width(row), _half_width(base))
+    return Efficiency(value, spread, least, fewest)
+
+
+def _half_width(row: Row) -> float:
+    """Half of the 95 % interval of the mean rate, relative to it."""
+    if row.summary.interval is None or not row.perf > 0:
+        return NAN
+    low, high = row.summary.interval
+    return (high - low) / 2 / row.perf
+
+
+def _settings_but_nodes(row: Row) -> tuple[str, ...]:
+    """What points have in common that differ only in their nodes."""
+    if point := matrix(row):
+        kept = sorted((key, str(value)) for key, value in point.items() if key != NODES)
+        return "matrix", scaling(row), str(kept)
+    argv = row.config.get("argv")
+    options = sorted(mapping(argv).items(), key=str) if isinstance(argv, dict) else argv
+    return "argv", scaling(row), str(row.config.get("group")), str(options)

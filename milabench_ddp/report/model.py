@@ -1,22 +1,22 @@
-"""What a report says, as values; the renderers beside this file only lay it out."""
+"""What a report says, as values; the formats beside this file only lay it out."""
 
 import math
-import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
-from ..results.records import is_finite
-from .member import Member
+from ..events import Outcome
+from ..results.records import Payload
+from .ranks import RankSummary
+from .statistics import NAN, median
 
-NAN = math.nan
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 
 
 @dataclass(frozen=True)
 class Peak:
-    """The most that was measured of matrix products of a precision, in a run."""
+    """The fastest matrix products of a precision that a run measured."""
 
     benchmark: str
     precision: str
@@ -24,8 +24,78 @@ class Peak:
 
 
 @dataclass(frozen=True)
+class ProcessSummary:
+    """One process of a benchmark; its rates are those of its steady state."""
+
+    run: str
+    repeat: str | None
+    tag: str
+    device: object  # None for a job
+    outcome: str
+    reason: str
+    perf: float
+    std: float  # in units of ``perf``
+    observations: int
+    warmup_marked: int
+    warmup_detected: int
+    steady: bool
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What our statistics say of a benchmark, beside the columns; also keys of the JSON."""
+
+    interval: tuple[float, float] | None = None  # of 95 %, in units of ``perf``
+    observations: int = 0  # in the steady state
+    warmup_marked: int = 0  # by the programs
+    warmup_detected: int = 0  # beside those: what came before the steady state
+    peak_memory_source: str | None = None  # device or program
+    reporting: int = 0  # processes that measured something
+    launches: int = 0  # of which any process did
+    facts: Mapping[str, Payload] = field(default_factory=dict)  # as the programs reported them
+    processes: tuple[ProcessSummary, ...] = ()
+
+    def successful_launches(self) -> tuple[int, int]:
+        """How many launches ended ok, and how many left files."""
+        launches: dict[tuple[str, str | None], bool] = {}
+        for process in self.processes:
+            key = process.run, process.repeat
+            launches[key] = launches.get(key, True) and process.outcome == Outcome.OK
+        return sum(launches.values()), len(launches)
+
+
+@dataclass(frozen=True)
+class MilabenchStatistics:
+    """milabench's statistics of a list; its fields are keys of the JSON."""
+
+    min: float
+    q1: float
+    median: float
+    q3: float
+    max: float
+    mean: float
+    std: float
+    sem: float
+
+
+@dataclass(frozen=True)
+class MilabenchSummary:
+    """milabench's summary of the files of a benchmark; its fields are keys of the JSON."""
+
+    n: int
+    ngpu: int
+    successes: int
+    failures: int
+    train_rate: MilabenchStatistics
+    walltime: MilabenchStatistics
+    per_gpu: Mapping[object, MilabenchStatistics]  # rates, by device
+    gpu_load: Mapping[str, Mapping[str, MilabenchStatistics]]  # by device; memory, load, power
+
+
+@dataclass(frozen=True)
 class Row:
-    """A benchmark: the columns of the table, and what the JSON adds to them."""
+    """A benchmark: the columns of the main table, and all that other tables are made of."""
 
     name: str
     fail: float  # processes that failed; NaN where nothing is known, in milabench's formulas
@@ -39,36 +109,38 @@ class Row:
     weight: float
     enabled: bool = True
     unit: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)  # JSON-able
-    config: Mapping[str, Any] = field(default_factory=dict)  # as recorded
-    members: tuple[Member, ...] = ()
-    tables: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    summary: Summary = Summary()
+    milabench: MilabenchSummary | None = None  # in place of it, with milabench's formulas
+    config: Payload = field(default_factory=dict)  # as recorded
+    ranks: tuple[RankSummary, ...] = ()
+    tables: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
     mfu: float = NAN  # fraction of ``peak``
     peak: Peak | None = None
 
-    def told(self, group: str) -> Mapping[str, Any]:
-        """What the programs told of themselves under the key ``group``; empty for nothing."""
-        facts = self.details.get("facts")
-        found = facts.get(group) if isinstance(facts, Mapping) else None
-        return found if isinstance(found, Mapping) else {}
+    @classmethod
+    def unmeasured(cls, name: str, fail: float, weight: float, config: Payload) -> "Row":
+        """The row of a benchmark that left no file."""
+        return cls(name, fail, 0, 0, NAN, NAN, NAN, NAN, NAN, weight, config=config)
+
+    def reported(self, group: str) -> Payload:
+        """What the programs reported of themselves under the key ``group``; empty for nothing."""
+        return self.summary.facts.get(group, {})
 
     @property
     def throughput(self) -> float:
         """Units per second of all processes of a launch together; ``perf`` is that of each."""
-        reporting, launches = (self.details.get(key) for key in ("reporting", "launches"))
-        return self.perf * reporting / launches if reporting and launches else self.perf
+        if not self.summary.launches:
+            return self.perf
+        return self.perf * self.summary.reporting / self.summary.launches
 
     @property
     def step_ms(self) -> float:
         """The step of the median rank, in ms: the median over ranks of each one's median step.
 
-        Where no step times were recorded, the mean that the program told; NaN where it told none.
+        Where no step times were recorded, the mean that the program reported, or NaN.
         """
-        medians = [m.median for m in self.members if m.steps]
-        if medians:
-            return statistics.median(medians)
-        mean = self.told("model").get("step_ms")
-        return float(mean) if is_finite(mean) else NAN
+        medians = [rank.median for rank in self.ranks if rank.steps]
+        return median(medians or [self.reported("model").get("step_ms")])
 
 
 @dataclass(frozen=True)
@@ -83,6 +155,26 @@ class Failure:
     rank: int | None = None  # the one that failed first
     lines: tuple[str, ...] = ()  # what that rank said, or the last lines of all
     whole: Path | None = None  # the file with everything
+
+
+class Severity(StrEnum):
+    """How grave a finding is."""
+
+    NOTE = "note"  # about the machine, or about how the numbers were made
+    WARNING = "warning"  # the files or the numbers are not what they should be
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a reader of the numbers must know."""
+
+    severity: Severity
+    sentence: str  # all of it, for a person
+    benchmark: str = ""  # empty where it is about a run or a file
+    place: str = ""  # a rank, a device, a process or a file
+    evidence: Payload = field(default_factory=dict)  # the numbers behind it
+    advice: str = ""  # what to do about it
+    name: str = ""  # its key in ``findings.FINDINGS``
 
 
 @dataclass(frozen=True)
@@ -113,9 +205,21 @@ class Report:
     runs: tuple[RunInfo, ...]
     rows: tuple[Row, ...]
     failures: tuple[Failure, ...] = ()
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    planned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # resolved, by name
+    findings: tuple[Finding, ...] = ()
+    planned: Mapping[str, Payload] = field(default_factory=dict)  # resolved, by name
+
+    @property
+    def notes(self) -> list[str]:
+        """The sentences of the findings that are notes."""
+        return self._sentences(Severity.NOTE)
+
+    @property
+    def warnings(self) -> list[str]:
+        """The sentences of the findings that are warnings."""
+        return self._sentences(Severity.WARNING)
+
+    def _sentences(self, severity: Severity) -> list[str]:
+        return [found.sentence for found in self.findings if found.severity is severity]
 
     @property
     def score(self) -> float:
@@ -123,20 +227,19 @@ class Report:
 
         A score that is NaN counts as 0; without any weight it is NaN.
         """
-        weights = [row.weight * row.enabled for row in self.rows]
-        total = math.fsum(weights)
+        total = math.fsum(row.weight * row.enabled for row in self.rows)
         if not total:
             return NAN
-        logs = map(_log, self.rows)
-        return math.exp(math.fsum(w * log for w, log in zip(weights, logs, strict=True)) / total)
+        logs = math.fsum(row.weight * row.enabled * _log(row.score) for row in self.rows)
+        return math.exp(logs / total)
 
     @property
     def failure_rate(self) -> float:
         """Failures of all processes; a benchmark that never ran counts as one that failed."""
         failed = _sum(row.fail for row in self.rows)
         # In milabench's formula one that never ran is a failure of no process: above 100 %.
-        tried = [row.n if self.compat or not row.fail > row.n else row.fail for row in self.rows]
-        return failed / max(_sum(tried), 1)
+        tried = _sum(row.n if self.compat else max(row.n, row.fail) for row in self.rows)
+        return failed / max(tried, 1)
 
     @property
     def passed(self) -> bool:
@@ -144,10 +247,10 @@ class Report:
         return self.failure_rate <= ACCEPTED_FAILURE_RATE
 
 
-def _log(row: Row) -> float:
-    if math.isnan(row.score):
+def _log(score: float) -> float:
+    if math.isnan(score):
         return 0.0
-    return math.log1p(row.score) if row.score > -1 else NAN
+    return math.log1p(score) if score > -1 else NAN
 
 
 def _sum(values: Iterable[float]) -> float:

@@ -1,82 +1,193 @@
-"""The table of ranks: which one is slowest, which fastest, and which has most work of its own."""
+"""What each rank of a benchmark measured, or each device where it runs alone, over all launches.
 
-import statistics
-from collections.abc import Sequence
-from typing import Any
+The local time of a rank are the parts of its step that no other rank can make longer. Ranks that
+train together wait for each other, so their step times are equal, whichever is slow. The wait lies
+where they communicate: under DDP the gradients are averaged during the backward pass, so its end is
+that of the slowest rank, on every rank. What comes before it is local: the wait for data, the
+forward pass, and the optimizer. There the slow rank takes longer, and shows. (DDP sends buffers
+from rank 0 before a forward pass, where the model has any, which is a wait too, but only for what
+rank 0 was late with since the end of the backward pass.)
 
-from .member import Member
-from .model import NAN, Row
-from .section import Heading, Section, without_unknown
-from .stragglers import most_of
+Sharded and tensor parallel models also communicate in the forward pass: of them only the wait for
+data and the optimizer are local. The ranks of a pipeline do different work, and are not compared.
+A process alone on its device waits for no other: all of its step is local.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..results.rank import Rank
+from ..results.records import Record, is_finite
+from .statistics import NAN, largest, mean, percentile
+
+if TYPE_CHECKING:
+    from .process import Processes, ProcessResult
+    from .statistics import Floats
+
+    Launches = Sequence[tuple[ProcessResult, Rank]]
+
+LOCAL = frozenset({"data", "optimizer"})
+LOCAL_PARTS: Mapping[str, frozenset[str]] = {  # by the mode of training
+    "ddp": LOCAL | {"forward"},
+    "fsdp": LOCAL,
+    "hsdp": LOCAL,
+    "tp": LOCAL,
+    "tp-fsdp": LOCAL,
+    "pipeline": frozenset(),
+    "pdp": frozenset(),
+}
+PartTimes = Mapping[str, tuple[float, float]]  # mean and deviation in ms, by part of the step
 
 
-def ranks(rows: Sequence[Row]) -> Section:
-    """A row for each benchmark of which several ranks, or devices, are known."""
-    values = [found for row in rows if (found := _values(row))]
-    columns = (
-        Heading("bench"),
-        Heading("ranks", "d"),
-        Heading("ms", ".4g"),
-        Heading("slowest"),
-        Heading("ms", ".4g"),
-        Heading("fastest"),
-        Heading("own ms", ".4g"),
-        Heading("most own work"),
-        Heading("slower", ".1%"),
-        Heading("in"),
+@dataclass(frozen=True, order=True)
+class RankId:
+    """A rank of a job, or the device of a process that is alone on it."""
+
+    node: str  # empty where all is on one node
+    job: int
+    rank: int  # of the job; of a process alone on a device, the device
+    name: str  # what a person calls it
+
+    @property
+    def label(self) -> str:
+        """The name, with the node."""
+        return f"{self.name} ({self.node})" if self.node else self.name
+
+
+@dataclass(frozen=True)
+class RankSummary:
+    """A rank or device: its steps, those before the steady state left out; times in ms."""
+
+    id: RankId
+    steps: int
+    median: float  # of a step
+    p95: float  # 95 of 100 steps take no longer
+    waited: float  # for data in a step, mean
+    shares: Mapping[str, float]  # of the steps, by part
+    part_ms: PartTimes
+    local: Mapping[str, float]  # its local time in a step, by part; empty: not known
+    local_error: float  # standard error of their sum
+    allocated: float  # MiB, the most
+    reserved: float
+
+    @property
+    def local_ms(self) -> float:
+        """Its local time in a step; NaN where it is not known."""
+        return math.fsum(self.local.values()) if self.local else NAN
+
+
+def rank_id(record: Record, rank: int) -> RankId:
+    """Which rank it is that a file tells of."""
+    words = [word for word in record.words if word not in ("nolog", record.repeat)]
+    device = record.device
+    if device is not None:
+        number = int(device) if str(device).isdecimal() else 0
+        return RankId(words[1] if len(words) > 1 else "", 0, number, f"device {device}")
+    job = int(words[0]) if words and words[0].isdecimal() else 0
+    plan = record.config.get("plan")
+    has_many_jobs = isinstance(plan, dict) and plan.get("n") not in (None, 1)
+    name = f"job {job} rank {rank}" if has_many_jobs else f"rank {rank}"
+    return RankId(_node(record, rank), job, rank, name)
+
+
+def _node(record: Record, rank: int) -> str:
+    """As the rank itself says; else by torchrun, which numbers each node's ranks in a row."""
+    known = record.ranks.get(rank)
+    if known is not None and known.node:
+        return known.node
+    machines, devices = record.config.get("num_machines"), record.config.get("devices")
+    if is_finite(machines) and machines >= 2 and isinstance(devices, list) and devices:
+        return f"node {rank // len(devices)}"
+    return ""
+
+
+def summarize_ranks(processes: "Processes") -> tuple[RankSummary, ...]:
+    """The ranks or devices of a benchmark, in the order of jobs, ranks and nodes."""
+    launches: dict[RankId, list[tuple[ProcessResult, Rank]]] = {}
+    for process in processes:
+        for number, rank in process.record.ranks.items():
+            launches.setdefault(rank_id(process.record, number), []).append((process, rank))
+    ids = sorted(launches, key=lambda id: (id.job, id.rank, id.node))
+    return tuple(_summarize(id, launches[id]) for id in ids)
+
+
+def _summarize(id: RankId, launches: "Launches") -> RankSummary:
+    ranks = [rank for _, rank in launches]
+    times = _steady_steps(launches)
+    steps = sum(len(rank.ms) for rank in ranks)
+    part_ms = _mean_parts(ranks)
+    local, local_error = _local(launches[-1][0], part_ms, times, steps)
+    return RankSummary(
+        id,
+        len(times),
+        percentile(times, 0.5),
+        percentile(times, 0.95),
+        math.fsum(rank.waited for rank in ranks) / steps if steps else NAN,
+        _mean_shares(ranks),
+        part_ms,
+        local,
+        local_error,
+        largest(rank.allocated for rank in ranks),
+        largest(rank.reserved for rank in ranks),
     )
-    return without_unknown(Section("Ranks", columns, tuple(values)))
 
 
-def every_rank(rows: Sequence[Row]) -> Section:
-    """A row for each rank of each benchmark; for spreadsheets."""
-    columns = (
-        Heading("bench"),
-        Heading("rank"),
-        Heading("node"),
-        Heading("steps", "d"),
-        *(Heading(name, ".4g") for name in ("ms", "p95_ms", "wait_ms", "own_ms")),
-        *(Heading(name, ".0f") for name in ("allocated", "reserved")),
-    )
-    values = [
-        (
-            row.name,
-            m.place.name,
-            m.place.node,
-            m.steps,
-            *(round(value, 4) for value in (m.median, m.p95, m.waited, m.own_ms)),
-            m.allocated,
-            m.reserved,
-        )
-        for row in rows
-        for m in row.members
-    ]
-    return Section("All ranks", columns, tuple(values))
+def _steady_steps(launches: "Launches") -> "Floats":
+    """The steps of the steady state, sorted: all ranks of a process reach it together."""
+    import numpy as np
+
+    parts: list[Floats] = []
+    for process, rank in launches:
+        times = np.asarray(rank.ms, dtype=np.float64)
+        skipped = process.unsteady_steps
+        parts.append(times[skipped:] if skipped < len(times) else times)
+    return np.sort(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
 
-def _values(row: Row) -> tuple[Any, ...]:
-    if "sweep" in row.tables:
-        return ()  # each device multiplied the shape that it found best: steps are not alike
-    timed = [m for m in row.members if m.steps]
-    working = [m for m in row.members if m.own]
-    if max(len(timed), len(working)) < 2:
-        return ()
-    slowest: list[Any] = [NAN, ""]
-    fastest: list[Any] = [NAN, ""]
-    if len(timed) > 1:
-        slowest = _time(max(timed, key=lambda m: m.median))
-        fastest = _time(min(timed, key=lambda m: m.median))
-    return (row.name, max(len(timed), len(working)), *slowest, *fastest, *_own(working))
+def _local(
+    process: "ProcessResult", part_ms: PartTimes, times: "Floats", steps: int
+) -> tuple[Mapping[str, float], float]:
+    """The local time of a rank by its parts, and the standard error of the sum."""
+    root = math.sqrt(max(steps, 1))
+    if process.record.device is not None:
+        error = float(times.std()) / root if steps else NAN
+        return _local_alone(part_ms, percentile(times, 0.5)), error
+    names = local_parts(process.record.reported("model").get("mode"), part_ms)
+    deviation = math.sqrt(math.fsum(part_ms[name][1] ** 2 for name in names))
+    return {name: part_ms[name][0] for name in names}, deviation / root
 
 
-def _time(member: Member) -> list[Any]:
-    return [member.median, member.place.label]
+def _local_alone(part_ms: PartTimes, step: float) -> Mapping[str, float]:
+    """The whole median step, divided as the mean one is: a pause is no rank's work."""
+    whole = math.fsum(mean for mean, _ in part_ms.values())
+    if not whole > 0:
+        return {} if math.isnan(step) else {"step": step}
+    scale = 1.0 if math.isnan(step) else step / whole
+    return {name: scale * mean for name, (mean, _) in part_ms.items()}
 
 
-def _own(working: Sequence[Member]) -> tuple[Any, ...]:
-    if len(working) < 2:
-        return NAN, "", NAN, ""
-    most = max(working, key=lambda m: m.own_ms)
-    typical = statistics.median(m.own_ms for m in working if m is not most)
-    slower = most.own_ms / typical - 1 if typical > 0 else NAN
-    return most.own_ms, most.place.label, slower, most_of(most, working)
+def local_parts(mode: object, measured: Iterable[str]) -> tuple[str, ...]:
+    """The parts, among those that were measured, that are local in a mode of training."""
+    local = LOCAL_PARTS.get(str(mode), frozenset())
+    return tuple(name for name in measured if name in local)
+
+
+def _mean_parts(ranks: Sequence[Rank]) -> PartTimes:
+    """The mean over launches of each part's mean and deviation."""
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for rank in ranks:
+        for name, pair in rank.part_ms.items():
+            pairs.setdefault(name, []).append(pair)
+    means: dict[str, tuple[float, float]] = {}
+    for name, found in pairs.items():
+        means[name] = mean(pair[0] for pair in found), mean(pair[1] for pair in found)
+    return means
+
+
+def _mean_shares(ranks: Sequence[Rank]) -> Mapping[str, float]:
+    """The mean over launches of each part's share; where a launch has no such part, 0."""
+    known = [rank.shares for rank in ranks if rank.shares]
+    names = [name for shares in known for name in shares]
+    return {name: mean(shares.get(name, 0.0) for shares in known) for name in dict.fromkeys(names)}

@@ -1,14 +1,51 @@
-"""The settings of a benchmark: what tells the points of a sweep apart."""
+"""The settings of a benchmark, which tell the points of a sweep apart, and where they place it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..errors import SelectionError, did_you_mean
-from ..results.records import is_finite
+from ..results.records import Payload, is_finite
 from .model import Row
 
 NOTHING = "-"
 NODES = "nodes"
+Rows = Sequence[Row]
+Label = tuple[str, ...]
+Place = tuple[str, Label, str]  # block, row, column
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the settings of a benchmark become its place, and in which order places are shown."""
+
+    titles: str  # what a block's title is; empty for a table of one block
+    corner: Label  # what the parts of a row's label are
+    place: Callable[[Row], Place]
+    keeps: Callable[[Row], bool]  # whether a benchmark belongs to the table
+    order: Callable[[Row], tuple[int, ...]] | None = None  # None: as they come
+    between: str = ", "  # the parts of a row's label, for a person
+
+
+def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence[str]) -> Layout:
+    """One block: these settings, or those of the sweep, name the rows and the columns.
+
+    Raises:
+        SelectionError: no benchmark has such a setting.
+    """
+    check(table, (*rows, *columns))
+    differ = differing(table)
+    rows = rows or [key for key in differ if key not in columns][:1] or ["name"]
+    columns = columns or [key for key in differ if key not in rows]
+    asked = [name for name in (*rows, *columns) if name != NODES]  # nodes each one has
+
+    def place(row: Row) -> Place:
+        label = tuple(setting(row, name) for name in rows)
+        return "", label, " ".join(setting(row, name) for name in columns) or metric
+
+    def keeps(row: Row) -> bool:
+        return not asked or any(setting(row, name) != NOTHING for name in asked)
+
+    return Layout("", tuple(rows), place, keeps)
 
 
 def setting(row: Row, name: str) -> str:
@@ -17,17 +54,16 @@ def setting(row: Row, name: str) -> str:
     It is what the matrix of a sweep gave the benchmark, or else an option of its ``argv`` (with or
     without the dashes), or a key of its configuration; ``name`` and ``nodes`` it always has.
     """
-    config = row.config
-    for place in (matrix(row), mapping(config.get("argv")), config):
+    for settings in (matrix(row), mapping(row.config.get("argv")), row.config):
         for key in (name, f"--{name}", f"--{name.replace('_', '-')}"):
-            if place.get(key) is not None:
-                return str(place[key])
+            if settings.get(key) is not None:
+                return str(settings[key])
     if name == NODES:
         return str(node_count(row))
     return row.name if name == "name" else NOTHING
 
 
-def matrix(row: Row) -> Mapping[str, Any]:
+def matrix(row: Row) -> Payload:
     """The point of the sweep's matrix; empty for a benchmark that came out of none."""
     return mapping(row.config.get("matrix"))
 
@@ -40,24 +76,30 @@ def node_count(row: Row) -> int:
     return 1
 
 
-def differing(table: Iterable[Row]) -> list[str]:
+def axes(table: Iterable[Row]) -> list[str]:
+    """The axes of the sweep, in the order of the matrix."""
+    names: dict[str, None] = {}
+    for row in table:
+        names |= dict.fromkeys(matrix(row))
+    return list(names)
+
+
+def differing(table: Rows) -> list[str]:
     """The axes of the sweep in which its points differ, in the order of the matrix."""
-    rows = list(table)
-    swept = dict.fromkeys(key for row in rows for key in matrix(row))
-    return [key for key in swept if len({setting(row, key) for row in rows}) > 1]
+    return [key for key in axes(table) if len({setting(row, key) for row in table}) > 1]
 
 
-def check(table: Sequence[Row], names: Iterable[str]) -> None:
+def check(table: Rows, names: Iterable[str]) -> None:
     """``SelectionError`` where no benchmark has a setting of that name."""
     for name in names:
         if all(setting(row, name) == NOTHING for row in table):
-            known = {key for row in table for key in matrix(row)} | {"name", NODES}
+            known = {*axes(table), "name", NODES}
             raise SelectionError(
                 f"no benchmark has the setting {name}{did_you_mean(name, known)}; "
                 f"the sweep has {', '.join(sorted(known))}, and any option or key will do"
             )
 
 
-def mapping(value: object) -> Mapping[str, Any]:
+def mapping(value: object) -> Payload:
     """The value where it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}

@@ -10,8 +10,9 @@ from ..events import Outcome
 from .points import NAME as POINT
 from .points import read_point
 from .read_events import read_events
+from .read_state import read_state
 from .records import DefectKind, FileDefect, Run
-from .run_dir import is_alive
+from .run_dir import RunDir, is_alive
 
 DO_NOT_COUNT = (
     DefectKind.UNREADABLE,
@@ -26,11 +27,16 @@ def read_run(path: Path) -> Run:
     """Read a run folder.
 
     Raises:
-        RunDirError: there is no such folder, or it is none of a run.
+        RunDirError: there is no such folder, or it is not that of a run.
     """
     files = _data_files(path)
     defects: list[FileDefect] = []
-    state = _settled(_read_state(path / "run.json", defects), path, defects)
+
+    def on_defect(path: Path, error: OSError | ValueError) -> None:
+        kind = DefectKind.UNREADABLE if isinstance(error, OSError) else DefectKind.BAD_STATE
+        defects.append(FileDefect(path, kind, detail=getattr(error, "strerror", "") or str(error)))
+
+    state = read_state(RunDir(path), on_defect)
     records = [read_events(file) for file in files]
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))

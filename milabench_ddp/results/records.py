@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from .rank import Rank
+from .state import RunState
 
 Payload = Mapping[str, Any]
 """An object of JSON as a program, or milabench, wrote it: nothing about it is certain."""
@@ -49,6 +50,7 @@ class DefectKind(StrEnum):
     TWO_STARTS = "starts again: two runs were written into one file"
     TWO_ENDS = "ends twice: two runs were written into one file"
     NO_START = "has no `start` event"
+    BAD_STATE = "is not a state that this version can read: ignored"
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,16 @@ class Run:
     """What a run folder says."""
 
     path: Path
-    state: Mapping[str, Any]  # run.json; empty where there is none, as in milabench's runs
+    state: RunState | None  # None where there is no run.json, as in milabench's own runs
     records: tuple[Record, ...]  # the files that count, by their names
     defects: tuple[FileDefect, ...]  # of all files, also of those that do not count
 
     @property
     def name(self) -> str:
         """The name of the run."""
-        return str(self.state.get("name") or self.path.name)
+        return (self.state and self.state.header.name) or self.path.name
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.state is not None and self.state.header.outcome is None

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.report import compat
-from milabench_ddp.report.build import report_of
-from milabench_ddp.report.export import json_text
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.model import Report
-from milabench_ddp.report.text import text
+from milabench_ddp.report.text import report_text
 from tests.support.result_files import (
     RECORDED,
     config,
@@ -47,7 +47,7 @@ def close(actual: Any, expected: Any) -> None:
 @pytest.mark.parametrize("names", EXPECTED)
 def test_milabenchs_numbers_of_its_recorded_runs(names: str) -> None:
     made = report(*(MILABENCH / name for name in names.split("+")), weights=WEIGHTS)
-    data = json.loads(json_text(made))
+    data = json.loads(report_json(made))
     (benchmark,) = data["benchmarks"]
     close(benchmark["summary"], EXPECTED[names].get("benchio", {}))
     total = EXPECTED[names]["total"]
@@ -57,7 +57,7 @@ def test_milabenchs_numbers_of_its_recorded_runs(names: str) -> None:
 
 @pytest.mark.parametrize("names", EXPECTED)
 def test_milabenchs_table_to_the_digit(names: str) -> None:
-    lines = text(report(*(MILABENCH / name for name in names.split("+")), weights=WEIGHTS))
+    lines = report_text(report(*(MILABENCH / name for name in names.split("+")), weights=WEIGHTS))
     header, row = (
         [cell.strip() for cell in line.split(" | ")] for line in lines.split("\n") if " | " in line
     )
@@ -76,15 +76,15 @@ finite = st.floats(-1e12, 1e12)
 @given(st.lists(finite, min_size=1, max_size=60))
 def test_statistics_are_numpys(values: list[float]) -> None:
     kept = sorted(values)[1:-1] if len(values) >= 5 else values
-    found = compat.metrics(values)
+    found = compat.statistics_of(values)
     size = max(1.0, *map(abs, values))
     quartiles = np.percentile(kept, [0, 25, 50, 75, 100])
     for name, expected in zip(("min", "q1", "median", "q3", "max"), quartiles, strict=True):
-        assert found[name] == pytest.approx(expected, rel=1e-12, abs=1e-12 * size)
-    assert found["mean"] == pytest.approx(np.mean(kept), rel=1e-12, abs=1e-12 * size)
+        assert getattr(found, name) == pytest.approx(expected, rel=1e-12, abs=1e-12 * size)
+    assert found.mean == pytest.approx(np.mean(kept), rel=1e-12, abs=1e-12 * size)
     # NumPy rounds as it adds up: what it calls a deviation of equal numbers may be 1e-16 of them
-    assert found["std"] == pytest.approx(np.std(kept), rel=1e-9, abs=1e-9 * size)
-    assert found["sem"] == pytest.approx(found["std"] / len(kept) ** 0.5)
+    assert found.std == pytest.approx(np.std(kept), rel=1e-9, abs=1e-9 * size)
+    assert found.sem == pytest.approx(found.std / len(kept) ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_statistics_are_numpys(values: list[float]) -> None:
     ],
 )
 def test_statistics_of_odd_lists(values: list[Any], mean: float, std: float) -> None:
-    found = compat.metrics(values)
-    assert found["mean"] == pytest.approx(mean, nan_ok=True)
-    assert found["std"] == pytest.approx(std, nan_ok=True)
+    found = compat.statistics_of(values)
+    assert found.mean == pytest.approx(mean, nan_ok=True)
+    assert found.std == pytest.approx(std, nan_ok=True)
 
 
 def one(made: Report) -> Any:
@@ -138,7 +138,7 @@ def test_device_samples(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b", device=0), start(), rates([1.0]), *samples, end())
     row = one(report(tmp_path))
     assert row.peak_memory == 40.0
-    assert row.details["summary"]["gpu_load"].keys() == {"0"}
+    assert row.milabench.gpu_load.keys() == {"0"}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_file_of_a_node_without_a_log_is_a_success(tmp_path: Path) -> None:
         ((start(), start(), end()), "starts again"),
         ((start(), end(), end()), "ends twice"),
         ((start(), "7\n", end()), "is not a JSON object"),
-        ((start(), loss(None), end()), "a loss is no number"),
+        ((start(), loss(None), end()), "a loss is not a number"),
         ((start(), line("end", {"time": 3.0})), "no return code"),
         ((line("start", {"command": []}), end()), "has no time"),
     ],
@@ -192,7 +192,7 @@ def test_a_garbled_line_is_skipped_as_milabench_does(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b"), start(), rates([5.0]), "{garbled\n", end())
     made = report(tmp_path)
     assert one(made).n == 1
-    assert made.warnings == (f"{tmp_path}/b.D0.data:4: is not JSON: ignored",)
+    assert made.warnings == [f"{tmp_path}/b.D0.data:4: is not JSON: ignored"]
 
 
 def test_weights(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.report.build import report_of
+from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.ddp_experiments import breaks, fits
+from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.model import NAN, Report, Row
-from milabench_ddp.report.pivot import pivot
-from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
+from milabench_ddp.report.sweep import sweep_of
+from milabench_ddp.report.text import sweep_text
 from milabench_ddp.results.run_dir import alive
 from tests.golden import check_golden
 from tests.support.sweep_of_models import make
@@ -21,17 +22,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 @pytest.mark.parametrize("metric", ["latency", "throughput", "efficiency", "memory", "mfu"])
 def test_golden(report: Report, metric: str) -> None:
-    check_golden(f"report/sweep_{metric}.txt", pivot_text(pivot(report, metric)))
+    check_golden(f"report/sweep_{metric}.txt", sweep_text(sweep_of(report, metric)))
 
 
 @pytest.mark.parametrize("metric", ["latency", "efficiency"])
 def test_golden_csv(report: Report, metric: str) -> None:
-    check_golden(f"report/sweep_{metric}.csv", pivot_csv(pivot(report, metric)))
+    check_golden(f"report/sweep_{metric}.csv", sweep_csv(sweep_of(report, metric)))
 
 
 def test_axes_that_are_asked_for_win(report: Report) -> None:
     asked = ["nodes", "breaks"], ["backend", "model"]
-    made = pivot(report, "latency", *asked)
+    made = sweep_of(report, "latency", *asked)
     assert (made.corner, made.titles) == (("nodes", "breaks"), "")
     assert made.columns[:2] == ("eager hf_T5", "inductor hf_T5")
 
@@ -77,7 +78,7 @@ def test_other_settings_join_the_model() -> None:
         for nodes in (16, 2)
         for batch in (4, 8)
     )
-    made = pivot(Report(False, (), rows), "throughput")
+    made = sweep_of(Report(False, (), rows), "throughput")
     assert [block.title for block in made.blocks] == ["m, batch 4", "m, batch 8"]
     assert made.columns == ("2_throughput", "16_throughput")
     assert made.blocks[0].rows == (("eager", ""),)

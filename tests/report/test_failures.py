@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.build import report_of
-from milabench_ddp.report.model import Failure, Report
+from milabench_ddp.events import NO_RATE
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.failures import CellState, cell_state
+from milabench_ddp.report.model import NAN, Failure, Report, Row, RunInfo
 from milabench_ddp.results.run_dir import alive
 from tests.support.result_files import TORCHRUN, config, end, line, rates, start, write, write_state
 
@@ -56,7 +58,7 @@ def test_why_a_file_of_milabench_failed(tmp_path: Path) -> None:
         "a": (end(3), "exit status 3"),
         "b": (end(-11), "killed by SIGSEGV"),
         "c": (end(-99), "killed by signal 99"),
-        "d": (end(0), "it reported no training rate, so nothing was measured"),
+        "d": (end(0), NO_RATE),
         "e": (line("data", {"loss": float("nan")}) + end(0), "the loss became NaN"),
         "f": (end("ERROR"), "exit status ERROR"),
         "g": ("", "its file has no end: it was cut off"),
@@ -146,3 +148,71 @@ def test_where_stderr_is_empty_stdout_may_tell(tmp_path: Path) -> None:
     (tmp_path / "b.0.stdout").write_text("out of patience\n")
     (found,) = failures(tmp_path)
     assert (found.lines, found.whole) == (("out of patience",), tmp_path / "b.0.stdout")
+
+
+HEAD = "Traceback (most recent call last):"
+FRAME = '  File "main.py", line 5, in main'
+CUDA = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+ROW = Row("b", 1, 1, 1, NAN, NAN, NAN, NAN, NAN, 0.0)
+
+
+def of(outcome: str, reason: str, *lines: str) -> CellState | None:
+    return cell_state(
+        Report(False, (), (), (Failure("b", "r", "b.0", outcome, reason, 1, lines),)), ROW
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "lines", "shown"),
+    [
+        ("failed", "exit status 1", (HEAD, "KeyError: 1", ""), ("Traceback", "KeyError: 1")),
+        ("failed", "", (f"[rank1]: {HEAD}", "[rank1]: E: x"), ("Traceback", "E: x")),
+        ("failed", "", (HEAD, FRAME, "E: x", "", "Set VERBOSE=1"), ("Traceback", "E: x")),
+        ("failed", "", (HEAD, FRAME, "E: first", "During it", HEAD, "E: x"), ("Traceback", "E: x")),
+        ("failed", "", ("    cut()", FRAME, "    x", "E: x"), ("Traceback", "E: x")),
+        ("failed", "rank 3: ValueError: bad", (), ("Traceback", "rank 3: ValueError: bad")),
+        ("failed", "exit status 3", ("out of patience",), ("failed", "exit status 3")),
+        ("failed", "", ("last words",), ("failed", "last words")),
+        ("failed", "killed by SIGSEGV", (), ("failed", "killed by SIGSEGV")),
+        ("failed", "exit status 1", (HEAD, CUDA), ("oom", CUDA)),
+        ("failed", "rank 0: torch.OutOfMemoryError: x", (), None),
+        ("failed", "Slurm: OUT_OF_MEMORY", (), ("oom", "Slurm: OUT_OF_MEMORY")),
+        ("lost", "1 oom_kill event in step 3.0", (), ("oom", "1 oom_kill event in step 3.0")),
+        ("failed", "", (HEAD, "KeyError: room"), ("Traceback", "KeyError: room")),
+        ("timeout", "longer than 9 s", (HEAD, CUDA), ("timeout", "longer than 9 s")),
+        ("lost", "node 3 does not answer", ("x",), ("lost", "node 3 does not answer")),
+        ("cancelled", "stopped by SIGINT", (), ("cancelled", "stopped by SIGINT")),
+    ],
+)  # fmt: skip
+def test_a_failure(
+    outcome: str, reason: str, lines: tuple[str, ...], shown: tuple[str, str] | None
+) -> None:
+    assert of(outcome, reason, *lines) == CellState(*(shown or ("oom", reason)))
+
+
+@pytest.mark.parametrize(
+    ("run", "shown"),
+    [
+        ({"running": ("b",)}, CellState("running")),
+        ({"waiting": ("b",)}, CellState("waiting..")),
+        ({"skipped": (("b", "it needs 8 GPUs"),)}, CellState("skipped", "it needs 8 GPUs")),
+        ({"waiting": ("b",), "outcome": "ok"}, None),
+        ({"running": ("c",)}, None),
+    ],
+)
+def test_what_has_not_ended(run: dict[str, object], shown: CellState | None) -> None:
+    info = RunInfo("r", Path("r"), **{"outcome": None, **run})  # type: ignore[arg-type]
+    row = Row("b", 0, 0, 0, NAN, NAN, NAN, NAN, NAN, 0.0)
+    assert cell_state(Report(False, (info,), ()), row) == shown
+
+
+def test_launches_that_ended_ok(tmp_path: Path) -> None:
+    """A launch is ok where all its processes are."""
+    for repeat, device, code in ((0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 3)):
+        tag = ["b", f"R{repeat}", f"D{device}"]
+        ended = end(code, outcome="failed" if code else "ok", reason="x" if code else "")
+        settings = config("b", device=device, tag=tag)
+        write(tmp_path, ".".join(tag), settings, start(), rates([1.0]), ended)
+    (row,) = report_of([tmp_path]).rows
+    assert row.summary.successful_launches() == (1, 2)
+    assert ROW.summary.successful_launches() == (0, 0)

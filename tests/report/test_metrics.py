@@ -1,12 +1,15 @@
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from milabench_ddp.errors import SelectionError
-from milabench_ddp.report.build import report_of
-from milabench_ddp.report.metrics import METRICS, Metric, metric_of
-from milabench_ddp.report.model import NAN, Report, Row
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.metrics import METRICS, Metric, efficiencies, metric_of, scaling
+from milabench_ddp.report.model import NAN, Row, Summary
 from tests.support.result_files import config, end, job, rates, start, steps, told, write
 
 
@@ -17,7 +20,7 @@ def row(**changes: Any) -> Row:
 
 
 def number(name: str, of: Row) -> float:
-    return metric_of(Report(False, (), (of,)), name, [of]).value(of)
+    return metric_of(name, [of], lambda _: True).value(of)
 
 
 @pytest.mark.parametrize(
@@ -55,17 +58,84 @@ def test_latency_and_memory_of_ranks(tmp_path: Path) -> None:
 
 
 def test_latency_that_the_program_told() -> None:
-    assert number("latency", row(details={"facts": {"model": {"step_ms": 8.25}}})) == 8.25
-    with_odd = row(details={"facts": {"model": {"step_ms": "fast"}}})
+    assert number("latency", row(summary=Summary(facts={"model": {"step_ms": 8.25}}))) == 8.25
+    with_odd = row(summary=Summary(facts={"model": {"step_ms": "fast"}}))
     assert number("latency", with_odd) != number("latency", with_odd)  # NaN
 
 
 def test_whatever_the_programs_tell() -> None:
-    made = row(details={"facts": {"model": {"compile_s": 3.5, "name": "x"}}})
+    made = row(summary=Summary(facts={"model": {"compile_s": 3.5, "name": "x"}}))
     assert number("compile_s", made) == 3.5
     with pytest.raises(SelectionError, match=r"did you mean `compile_s`\?; known are .*efficiency"):
-        metric_of(Report(False, (), (made,)), "compile", [made])
+        metric_of("compile", [made], lambda _: True)
 
 
 def test_every_metric_says_what_it_is() -> None:
     assert all(metric.meaning and name == metric.name for name, metric in METRICS.items())
+
+
+def point(nodes: int, perf: float, half: float = 0.0, **matrix: Any) -> Row:
+    """A point with an interval of ``half`` of ``perf`` to both sides."""
+    interval = [perf * (1 - half), perf * (1 + half)]
+    config = {"matrix": {"nodes": nodes, **matrix}}
+    name = "-".join(map(str, (nodes, *matrix.values())))
+    summary = Summary(interval=interval)
+    return Row(name, 0, 1, nodes, perf, NAN, NAN, NAN, perf, 1.0, summary=summary,
+               config=config)  # fmt: skip
+
+
+def test_worked_example() -> None:
+    found = efficiencies([point(2, 200.0, 0.03), point(8, 640.0, 0.04)], lambda _: True)
+    assert (found["2"].value, found["2"].spread) == (1.0, 0.0)
+    assert found["8"].value == pytest.approx(0.8)
+    assert found["8"].spread == pytest.approx(0.8 * 0.05)
+    assert found["8"].base == 2
+
+
+POSITIVE = st.floats(0.01, 1e6)
+
+
+@given(st.dictionaries(st.integers(1, 64), POSITIVE, min_size=1), POSITIVE)
+def test_units_do_not_matter(rates: dict[int, float], scale: float) -> None:
+    one = efficiencies([point(n, r) for n, r in rates.items()], lambda _: True)
+    other = efficiencies([point(n, r * scale) for n, r in rates.items()], lambda _: True)
+    for name, found in one.items():
+        assert other[name].value == pytest.approx(found.value)
+
+
+@given(st.integers(1, 64), st.integers(1, 64), POSITIVE)
+def test_what_scales_perfectly_has_1(first: int, second: int, rate: float) -> None:
+    table = [point(n, rate * n) for n in {first, second}]
+    for found in efficiencies(table, lambda _: True).values():
+        assert found.value == pytest.approx(1.0)
+
+
+def test_only_equal_settings_are_compared() -> None:
+    table = [point(1, 10.0, model="a"), point(2, 10.0, model="a"), point(2, 7.0, model="b")]
+    found = efficiencies(table, lambda _: True)
+    assert found["2-a"].value == 0.5
+    assert (found["2-b"].value, found["2-b"].base) == (1.0, 2)
+
+
+def test_a_base_without_results_is_not_taken() -> None:
+    table = [point(1, 1.0), point(2, 10.0), point(4, 10.0), point(8, NAN)]
+    found = efficiencies(table, lambda row: row.name != "1")
+    assert found.keys() == {"2", "4"}
+    assert (found["4"].value, found["4"].base, found["4"].fewest) == (0.5, 2, 1)
+
+
+def test_without_a_matrix_the_recorded_nodes_and_options_tell() -> None:
+    def row(name: str, nodes: int, perf: float, batch: int) -> Row:
+        config = {"num_machines": nodes, "argv": {"--batch-size": batch}, "group": "g"}
+        return Row(name, 0, 1, 1, perf, NAN, NAN, NAN, perf, 1.0, config=config)
+
+    table = [row("a", 1, 10.0, 4), row("b", 2, 16.0, 4), row("c", 2, 30.0, 8)]
+    found = efficiencies(table, lambda _: True)
+    assert {name: of.value for name, of in found.items()} == {"a": 1.0, "b": 0.8, "c": 1.0}
+    assert math.isnan(found["b"].spread)  # nothing was measured twice
+
+
+def test_scaling() -> None:
+    assert scaling(point(1, 1.0)) == "weak"
+    assert scaling(point(1, 1.0, scaling="strong")) == "strong"
+    assert scaling(Row("a", 0, 1, 1, 1, 1, 1, 1, 1, 1, config={"scaling": "strong"})) == "strong"

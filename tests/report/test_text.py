@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.build import report_of
-from milabench_ddp.report.model import NAN, Report, Row
-from milabench_ddp.report.text import MOST_WARNINGS, table, text
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.model import NAN, Finding, Report, Row, Severity
+from milabench_ddp.report.tables import main_table
+from milabench_ddp.report.text import MOST_WARNINGS, report_text
 from milabench_ddp.results.run_dir import alive
+from milabench_ddp.table import text_lines
 from tests.golden import check_golden
 from tests.support.rates import noisy
 from tests.support.result_files import (
@@ -83,7 +85,7 @@ def test_a_run_with_a_failure(here: Path) -> None:
     timeout = end(-15, 1190.0, outcome="timeout", reason="it took longer than 90 s")
     steps = rates(noisy(12, 0.0, 4, 50.0), units="images/s")
     write(run, "vit.0", config("vit", **njobs), start(1100.0), steps, timeout, "{cut")
-    check_golden("report/failed.txt", text(report_of([run])))
+    check_golden("report/failed.txt", report_text(report_of([run])))
 
 
 def test_a_run_on_a_cpu_that_is_still_going_on(here: Path) -> None:
@@ -95,7 +97,7 @@ def test_a_run_on_a_cpu_that_is_still_going_on(here: Path) -> None:
     write(run, "flops.D0", config("flops", device=0), line("meta", CPU), start(), steps, ok)
     write(run, "resnet50.D0", config("resnet50", device=0), start())
     with alive(run):
-        check_golden("report/running.txt", text(report_of([run])))
+        check_golden("report/running.txt", report_text(report_of([run])))
 
 
 def test_milabenchs_formulas(here: Path) -> None:
@@ -103,14 +105,19 @@ def test_milabenchs_formulas(here: Path) -> None:
         Path(name).symlink_to(RECORDED / "milabench" / name)
     runs = [Path("rijubigo"), Path("sedumoje")]
     check_golden(
-        "report/compat.txt", text(report_of(runs, compat_formulas=True, weights={"benchio": 2.0}))
+        "report/compat.txt",
+        report_text(report_of(runs, compat_formulas=True, weights={"benchio": 2.0})),
     )
 
 
 def test_a_run_that_has_only_just_been_made(here: Path) -> None:
     here.mkdir()
     (here / "run.json").touch()
-    assert text(report_of([here])).split("\n")[:3] == ["Run      runs", "", "Nothing was measured."]
+    assert report_text(report_of([here])).split("\n")[:3] == [
+        "Run      runs",
+        "",
+        "Nothing was measured.",
+    ]
 
 
 def test_the_table_stays_in_line_whatever_is_in_it() -> None:
@@ -118,7 +125,7 @@ def test_the_table_stays_in_line_whatever_is_in_it() -> None:
         Row("a", 0, 1, 8, 1.5e12, 0.5, 12.0, 143771, 1.5e13, 1, unit="tokens/s"),
         Row("a-very-long-name-of-a-benchmark", NAN, NAN, 0, NAN, NAN, NAN, NAN, NAN, 100),
     ]
-    lines = list(table(rows))
+    lines = list(text_lines(main_table(rows)))
     bars = [[k for k, c in enumerate(line) if c == "|"] for line in lines]
     assert bars[0] == bars[1]
     assert bars[2] == bars[0][: len(bars[2])]
@@ -138,7 +145,7 @@ def test_the_table_stays_in_line_whatever_is_in_it() -> None:
 def test_a_small_rate_has_three_digits(value: float, ours: str, milabenchs: str) -> None:
     row = Row("a", 0, 1, 1, value, 0.0, 0.0, NAN, value, 1)
     for compat, said in ((False, ours), (True, milabenchs)):
-        cells = list(table([row], compat=compat))[1].split("|")
+        cells = list(text_lines(main_table([row], compat=compat)))[1].split("|")
         assert (cells[4].strip(), cells[8].strip()) == (said, said)
 
 
@@ -150,14 +157,15 @@ def test_many_that_were_skipped_for_one_reason_share_a_line(here: Path) -> None:
         (3, [f"s{k}: not selected by --select" for k in range(3)]),
     ):
         write_state(here, "ok", {}, skipped=skipped[:count])
-        lines = text(report_of([here])).splitlines()
+        lines = report_text(report_of([here])).splitlines()
         at = lines.index("Skipped") + 2
         assert lines[at : at + len(shown)] == shown
         assert lines[at + len(shown) :] == []
 
 
 def test_many_warnings_are_cut() -> None:
-    made = text(Report(False, (), (), warnings=tuple(f"w{k}" for k in range(MOST_WARNINGS + 3))))
+    found = tuple(Finding(Severity.WARNING, f"w{k}") for k in range(MOST_WARNINGS + 3))
+    made = report_text(Report(False, (), (), findings=found))
     assert f"w{MOST_WARNINGS - 1}\n... and 3 more: all of them with --format json\n" in made
     assert f"w{MOST_WARNINGS}\n" not in made
 
@@ -165,6 +173,6 @@ def test_many_warnings_are_cut() -> None:
 def test_plain_text_has_no_escapes(here: Path) -> None:
     red = "\x1b[31mValueError\x1b[0m\n"
     write(here / "r", "b", config("b"), start(), end(1), stderr=red)
-    made = text(report_of([here / "r"]))
+    made = report_text(report_of([here / "r"]))
     assert "    ValueError\n" in made
     assert "\x1b" not in made

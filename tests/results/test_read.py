@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import RunDirError
+from milabench_ddp.events import Status
 from milabench_ddp.results.points import save_point
 from milabench_ddp.results.read import read_run
 from milabench_ddp.results.records import DefectKind
@@ -10,11 +11,13 @@ from milabench_ddp.results.run_dir import alive
 from milabench_ddp.results.runfile import BenchmarkState
 from tests.support.result_files import RECORDED, config, end, line, rate, start, write, write_state
 
+JOB = {"name": "j", "nodes": 1, "points": ["b"], "id": "7"}
+
 
 def test_a_run_of_milabench() -> None:
     run = read_run(RECORDED / "milabench" / "rijubigo")
     assert run.name == "rijubigo"
-    assert run.state == {}
+    assert run.state is None
     assert [record.tag for record in run.records] == [
         "benchio.0.R0",
         "benchio.0.R1",
@@ -43,15 +46,15 @@ def test_files_that_do_not_count_are_named(tmp_path: Path) -> None:
     ("text", "kinds"),
     [
         ("", []),
-        ("{", [DefectKind.NOT_JSON]),
-        ("[]", [DefectKind.NOT_OBJECT]),
-        ("\udcff", [DefectKind.NOT_JSON]),
+        ("{", [DefectKind.BAD_STATE]),
+        ("[]", [DefectKind.BAD_STATE]),
+        ("\udcff", [DefectKind.BAD_STATE]),
     ],
 )
 def test_a_damaged_run_json(tmp_path: Path, text: str, kinds: list[DefectKind]) -> None:
     (tmp_path / "run.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     run = read_run(tmp_path)
-    assert (run.state, run.records) == ({}, ())
+    assert (run.state, run.records) == (None, ())
     assert [d.kind for d in run.defects] == kinds
 
 
@@ -96,11 +99,12 @@ def test_a_file_is_no_run(tmp_path: Path) -> None:
 def states(folder: Path) -> tuple[object, dict[str, str], dict[str, str]]:
     """Of the run, and of each benchmark with the reasons."""
     state = read_run(folder).state
-    entries = state["benchmarks"]
+    assert state is not None
+    named = state.benchmarks.items()
     return (
-        state["outcome"],
-        {each["name"]: str(each["outcome"]) for each in entries},
-        {each["name"]: each["reason"] for each in entries if each["reason"]},
+        state.header.outcome,
+        {name: str(benchmark.status) for name, benchmark in named},
+        {name: benchmark.reason for name, benchmark in named if benchmark.reason},
     )
 
 
@@ -125,15 +129,15 @@ def test_a_benchmark_of_many_hosts_speaks_for_itself(tmp_path: Path) -> None:
         assert states(tmp_path) == (None, expected, {"a": "too long"})
     outcome, found, why = states(tmp_path)
     assert (outcome, found) == ("lost", {"a": "timeout", "b": "lost", "c": "waiting"})
-    assert why["b"] == "whoever led it is gone"
+    assert why["b"] == "the run was cut off"
 
 
 @pytest.mark.parametrize(
     ("jobs", "outcome"),
-    [([{"id": "7", "state": ""}], None), ([{"id": "7", "state": "FAILED"}], "lost"), ([], "lost")],
+    [([{**JOB, "state": ""}], None), ([{**JOB, "state": "FAILED"}], "lost"), ([], "lost")],
 )
 def test_what_waits_for_a_job_of_a_cluster(
-    tmp_path: Path, jobs: list[dict[str, str]], outcome: str | None
+    tmp_path: Path, jobs: list[dict[str, object]], outcome: str | None
 ) -> None:
     write_state(tmp_path, None, {"a": "ok", "b": "waiting"}, jobs=jobs)
     assert states(tmp_path)[:2] == (outcome, {"a": "ok", "b": "waiting"})
@@ -144,5 +148,6 @@ def test_a_state_file_that_is_damaged_is_a_defect(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "state.json").write_text("{")
     run = read_run(tmp_path)
-    assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", DefectKind.UNREADABLE)]
-    assert run.state["benchmarks"][0]["outcome"] == "lost"
+    assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", DefectKind.BAD_STATE)]
+    assert run.state is not None
+    assert run.state.benchmarks["a"].status is Status.LOST

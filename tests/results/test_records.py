@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.results.records import DefectKind, FileDefect, Record, Run, is_finite, is_rate
+from milabench_ddp.results.state import RunHeader, RunState
 
 
 @pytest.mark.parametrize(
@@ -87,5 +88,7 @@ def test_the_defects_of_a_record() -> None:
 
 
 def test_a_run_without_a_state_is_named_after_its_folder() -> None:
-    assert Run(Path("runs/rijubigo"), {}, (), ()).name == "rijubigo"
-    assert Run(Path("runs/copy"), {"name": "first"}, (), ()).name == "first"
+    assert Run(Path("runs/rijubigo"), None, (), ()).name == "rijubigo"
+    header = RunHeader("first", "1", 1.0, [], "small", "c.yaml", {}, {})
+    run = Run(Path("runs/copy"), RunState(header, {}), (), ())
+    assert (run.name, run.goes_on) == ("first", True)

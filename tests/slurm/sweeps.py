@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from milabench_ddp.codec import encode
 from milabench_ddp.results.read import read_run
 
 from .live import REPOSITORY, LiveCluster
@@ -148,12 +149,13 @@ class Sweep:
 
     def points(self) -> dict[str, dict[str, object]]:
         """All that is known of each point, as a report sees it."""
-        listed = read_run(self.run).state.get("benchmarks", [])  # a new run.json is empty at first
-        return {entry["name"]: entry for entry in listed}
+        state = read_run(self.run).state
+        benchmarks = state.benchmarks if state else {}  # a new run.json is empty at first
+        return {name: json.loads(encode(benchmark)) for name, benchmark in benchmarks.items()}
 
     def states(self) -> dict[str, str]:
         """The outcome of each point, or waiting or running."""
-        return {name: str(point["outcome"]) for name, point in self.points().items()}
+        return {name: str(point["status"]) for name, point in self.points().items()}
 
     def reason(self, name: str) -> str:
         """Why a point ended as it did."""

@@ -90,7 +90,11 @@ def write_state(folder: Path, outcome: str | None, states: dict[str, str], **mor
     state = {
         "schema": 1,
         "name": folder.name,
+        "milabench": "0.1.0",
         "created": 1000.0,
+        "command": [],
+        "config": "",
+        "machine": {},
         "ended": None if outcome is None else 1200.0,
         "preset": "full",
         "suite": {name: {"weight": 1.0} for name in states},

@@ -66,10 +66,9 @@ class Sweep:
 
     def states(self) -> dict[str, str]:
         """How each point fares, as ``report`` reads it."""
-        return {entry["name"]: entry["outcome"] for entry in self.read()["benchmarks"]}
-
-    def read(self) -> dict[str, Any]:
-        return dict(read_run(self.at.run()).state)
+        state = read_run(self.at.run()).state
+        assert state is not None
+        return {name: str(point.status) for name, point in state.benchmarks.items()}
 
     def programs(self) -> list[int]:
         """Agents and programs of this test that are alive."""

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.report.measure import Process, row
 from milabench_ddp.report.model import Row
+from milabench_ddp.report.process import ProcessResult
+from milabench_ddp.report.summary import row
 from milabench_ddp.results.read import read_run
 from tests.support.rates import noisy
 from tests.support.result_files import config, end, line, rate, rates, sample, start, write
@@ -14,7 +15,7 @@ from tests.support.result_files import config, end, line, rate, rates, sample, s
 
 def measured(*folders: Path, weight: float | None = None, missing: int = 0) -> Row:
     runs = [read_run(folder) for folder in folders]
-    processes = [Process.of(run, record) for run in runs for record in run.records]
+    processes = [ProcessResult(run, record) for run in runs for record in run.records]
     return row(processes, weight, missing)
 
 
@@ -34,9 +35,9 @@ def test_warm_up_is_left_out_marked_or_detected(tmp_path: Path) -> None:
     assert made.perf == pytest.approx(100, abs=0.5)
     assert made.std == pytest.approx(0.01, abs=0.004)
     assert 0 < made.sem < 0.005
-    assert made.details["warmup_marked"] == 3
-    assert made.details["warmup_detected"] >= 3
-    low, high = made.details["interval"]
+    assert made.summary.warmup_marked == 3
+    assert made.summary.warmup_detected >= 3
+    low, high = made.summary.interval
     assert low < made.perf < high
 
 
@@ -67,7 +68,7 @@ def test_failures_take_their_share_of_the_score(tmp_path: Path) -> None:
     write(tmp_path, "b.1", config("b"), start(), rates([10.0] * 3), failed)
     made = measured(tmp_path)
     assert (made.fail, made.score) == (1, 5.0)
-    assert [p["outcome"] for p in made.details["processes"]] == ["ok", "failed"]
+    assert [p.outcome for p in made.summary.processes] == ["ok", "failed"]
     assert (measured(tmp_path, missing=1).fail, measured(tmp_path, missing=1).score) == (2, 0.0)
     assert measured(tmp_path, missing=5).score == 0.0
 
@@ -82,13 +83,13 @@ def test_nothing_measured(tmp_path: Path) -> None:
     write(tmp_path, "b", config("b"), start(), rates([4.0], warmup=True), end())
     made = measured(tmp_path)
     assert all(map(math.isnan, (made.perf, made.sem, made.std, made.peak_memory, made.score)))
-    assert made.details["interval"] is None
+    assert made.summary.interval is None
 
 
 def test_one_observation_has_no_spread_to_speak_of(tmp_path: Path) -> None:
     write(tmp_path, "b", config("b"), start(), rates([4.0]), end())
     made = measured(tmp_path)
-    assert (made.perf, made.std, made.details["interval"]) == (4.0, 0.0, None)
+    assert (made.perf, made.std, made.summary.interval) == (4.0, 0.0, None)
     assert math.isnan(made.sem)
 
 
@@ -97,7 +98,7 @@ def test_peak_memory_is_the_greatest_sample_of_its_own_device(tmp_path: Path) ->
     idle = sample(d0=(7000.0, 0.0))
     write(tmp_path, "b.D0", config("b", device=0), start(), rates([1.0]), *samples, idle, end())
     made = measured(tmp_path)
-    assert (made.peak_memory, made.details["peak_memory_source"]) == (60.0, "device")
+    assert (made.peak_memory, made.summary.peak_memory_source) == (60.0, "device")
 
 
 def test_peak_memory_by_the_program_where_no_device_was_sampled(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_peak_memory_by_the_program_where_no_device_was_sampled(tmp_path: Path) 
     ]
     write(tmp_path, "b.0", config("b"), start(), rates([1.0]), *said, end())
     made = measured(tmp_path)
-    assert (made.peak_memory, made.details["peak_memory_source"]) == (200.0, "program")
+    assert (made.peak_memory, made.summary.peak_memory_source) == (200.0, "program")
 
 
 def test_the_weight_that_is_given_wins(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import json
 import math
 from pathlib import Path
 
-from milabench_ddp.report.build import report_of
-from milabench_ddp.report.export import csv_text, json_text
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.formats import report_csv, report_json
 from tests.support.rates import noisy
 from tests.support.result_files import config, end, rates, start, write, write_state
 
@@ -24,7 +24,7 @@ def made(folder: Path) -> Path:
 
 def test_csv(tmp_path: Path) -> None:
     report = report_of([made(tmp_path)])
-    rows = list(csv.DictReader(io.StringIO(csv_text(report))))
+    rows = list(csv.DictReader(io.StringIO(report_csv(report))))
     assert list(rows[0]) == [*COLUMNS, "unit"]
     assert [row["bench"] for row in rows] == ["a", "b"]
     assert float(rows[0]["perf"]) == report.rows[0].perf  # every digit
@@ -34,7 +34,7 @@ def test_csv(tmp_path: Path) -> None:
 
 def test_json(tmp_path: Path) -> None:
     report = report_of([made(tmp_path)])
-    data = json.loads(json_text(report))
+    data = json.loads(report_json(report))
     first, second = data["benchmarks"]
     assert first["name"] == first["bench"] == "a"
     assert set(COLUMNS) <= first.keys()
@@ -59,5 +59,5 @@ def test_json(tmp_path: Path) -> None:
 def test_json_has_no_nan(tmp_path: Path) -> None:
     write(tmp_path, "a", config("a"), start(), rates([float("nan"), float("inf")]), end())
     for compat in (False, True):
-        text = json_text(report_of([tmp_path], compat_formulas=compat))
+        text = report_json(report_of([tmp_path], compat_formulas=compat))
         json.loads(text, parse_constant=lambda name: (_ for _ in ()).throw(ValueError(name)))

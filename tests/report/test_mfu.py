@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.report.build import report_of
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.mfu import precision
 from milabench_ddp.report.model import Report
-from milabench_ddp.report.peaks import precision
 from milabench_ddp.results.records import Record
 from tests.support.result_files import config, end, job, rates, start, told, write
 
@@ -32,7 +32,7 @@ def test_utilisation_is_of_the_same_precision_and_run(tmp_path: Path) -> None:
     assert (peak.benchmark, peak.precision, mfu) == ("f2", "fp32", 0.25)
     assert of_peak(both, "train")[1] == (0.25 + 0.5) / 2
     assert of_peak(only, "half")[0] is None
-    assert "MFU in fp32 is of 100 TFLOP/s, measured by f2" in only.notes
+    assert "MFU in fp32 is relative to the 100 TFLOP/s that f2 measured" in only.notes
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.report.communication import communication, curve, size_text
 from milabench_ddp.report.model import NAN, Row
+from milabench_ddp.report.program_tables import communication, curve, size_text
 
 
 def row(comm: list[dict[str, Any]], fit: list[dict[str, Any]]) -> Row:

@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.commands.report import FORMATS, run
-from milabench_ddp.report.build import report_of
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.metrics import METRICS
-from milabench_ddp.report.pivot import pivot
-from milabench_ddp.report.pivot_text import pivot_csv, pivot_text
-from milabench_ddp.report.section import csv_lines
-from milabench_ddp.report.sections import BY_NAME
-from milabench_ddp.report.text import text
+from milabench_ddp.report.sweep import sweep_of
+from milabench_ddp.report.tables import TABLES
+from milabench_ddp.report.text import report_text, sweep_text
+from milabench_ddp.table import csv_text
 from tests.support.result_files import config, end, job, line, rates, start, write, write_state
 
 
@@ -55,10 +55,10 @@ def test_the_other_nodes_of_a_torchrun_report_nothing_and_that_is_right(tmp_path
         write(tmp_path / folder, ".".join(tag), settings_, start(), rates([1.0] * 3), end())
     second = job("b", 2, 2, tag=["b", "0", "node1", "nolog"])
     write(tmp_path / "two", "b.0.node1.nolog", second, start(), end())
-    assert report_of([tmp_path / "two"]).warnings == ()
-    assert report_of([tmp_path / "one", tmp_path / "two"]).warnings == (
+    assert report_of([tmp_path / "two"]).warnings == []
+    assert report_of([tmp_path / "one", tmp_path / "two"]).warnings == [
         "b: runs on different numbers of nodes are pooled: 1, 2",
-    )
+    ]
 
 
 def test_devices_of_two_nodes_are_told_apart(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_devices_of_two_nodes_are_told_apart(tmp_path: Path) -> None:
             values = [level + 0.1 * (k % 3) for k in range(30)]
             settings_ = config("b", device=device, tag=["b", f"D{device}", node])
             write(tmp_path, f"b.D{device}.{node}", settings_, start(), rates(values), end())
-    assert report_of([tmp_path]).notes == (
+    assert report_of([tmp_path]).notes == [
         "b: device 0 (node1) is 10.0% slower than the median of the others "
         "(90.1 against 100.1 items/s)",
-    )
+    ]
 
 
 def test_a_device_that_is_slow_is_named(tmp_path: Path) -> None:
@@ -79,9 +79,9 @@ def test_a_device_that_is_slow_is_named(tmp_path: Path) -> None:
         values = [level + 0.1 * (k % 3) for k in range(30)]
         settings_ = config("b", device=device, tag=["b", f"D{device}"])
         write(tmp_path, f"b.D{device}", settings_, start(), rates(values), end())
-    assert report_of([tmp_path]).notes == (
+    assert report_of([tmp_path]).notes == [
         "b: device 2 is 10.0% slower than the median of the others (90.1 against 100.1 items/s)",
-    )
+    ]
 
 
 def test_devices_that_differ_by_chance_are_not(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ DATA_KEYS = (
 def test_a_time_that_no_calendar_has(tmp_path: Path, created: float | None) -> None:
     write_state(tmp_path, "ok", {"b": "ok"}, created=created)
     write(tmp_path, "b.D0", config("b"), start(2000.0), rates([1.0, 2.0]), end(time=2060.0))
-    assert "Time     1970-01-01 00:33:20 UTC, 1 min 0 s" in text(report_of([tmp_path]))
+    assert "Time     1970-01-01 00:33:20 UTC, 1 min 0 s" in report_text(report_of([tmp_path]))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -167,8 +167,8 @@ def test_whatever_the_files_say_there_is_a_report(
         for format in FORMATS:
             assert run([folder], compat, format, {"b": 1.0}, io.StringIO()) == 0
     made = report_of([folder])
-    for make in BY_NAME.values():
-        csv_lines(make(made.rows))
+    for make in TABLES.values():
+        csv_text(make(made.rows))
     for metric in (*METRICS, "efficiency"):
-        assert pivot_csv(pivot(made, metric))
-        assert pivot_text(pivot(made, metric))
+        assert sweep_csv(sweep_of(made, metric))
+        assert sweep_text(sweep_of(made, metric))

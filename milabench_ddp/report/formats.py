@@ -1,0 +1,115 @@
+"""The formats of a report. A new one is a file, and a line in ``FORMATS``.
+
+CSV has the columns of the main table, JSON all there is, both at full precision.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..table import Table, csv_text
+from .model import Report, Row, RunInfo
+from .ranks import RankSummary
+from .sweep import Sweep, sweep_table
+from .tables import MAIN_COLUMNS, main_table, main_values
+from .text import report_text, sweep_text, table_text
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a report is written; a format may have no form for one table alone."""
+
+    report: Callable[[Report], str]
+    table: Callable[[Table], str] | None = None
+    sweep: Callable[[Sweep], str] | None = None
+
+
+def report_csv(report: Report) -> str:
+    """The main table; what is not known is ``nan``."""
+    return csv_text(main_table(report.rows), unknown="nan")
+
+
+def sweep_csv(sweep: Sweep) -> str:
+    """The table of a sweep."""
+    return csv_text(sweep_table(sweep))
+
+
+def report_json(report: Report) -> str:
+    """Everything; what is not known is null, and sem% and std% are fractions."""
+    whole = {
+        "compat": report.compat,
+        "score": report.score,
+        "failure_rate": report.failure_rate,
+        "pass": report.passed,
+        "benchmarks": [_row(row) for row in report.rows],
+        "failures": report.failures,
+        "notes": report.notes,
+        "warnings": report.warnings,
+        "findings": report.findings,
+        "runs": [_run(run) for run in report.runs],
+    }
+    return json.dumps(_jsonable(whole), indent=1, allow_nan=False) + "\n"
+
+
+def _row(row: Row) -> dict[str, Any]:
+    columns = dict(zip([c.name for c in MAIN_COLUMNS], main_values(row), strict=True))
+    values = {"name": row.name, **columns, "unit": row.unit or None, "enabled": row.enabled}
+    if row.milabench is not None:
+        return {**values, "summary": row.milabench}
+    values |= _fields(row.summary)
+    if row.ranks or row.tables:  # what the other tables of the text are made of, in full
+        values |= {"step_ms": row.step_ms, "mfu": row.mfu, "peak": row.peak}
+        values |= {"ranks": [_rank(rank) for rank in row.ranks], **row.tables}
+    return values
+
+
+def _rank(rank: RankSummary) -> dict[str, Any]:
+    """Everything; times to 0.1 us, as they were written."""
+    return {
+        "name": rank.id.name,
+        "node": rank.id.node or None,
+        "job": rank.id.job,
+        "rank": rank.id.rank,
+        "steps": rank.steps,
+        "step_ms": round(rank.median, 4),
+        "step_ms_p95": round(rank.p95, 4),
+        "wait_ms": round(rank.waited, 4),
+        "own_ms": round(rank.local_ms, 4),
+        "shares": rank.shares,
+        "part_ms": rank.part_ms,
+        "memory_allocated": rank.allocated,
+        "memory_reserved": rank.reserved,
+    }
+
+
+def _run(run: RunInfo) -> dict[str, Any]:
+    skipped = [{"name": name, "reason": reason} for name, reason in run.skipped]
+    return {**_fields(run), "skipped": skipped}
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+
+
+def _jsonable(value: Any) -> Any:
+    """The value in the types of JSON, which has no NaN and no infinity."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return _jsonable(_fields(value)) if dataclasses.is_dataclass(value) else value
+
+
+FORMATS: Mapping[str, Format] = {
+    "text": Format(report_text, table_text, sweep_text),
+    "csv": Format(report_csv, csv_text, sweep_csv),
+    "json": Format(report_json),
+}

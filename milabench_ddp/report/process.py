@@ -1,0 +1,114 @@
+"""One process of a benchmark: how it ended, and what it measured in its steady state.
+
+Left out are observations that the program marked as warm-up and, of the rest, those before the
+steady state (see ``steady``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..events import NAN_LOSS, NO_RATE, Outcome, Status, Verdict, exit_reason
+from ..results.records import Observation, Payload, Record, Run, is_rate
+from . import compat, steady
+from .interval import Series
+
+
+@dataclass(frozen=True)
+class ProcessResult:
+    """A process of a benchmark: the run that it belongs to, and its file."""
+
+    run: Run
+    record: Record
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """How it ended, as recorded or as the file shows; None while it runs."""
+        end = self.record.end
+        if end is None:
+            return _without_end(self.record, self.run)
+        recorded = end.get("outcome")
+        if recorded in tuple(Outcome):
+            return Verdict(Outcome(recorded), str(end.get("reason") or ""))
+        if compat.succeeded(self.record):
+            return Verdict(Outcome.OK)
+        return Verdict(Outcome.FAILED, _why(self.record, end))
+
+    @property
+    def status(self) -> Status:
+        """That it still runs, or how it ended."""
+        return Status(self.verdict.outcome) if self.verdict else Status.RUNNING
+
+    @property
+    def failed(self) -> bool:
+        """Whether it counts as a failure."""
+        return self.status not in (Status.RUNNING, Status.OK, Status.SKIPPED)
+
+    @cached_property
+    def measured(self) -> list[Observation]:
+        """What is neither marked as warm-up nor damaged."""
+        return [o for o in self.record.rates if not o.warmup and is_rate(o.rate)]
+
+    @cached_property
+    def steady(self) -> steady.Steady:
+        """Where its steady state begins, as an index of ``measured``."""
+        return steady.find([float(o.rate) for o in self.measured])
+
+    @cached_property
+    def series(self) -> Series | None:
+        """Its steady observations; None where it has none.
+
+        Where the program says how many steps each observation covers, an observation weighs as much
+        as it took; where it does not (milabench's cover equal times), all weigh the same.
+        """
+        kept = self.measured[self.steady.start :]
+        if not kept:
+            return None
+        rates = tuple(float(o.rate) for o in kept)
+        if all(o.steps and o.rate > 0 for o in kept):
+            # every step does the same work, so an observation took as long as this, in some unit
+            return Series(rates, tuple((o.steps or 1) / o.rate for o in kept))
+        return Series(rates, (1.0,) * len(rates))
+
+    @cached_property
+    def unsteady_steps(self) -> int:
+        """How many of the steps not marked as warm-up came before the steady state; 0 if unknown.
+
+        An observation can be of many steps; all ranks of a process make them together.
+        """
+        total = 0
+        for observation in self.measured[: self.steady.start]:
+            if not observation.steps:
+                return 0
+            total += observation.steps
+        return total
+
+    @property
+    def warmup_marked(self) -> int:
+        """How many observations the program marked as warm-up."""
+        return sum(observation.warmup for observation in self.record.rates)
+
+    @property
+    def launch(self) -> tuple[str, str]:
+        """What it shares with the processes that were started with it."""
+        return str(self.run.path), self.record.repeat
+
+
+Processes = Sequence[ProcessResult]
+
+
+def _without_end(record: Record, run: Run) -> Verdict | None:
+    state = run.state.benchmarks.get(record.name) if run.state else None
+    if run.goes_on and state and not state.status.has_ended:
+        return None
+    reason = state.reason if state and state.status is Status.LOST else ""
+    return Verdict(Outcome.LOST, reason or "its file has no end: it was cut off")
+
+
+def _why(record: Record, end: Payload) -> str:
+    code = end.get("return_code")
+    if isinstance(code, int) and code:
+        return exit_reason(code)
+    if code != 0:
+        return f"exit status {code}"
+    return NAN_LOSS if compat.has_nan_loss(record) else NO_RATE

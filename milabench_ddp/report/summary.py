@@ -1,0 +1,161 @@
+"""Our own statistics of a benchmark, from the steady state of each of its processes.
+
+What a process measured in its steady state gives total units over total time. ``perf`` is the mean
+of that over the processes, as milabench means it; ``std`` the spread of all steady observations
+around their mean; ``sem`` how sure ``perf`` is (see ``interval``).
+"""
+
+import math
+from collections.abc import Sequence
+
+from ..results.records import TABLES, Payload, Record
+from . import compat
+from .interval import Series, interval, mean
+from .mfu import Peaks, utilisation
+from .model import ProcessSummary, Row, Summary
+from .process import Processes, ProcessResult
+from .ranks import RankId, RankSummary, rank_id
+from .statistics import NAN, deviation, largest, ratio
+from .statistics import mean as mean_of
+
+
+def row(
+    processes: Processes,
+    weight: float | None,
+    missing: int = 0,
+    ranks: tuple[RankSummary, ...] = (),
+    peaks: Peaks | None = None,
+) -> Row:
+    """The row of a benchmark.
+
+    Args:
+        processes: all of it that left a file, at least one.
+        weight: that of the configuration that was given; None for the recorded one.
+        missing: how many failures there are beside those of the processes.
+        ranks: its ranks or devices.
+        peaks: the measured peaks of matrix products, for its MFU.
+    """
+    records = [process.record for process in processes]
+    config = records[-1].config
+    series = _by_launch(processes)
+    perf = mean(series) if series else NAN
+    sure = interval(series) if series else None
+    fail = missing + sum(process.failed for process in processes)
+    memory, source = _peak_memory(records)
+    whole = _sum_over_devices(processes)
+    mfu, peak = utilisation(processes, peaks or {})
+    return Row(
+        name=records[-1].name,
+        fail=fail,
+        n=len(processes),
+        ngpu=max(map(_ngpu, records)),
+        perf=perf,
+        sem=ratio(sure.sem, perf) if sure else NAN,
+        std=ratio(deviation(_rates(series)), perf),
+        peak_memory=memory,
+        score=(whole if whole > 0 else perf) * max(0.0, 1 - fail / len(processes)),
+        weight=compat.recorded_weight(config) if weight is None else weight,
+        enabled=weight is not None or bool(config.get("enabled", True)),
+        unit=compat.unit_of(records),
+        summary=Summary(
+            interval=(sure.low, sure.high) if sure else None,
+            observations=len(_rates(series)),
+            warmup_marked=sum(process.warmup_marked for process in processes),
+            warmup_detected=sum(process.steady.start for process in processes),
+            peak_memory_source=source,
+            reporting=sum(map(len, series)),
+            launches=len(series),
+            facts=_facts(records),
+            processes=tuple(map(_process, processes)),
+        ),
+        config=config,
+        ranks=ranks,
+        tables=_tables(records),
+        mfu=mfu,
+        peak=peak,
+    )
+
+
+def _by_launch(processes: Processes) -> list[list[Series]]:
+    """What the processes of each launch measured."""
+    launches: dict[tuple[str, str], list[Series]] = {}
+    for process in processes:
+        if process.series is not None:
+            launches.setdefault(process.launch, []).append(process.series)
+    return [launches[key] for key in sorted(launches)]
+
+
+def _rates(launches: Sequence[Sequence[Series]]) -> list[float]:
+    rates: list[float] = []
+    for launch in launches:
+        for series in launch:
+            rates += series.rates
+    return rates
+
+
+def _ngpu(record: Record) -> int:
+    """Devices of a process that is alone on its device, or of a job on all its nodes."""
+    return 1 if record.device is not None else compat.ngpu(record.config)
+
+
+def _sum_over_devices(processes: Processes) -> float:
+    """What the devices of the machine do together, where each has processes of its own."""
+    devices: dict[RankId, list[float]] = {}
+    for process in processes:
+        if process.series is not None and process.record.device is not None:
+            devices.setdefault(rank_id(process.record, 0), []).append(process.series.mean)
+    return math.fsum(map(mean_of, devices.values()))
+
+
+def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
+    """The most memory in use on a device in MiB, and who says so.
+
+    The greatest sample, where milabench drops the greatest as if it were an error of measurement.
+    """
+    used: list[float] = []
+    reserved: list[float] = []
+    for record in records:
+        for device, samples in record.samples.items():
+            if record.device is None or device == str(record.device):
+                used += [sample.used for sample in compat.in_use(samples)]
+        reserved += [rank.reserved for rank in record.ranks.values()]
+    return (max(used), "device") if used else (largest(reserved), "program")
+
+
+def _facts(records: Sequence[Record]) -> dict[str, Payload]:
+    """What the programs reported of themselves; of several processes, the last one that did."""
+    facts: dict[str, Payload] = {}
+    for record in records:
+        facts |= record.facts
+    return facts
+
+
+def _tables(records: Sequence[Record]) -> dict[str, tuple[Payload, ...]]:
+    tables: dict[str, tuple[Payload, ...]] = {}
+    for key in TABLES:
+        rows: list[Payload] = []
+        for record in records:
+            rows += record.tables.get(key, ())
+        if rows:
+            tables[key] = tuple(rows)
+    return tables
+
+
+def _process(process: ProcessResult) -> ProcessSummary:
+    record, series = process.record, process.series
+    rates = series.rates if series else ()
+    return ProcessSummary(
+        run=process.run.name,
+        repeat=record.repeat or None,
+        tag=record.tag,
+        device=record.device,
+        outcome=process.status,
+        reason=process.verdict.reason if process.verdict else "",
+        perf=series.mean if series else NAN,
+        std=deviation(rates),
+        observations=len(rates),
+        warmup_marked=process.warmup_marked,
+        warmup_detected=process.steady.start,
+        steady=not process.steady.problem,
+        seconds=record.seconds,
+    )

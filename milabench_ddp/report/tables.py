@@ -1,0 +1,189 @@
+"""The tables of a report: the main one, and those that can be asked for by name.
+
+A new table is a function ``Sequence[Row] -> Table`` and a line in ``TABLES``.
+"""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..table import Column, Table, without_unknown
+from .model import Row
+from .program_tables import communication, curve, matrix_products
+from .ranks import RankSummary
+from .statistics import NAN, largest, mean, median
+from .stragglers import slowest_part
+
+Rows = Sequence[Row]
+MakeTable = Callable[[Rows], Table]
+
+PARTS = ("data", "forward", "backward", "forward_backward", "optimizer")
+
+
+@dataclass(frozen=True)
+class Rate(Column):
+    """A column of rates: one below 1 keeps three digits."""
+
+    def text(self, value: Any) -> str:
+        """A rate as the column shows it."""
+        return f"{value:#10.3g}" if 0 < abs(value) < 1 else super().text(value)
+
+
+def _number(name: str, format: str) -> Column:
+    """A column in which a number that is not known is ``nan``, as milabench has it."""
+    return Column(name, format, unknown=f"{NAN:{format}}")
+
+
+MAIN_COLUMNS = (  # in milabench's order and with its formats
+    Column("bench"),
+    _number("fail", "4.0f"),
+    _number("n", "3.0f"),
+    _number("ngpu", "4.0f"),
+    _number("perf", "10.2f"),
+    _number("sem%", "6.1%"),
+    _number("std%", "6.1%"),
+    _number("peak_memory", "11.0f"),
+    _number("score", "10.2f"),
+    _number("weight", "6.2f"),
+)
+
+
+def main_values(row: Row) -> tuple[Any, ...]:
+    """The values of a benchmark under ``MAIN_COLUMNS``."""
+    measured = row.perf, row.sem, row.std, row.peak_memory, row.score
+    return row.name, row.fail, row.n, row.ngpu, *measured, row.weight
+
+
+def main_table(rows: Rows, *, compat: bool = False) -> Table:
+    """A row for each benchmark: milabench's columns, and the unit at the end.
+
+    Args:
+        rows: the benchmarks.
+        compat: whether every number has milabench's format.
+    """
+    columns = list(MAIN_COLUMNS)
+    for index, column in enumerate(MAIN_COLUMNS):
+        if column.name in ("perf", "score") and not compat:
+            columns[index] = Rate(column.name, column.format, unknown=column.unknown)
+    values = tuple((*main_values(row), row.unit) for row in rows)
+    return Table((*columns, Column("unit", unknown="")), values)
+
+
+def steps(rows: Rows) -> Table:
+    """A row for each benchmark whose program reported its steps."""
+    known = [row for row in rows if any(rank.steps or rank.shares for rank in row.ranks)]
+    parts = _parts(known)
+    columns = (
+        Column("bench"),
+        Column("ms", ".4g"),
+        Column("p95 ms", ".4g"),
+        *(Column(part.replace("_", "+"), ".1%") for part in parts),
+        Column("TFLOP/s/GPU", ".4g"),
+        Column("MFU", ".1%"),
+        Column("allocated", ".0f"),
+        Column("reserved", ".0f"),
+    )
+    values = []
+    for row in known:
+        shares = [_share(row, part) for part in parts]
+        tflops = mean([row.reported("model").get("tflops_per_gpu")])
+        p95 = median(rank.p95 for rank in row.ranks if rank.steps)
+        allocated = largest(rank.allocated for rank in row.ranks)
+        reserved = largest(rank.reserved for rank in row.ranks)
+        values.append((row.name, row.step_ms, p95, *shares, tflops, row.mfu, allocated, reserved))
+    table = Table(columns, tuple(values), "Steps", _means_only(known))
+    return without_unknown(table, always=3)
+
+
+def _parts(rows: Rows) -> list[str]:
+    names = {name for row in rows for rank in row.ranks for name in rank.shares}
+    return [*(part for part in PARTS if part in names), *sorted(names.difference(PARTS))]
+
+
+def _share(row: Row, part: str) -> float:
+    """The part's share of a step, the mean over ranks; NaN where it is not known."""
+    return mean(rank.shares.get(part) for rank in row.ranks)
+
+
+def _means_only(rows: Rows) -> tuple[str, ...]:
+    names = [row.name for row in rows if not any(rank.steps for rank in row.ranks)]
+    if not names:
+        return ()
+    return (f"(ms is the mean, as no step times were recorded: {', '.join(names)})",)
+
+
+def slowest_ranks(rows: Rows) -> Table:
+    """A row for each benchmark of which several ranks, or devices, are known."""
+    columns = (
+        Column("bench"),
+        Column("ranks", "d"),
+        Column("ms", ".4g"),
+        Column("slowest"),
+        Column("ms", ".4g"),
+        Column("fastest"),
+        Column("own ms", ".4g"),
+        Column("most own work"),
+        Column("slower", ".1%"),
+        Column("mostly in"),
+    )
+    values = []
+    for row in rows:
+        timed = [rank for rank in row.ranks if rank.steps]
+        compared = [rank for rank in row.ranks if rank.local]
+        count = max(len(timed), len(compared))
+        # of a sweep each device multiplied the shape that it found best: steps are not alike
+        if count > 1 and "sweep" not in row.tables:
+            values.append((row.name, count, *_steps_of(timed), *_local_of(compared)))
+    return without_unknown(Table(columns, tuple(values), "Ranks"))
+
+
+def _steps_of(timed: Sequence[RankSummary]) -> tuple[Any, ...]:
+    if len(timed) < 2:
+        return NAN, "", NAN, ""
+    slowest = max(timed, key=lambda rank: rank.median)
+    fastest = min(timed, key=lambda rank: rank.median)
+    return slowest.median, slowest.id.label, fastest.median, fastest.id.label
+
+
+def _local_of(compared: Sequence[RankSummary]) -> tuple[Any, ...]:
+    if len(compared) < 2:
+        return NAN, "", NAN, ""
+    most = max(compared, key=lambda rank: rank.local_ms)
+    typical = statistics.median(rank.local_ms for rank in compared if rank is not most)
+    slower = most.local_ms / typical - 1 if typical > 0 else NAN
+    return most.local_ms, most.id.label, slower, slowest_part(most, compared)
+
+
+def every_rank(rows: Rows) -> Table:
+    """A row for each rank of each benchmark; for spreadsheets."""
+    columns = (
+        Column("bench"),
+        Column("rank"),
+        Column("node"),
+        Column("steps", "d"),
+        Column("ms", ".4g"),
+        Column("p95_ms", ".4g"),
+        Column("wait_ms", ".4g"),
+        Column("own_ms", ".4g"),
+        Column("allocated", ".0f"),
+        Column("reserved", ".0f"),
+    )
+    values = []
+    for row in rows:
+        for rank in row.ranks:
+            times = rank.median, rank.p95, rank.waited, rank.local_ms
+            rounded = [round(time, 4) for time in times]
+            memory = rank.allocated, rank.reserved
+            values.append((row.name, rank.id.name, rank.id.node, rank.steps, *rounded, *memory))
+    return Table(columns, tuple(values), "All ranks")
+
+
+IN_THE_TEXT: tuple[MakeTable, ...] = (steps, slowest_ranks, communication, matrix_products)
+TABLES: Mapping[str, MakeTable] = {
+    "steps": steps,
+    "ranks": every_rank,
+    "communication": communication,
+    "curve": curve,
+    "sweeps": matrix_products,
+}

@@ -18,6 +18,7 @@ class Module:
     path: PurePath
     text: str
     root: tuple[str, ...] = ()  # what stands before it in absolute imports
+    is_script: bool = False  # what is in its folder, and at the root, has no need of that
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
@@ -46,14 +47,15 @@ class Module:
         return [node for node in self.nodes if isinstance(node, FUNCTIONS)]
 
 
-def modules_of(root: Path, package: str = "") -> list[Module]:
-    """The files below a folder that are not empty."""
-    before = (package,) if package else ()
+def modules_of(root: Path) -> list[Module]:
+    """The files below a folder that are not empty; scripts, where it is not a package."""
+    are_scripts = not (root / "__init__.py").exists()
     found = []
     for path in sorted(root.rglob("*.py")):
         text = path.read_text()
         if text.strip():
-            found.append(Module(PurePath(path.relative_to(root)), text, before))
+            place = PurePath(path.relative_to(root))
+            found.append(Module(place, text, (root.name,), are_scripts))
     return found
 
 
@@ -66,17 +68,16 @@ def imports(module: Module, known: set[Name]) -> set[Name]:
     """
     found = set()
     for name in _imported(module):
-        if name[: len(module.root)] != module.root:
-            continue
-        inside = name[len(module.root) :]
-        candidates = [inside, inside[:-1]]  # a module, or a name in it
-        if not module.root:  # a script may import what is in its folder
-            folder = module.parts[:-1]
-            candidates += [(*folder, *name), (*folder, *name[:-1])]
+        candidates = []
+        if name[: len(module.root)] == module.root:
+            candidates.append(name[len(module.root) :])
+        elif module.is_script:
+            candidates += [name, (*module.parts[:-1], *name)]
         for candidate in candidates:
-            if candidate in known:
-                found.add(candidate)
-                break
+            for wanted in (candidate, candidate[:-1]):  # a module, or a name in it
+                if wanted in known:
+                    found.add(wanted)
+                    break
     return found - {module.parts}
 
 

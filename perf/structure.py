@@ -149,15 +149,14 @@ class Measured:
     offenders: dict[str, list[str]]
 
 
-def measure(root: Path, package: str, tests: Path) -> Measured:
+def measure(root: Path, tests: Path) -> Measured:
     """The figures of the sources below a folder.
 
     Args:
         root: the folder.
-        package: what stands before the names of its modules in absolute imports; "" for none.
         tests: the folder of tests that mirrors it.
     """
-    modules = modules_of(root, package)
+    modules = modules_of(root)
     figures = {**_size(modules), **_density(modules)}
     offenders = {**_imports(modules, figures), **_signatures(modules)}
     stems = ((m.path.stem, str(m.path)) for m in modules if m.path.stem not in SHARED)
@@ -241,8 +240,8 @@ def _signatures(modules: list[Module]) -> dict[str, list[str]]:
 def of_tree(tree: Path) -> dict[str, Measured]:
     """The package and the programs of a tree, each measured."""
     return {
-        "milabench_ddp": measure(tree / "milabench_ddp", "milabench_ddp", tree / "tests"),
-        "benchmarks": measure(tree / "benchmarks", "", tree / "tests" / "benchmarks"),
+        "milabench_ddp": measure(tree / "milabench_ddp", tree / "tests"),
+        "benchmarks": measure(tree / "benchmarks", tree / "tests" / "benchmarks"),
     }
 
 

@@ -36,10 +36,12 @@ def test_imports_of_an_init_are_relative_to_itself() -> None:
 
 
 def test_a_script_imports_what_is_beside_it() -> None:
-    assert imports(parsed("import argparse", root=()), KNOWN) == set()
-    assert imports(parsed("import y", root=()), KNOWN) == {("a", "y")}
-    assert imports(parsed("from y import value", root=()), KNOWN) == {("a", "y")}
-    assert imports(parsed("from b.z import value", root=()), KNOWN) == {("b", "z")}
+    assert imports(parsed("import argparse", script=True), KNOWN) == set()
+    assert imports(parsed("import y", script=True), KNOWN) == {("a", "y")}
+    assert imports(parsed("from y import value", script=True), KNOWN) == {("a", "y")}
+    assert imports(parsed("from b.z import value", script=True), KNOWN) == {("b", "z")}
+    assert imports(parsed("from pkg.b.z import value", script=True), KNOWN) == {("b", "z")}
+    assert imports(parsed("import y"), KNOWN) == set()  # in a package that is another one
 
 
 def test_cycles_are_told_once() -> None:
@@ -51,6 +53,7 @@ def test_cycles_are_told_once() -> None:
 
 def test_empty_files_do_not_count(tmp_path: Path) -> None:
     root = planted(tmp_path, {"a/__init__.py": "\n", "a/x.py": "x = 1\n", "a/notes.txt": "x"})
-    (module,) = modules_of(root, "pkg")
+    (module,) = modules_of(root)
+    assert module.is_script
     assert module.parts == ("a", "x")
     assert module.lines == 1

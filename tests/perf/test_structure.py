@@ -22,13 +22,13 @@ PLAIN = {
 def offenders(tmp_path: Path, files: dict[str, str], *tests: str) -> dict[str, list[str]]:
     root = planted(tmp_path / "pkg", files)
     mirrors = planted(tmp_path / "tests", dict.fromkeys(tests, "x = 1\n"))
-    return measure(root, "pkg", mirrors).offenders
+    return measure(root, mirrors).offenders
 
 
 def test_a_tree_without_faults(tmp_path: Path) -> None:
     root = planted(tmp_path / "pkg", PLAIN)
     tests = {"low/test_read.py": "x = 1\n" * 2, "high/test_show.py": "x = 1\n" * 4}
-    found = measure(root, "pkg", planted(tmp_path / "tests", tests))
+    found = measure(root, planted(tmp_path / "tests", tests))
     assert found.offenders == {name: [] for name in found.offenders}
     figures = found.figures
     assert figures["lines"] == "15"
@@ -44,7 +44,7 @@ def test_a_tree_without_faults(tmp_path: Path) -> None:
 
 def test_what_a_line_carries(tmp_path: Path) -> None:
     text = "def f(a):\n    return [b for b in a if b] if a else {c: 1 for c in a}\n"
-    found = measure(planted(tmp_path / "pkg", {"x.py": text}), "pkg", tmp_path / "tests").figures
+    found = measure(planted(tmp_path / "pkg", {"x.py": text}), tmp_path / "tests").figures
     assert found["comprehensions per 1,000 lines"] == "1000.0"
     assert found["conditional expressions per 1,000 lines"] == "500.0"
     # Module, FunctionDef, arguments, arg, Return, IfExp, Name; ListComp, Name, comprehension,
@@ -121,8 +121,8 @@ def test_modules_without_a_test(tmp_path: Path) -> None:
 
 def test_two_trees_stand_side_by_side(tmp_path: Path) -> None:
     root, tests = planted(tmp_path / "pkg", PLAIN), tmp_path / "tests"
-    before = measure(root, "pkg", tests)
-    after = measure(planted(root, {"errors.py": ""}), "pkg", tests)
+    before = measure(root, tests)
+    after = measure(planted(root, {"errors.py": ""}), tests)
     rows = {row[0]: row[1:] for row in table("milabench_ddp", {"a": before, "b": after}).rows}
     assert rows["files"] == ("3", "2", "120")
     assert rows["lines"] == ("15", "10", None)

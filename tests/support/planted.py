@@ -14,5 +14,5 @@ def planted(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def parsed(text: str, path: str = "a/x.py", root: tuple[str, ...] = ("pkg",)) -> Module:
-    return Module(PurePath(path), dedent(text), root)
+def parsed(text: str, path: str = "a/x.py", *, script: bool = False) -> Module:
+    return Module(PurePath(path), dedent(text), ("pkg",), script)

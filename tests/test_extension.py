@@ -1,9 +1,13 @@
 """The price of a new one: a test adds one of each kind to a copy of the package, and runs it."""
 
+import json
+
 import pytest
 
-from tests.support import result_files
 from tests.support.package_copy import PackageCopy
+from tests.support.result_files import RECORDED
+
+FIRST = str(RECORDED / "first")
 
 
 def test_the_copy_is_what_runs(package_copy: PackageCopy) -> None:
@@ -19,77 +23,102 @@ def test_a_change_is_made_only_where_it_is_clear_where(package_copy: PackageCopy
         package_copy.add_file("milabench_ddp/cli.py", "")
     with pytest.raises(AssertionError, match="has 0 lines"):
         package_copy.add_line("milabench_ddp/cli.py", after="no such text", line="x = 1")
+    with pytest.raises(AssertionError, match="has 0 times"):
+        package_copy.replace("milabench_ddp/cli.py", "no such text", "x = 1")
     assert package_copy.touched == set()
 
 
-def add_to_report(copy: PackageCopy, text: str, *lines: tuple[str, str, str]) -> str:
-    """Add a file and lines (file, marker, line) to the report; what it says of one process."""
-    copy.add_file("milabench_ddp/report/added.py", text)
-    for name, after, line in lines:
-        copy.add_line(f"milabench_ddp/report/{name}", after, line)
-    result_files.write(
-        copy.folder / "run",
-        "b.D0",
-        result_files.config("b"),
-        result_files.start(),
-        result_files.rates([2.0] * 3),
-        result_files.end(),
-    )
-    return copy.milabench(
-        "report", "run", "--table" if "TABLES" in text else "--format", "added"
-    ).out
+def test_a_report_format_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
+    package_copy.add_file(
+        "milabench_ddp/report/markdown.py",
+        '''
+        """The rates of a report as a table in Markdown."""
 
-
-def test_a_format_of_the_report(package_copy: PackageCopy) -> None:
-    said = add_to_report(
-        package_copy,
-        """
         from .model import Report
 
-        def names(report: Report) -> str:
-            return ", ".join(row.name for row in report.rows)
-        """,
-        ("formats.py", "from .text import", "from .added import names"),
-        ("formats.py", '"json": Format(', '    "added": Format(names),'),
+
+        def report_markdown(report: Report) -> str:
+            """The rate of each benchmark."""
+            lines = ["| bench | perf |", "|---|--:|"]
+            for row in report.rows:
+                lines.append(f"| {row.name} | {row.perf:.1f} |")
+            return "\\n".join(lines) + "\\n"
+        ''',
     )
-    assert said == "b"
+    formats = "milabench_ddp/report/formats.py"
+    imported = "from .markdown import report_markdown"
+    package_copy.add_line(formats, after="from .text import", line=imported)
+    entry = '    "markdown": Format(report_markdown),'
+    package_copy.add_line(formats, after='"json": Format', line=entry)
     assert len(package_copy.touched) == 2
+    done = package_copy.milabench("report", FIRST, "--format", "markdown")
+    assert done.code == 0, done.err
+    assert "| resnet50 | 18.4 |\n" in done.out
+    refused = package_copy.milabench("report", FIRST, "--format", "markdown", "--table", "ranks")
+    assert (refused.code, refused.out) == (2, "")
 
 
-def test_a_table_of_the_report(package_copy: PackageCopy) -> None:
-    said = add_to_report(
-        package_copy,
+def test_a_report_table_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
+    package_copy.add_file(
+        "milabench_ddp/report/units.py",
         '''
-        """For TABLES."""
+        """Which benchmark measures in which unit."""
+
         from collections.abc import Sequence
 
         from ..table import Column, Table
         from .model import Row
 
+
         def units(rows: Sequence[Row]) -> Table:
-            return Table((Column("unit"),), tuple((row.unit,) for row in rows), "Units")
+            """The unit of each benchmark."""
+            values = tuple((row.name, row.unit) for row in rows)
+            return Table((Column("bench"), Column("measured in")), values, "Units")
         ''',
-        ("tables.py", "from .stragglers import", "from .added import units"),
-        ("tables.py", '"steps": steps', '    "added": units,'),
     )
-    assert said == "Units\n-----\nunit\nitems/s\n"
+    tables = "milabench_ddp/report/tables.py"
+    package_copy.add_line(tables, after="from .stragglers", line="from .units import units")
+    package_copy.add_line(tables, after='"curve": curve', line='    "units": units,')
     assert len(package_copy.touched) == 2
+    text = package_copy.milabench("report", FIRST, "--table", "units")
+    assert (text.code, text.err) == (0, "")
+    assert "gpt-ddp         | tokens/s" in text.out.splitlines()
+    csv = package_copy.milabench("report", FIRST, "--table", "units", "--csv")
+    assert "gpt-ddp,tokens/s" in csv.out.splitlines()
 
 
-def test_a_finding_of_the_report(package_copy: PackageCopy) -> None:
-    add_to_report(
-        package_copy,
-        """
+def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
+    package_copy.add_file(
+        "milabench_ddp/report/few_steps.py",
+        '''
+        """Benchmarks of which few rates were measured."""
+
         from collections.abc import Iterator
+        from typing import TYPE_CHECKING
 
         from .model import Finding, Severity
 
-        def few_processes(measured) -> Iterator[Finding]:
-            for row in measured.rows:
-                yield Finding(Severity.WARNING, f"{row.name}: only {row.n} process", row.name)
-        """,
-        ("findings.py", "from .stragglers import", "from .added import few_processes"),
-        ("findings.py", '"damaged_file": damaged_files', '    "few_processes": few_processes,'),
+        if TYPE_CHECKING:
+            from .findings import Measurements
+
+        FEWEST = 30
+
+
+        def few_rates(measured: "Measurements") -> Iterator[Finding]:
+            """A mean of few rates is uncertain."""
+            for name, processes in measured.benchmarks.items():
+                count = sum(len(process.measured) for process in processes)
+                if count < FEWEST:
+                    sentence = f"{name}: only {count} rates were measured"
+                    yield Finding(Severity.NOTE, sentence, name, evidence={"rates": count})
+        ''',
     )
-    assert "Warnings\n--------\nb: only 1 process\n" in package_copy.milabench("report", "run").out
+    findings = "milabench_ddp/report/findings.py"
+    imported = "from .few_steps import few_rates"
+    package_copy.add_line(findings, after="from .stragglers", line=imported)
+    package_copy.add_line(findings, after='"slow_rank":', line='    "few_rates": few_rates,')
     assert len(package_copy.touched) == 2
+    assert "resnet50-ddp: only 24 rates" in package_copy.milabench("report", FIRST).out
+    report = json.loads(package_copy.milabench("report", FIRST, "--format", "json").out)
+    found = [finding for finding in report["findings"] if finding["name"] == "few_rates"]
+    assert {"rates": 24} in [finding["evidence"] for finding in found]

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class DeviceSample:
     """The readings of one device at one moment; None where it has no such sensor."""
 
     memory: tuple[float, float] | None = None  # used and total, MiB
@@ -18,8 +18,13 @@ class Sample:
     temperature: float | None = None  # degrees Celsius
     power: float | None = None  # W
 
+    @property
+    def used(self) -> float:
+        """The memory in use, in MiB; 0 where it is not known."""
+        return 0.0 if self.memory is None else self.memory[0]
 
-def gpudata(time: float, samples: Mapping[int, Sample]) -> dict[str, Any]:
+
+def gpudata(time: float, samples: Mapping[int, DeviceSample]) -> dict[str, Any]:
     """The payload of a ``data`` event: the samples by device index, taken at ``time`` (epoch s)."""
     devices = {}
     for index, sample in samples.items():

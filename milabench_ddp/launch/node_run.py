@@ -13,7 +13,7 @@ from ..plan.launch import Launch, Process
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader, LaunchWriter
-from ..samples import Sample, gpudata
+from ..samples import DeviceSample, gpudata
 from .stop_requests import StopRequests
 from .supervisor import Supervisor
 
@@ -36,7 +36,7 @@ class SampleRouter:
         with self._lock:
             self._processes, self._emit = processes, emit
 
-    def route(self, when: float, samples: Mapping[int, Sample]) -> None:
+    def route(self, when: float, samples: Mapping[int, DeviceSample]) -> None:
         """Pass on samples of all devices, by index, taken at a time (epoch seconds)."""
         with self._lock:
             for process in self._processes:

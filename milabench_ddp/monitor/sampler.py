@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from ..machine.backends.backend import DriverError, Reading, SampleSource
-from ..samples import Sample
+from ..samples import DeviceSample
 
 # NVML's load is a mean over the last 1/6 to 1 s, by product: sampling faster mostly reads the same
 # values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a
@@ -14,7 +14,7 @@ INTERVAL = 1.0  # seconds
 
 STOP_TIMEOUT = 5.0  # seconds; a driver that is stuck must not hold up the end of a run
 
-Sink = Callable[[float, Mapping[int, Sample]], None]
+Sink = Callable[[float, Mapping[int, DeviceSample]], None]
 
 
 class Sampler:

@@ -8,7 +8,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeGuard
 
-from ..results.records import DefectKind, DeviceSample, Payload, Record, is_finite
+from ..results.records import DefectKind, Payload, Record, is_finite
+from ..samples import DeviceSample
 from .model import MilabenchStatistics, MilabenchSummary, Row
 from .statistics import NAN, percentile, ratio
 
@@ -125,8 +126,11 @@ def summarize(records: Sequence[Record]) -> MilabenchSummary:
 
 
 def _load(samples: Sequence[DeviceSample]) -> Mapping[str, MilabenchStatistics]:
-    columns = zip(("memory", "load", "power"), zip(*samples, strict=True), strict=True)
-    return {name: statistics_of(values) for name, values in columns}
+    return {
+        "memory": statistics_of(sample.used for sample in samples),
+        "load": statistics_of(sample.load for sample in samples),
+        "power": statistics_of(sample.power or 0 for sample in samples),
+    }
 
 
 def row(records: Sequence[Record], weight: float | None) -> Row:

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..codec import convert
+from ..samples import DeviceSample
 from .rank import Rank
 from .records import (
     FACTS,
     TABLES,
     DefectKind,
-    DeviceSample,
     Observation,
     Payload,
     Record,
@@ -60,13 +61,15 @@ def _samples(record: Record, gpudata: Any, report_defect: ReportDefect) -> None:
     if not isinstance(gpudata, dict):
         report_defect(DefectKind.BAD_SAMPLE)
         return
-    for device, data in gpudata.items():
+    for device, readings in gpudata.items():
         if device == "time":  # newer files of milabench keep the time among the devices
             continue
         try:
-            used, load = float(data["memory"][0]), float(data["load"])
-            sample = DeviceSample(used, load, float(data.get("power") or 0))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            sample = convert(readings, DeviceSample)
+        except ValueError:
+            report_defect(DefectKind.BAD_SAMPLE)
+            continue
+        if sample.memory is None or sample.load is None:
             report_defect(DefectKind.BAD_SAMPLE)
         else:
             record.samples.setdefault(device, []).append(sample)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+from ..samples import DeviceSample
 from .rank import Rank
 from .state import RunState
 
@@ -83,14 +84,6 @@ class Observation(NamedTuple):
     rate: Any  # units per second; may be null or worse in a damaged file
     steps: int | None = None  # how many steps it covers; milabench does not say
     warmup: bool = False
-
-
-class DeviceSample(NamedTuple):
-    """A sample of a device."""
-
-    used: float  # MiB
-    load: float  # 0..1
-    power: float  # W, 0 where it was not measured
 
 
 @dataclass

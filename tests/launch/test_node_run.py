@@ -17,7 +17,7 @@ from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.devices import Device
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import DataHeader
-from milabench_ddp.samples import Sample
+from milabench_ddp.samples import DeviceSample
 from tests.support.launches import launch
 
 RATE = """
@@ -38,7 +38,7 @@ def test_each_event_is_written_and_emitted(tmp_path: Path, requests: StopRequest
         events.append(event)
         if isinstance(event, Data) and "rate" in event.payload:
             assert '"rate": 7.0' in data.read_text()  # written before it is emitted
-            router.route(5.0, {0: Sample(load=0.5)})
+            router.route(5.0, {0: DeviceSample(load=0.5)})
 
     runner = LaunchRunner(RunDir(tmp_path), HEADER, router, os.environ, 1.0)
     end = runner.run(launch(RATE), requests, emit)
@@ -46,7 +46,7 @@ def test_each_event_is_written_and_emitted(tmp_path: Path, requests: StopRequest
     assert data.read_text().count('"rate": 7.0') == 1
     assert data.read_text().count('"gpudata"') == 1  # also one that came when all was over
     assert (tmp_path / "b.D0.stdout").read_text() == f"{tmp_path / 'b'}\n"
-    router.route(6.0, {0: Sample(load=0.5)})  # the devices belong to no process any more
+    router.route(6.0, {0: DeviceSample(load=0.5)})  # the devices belong to no process any more
     assert data.read_text().count('"gpudata"') == 1
 
 
@@ -63,9 +63,11 @@ def test_a_folder_that_is_gone_is_an_error_and_nothing_runs(
 
 def test_samples_go_to_the_process_whose_device_they_show() -> None:
     router, events = SampleRouter(), list[Event]()
-    router.route(1.0, {0: Sample(load=0.5)})  # nothing runs yet
+    router.route(1.0, {0: DeviceSample(load=0.5)})  # nothing runs yet
     router.set_target(launch("pass", "pass").processes, events.append)
-    router.route(2.0, {0: Sample(load=0.25), 1: Sample(load=0.75), 7: Sample(load=1.0)})
+    router.route(
+        2.0, {0: DeviceSample(load=0.25), 1: DeviceSample(load=0.75), 7: DeviceSample(load=1.0)}
+    )
     router.report_problem("GPU 1 is lost")
     loads = {event.tag: event.payload["gpudata"] for event in events if isinstance(event, Data)}
     assert loads == {"b.D0": {"0": {"load": 0.25}}, "b.D1": {"1": {"load": 0.75}}}
@@ -77,7 +79,7 @@ def test_samples_go_to_the_process_whose_device_they_show() -> None:
 
 @contextmanager
 def one_device() -> Iterator[Callable[[], Reading]]:
-    yield lambda: Reading({0: Sample(load=0.5)})
+    yield lambda: Reading({0: DeviceSample(load=0.5)})
 
 
 def threads() -> set[str]:

@@ -10,7 +10,7 @@ TOY = '''
 
     from contextlib import contextmanager
 
-    from ...samples import Sample
+    from ...samples import DeviceSample
     from ..devices import Device
     from .backend import Backend, DiscoveryResult, Reading
 
@@ -34,7 +34,7 @@ TOY = '''
 
     @contextmanager
     def sampling(devices):
-        sample = Sample(memory=(32.0, 64.0), load=0.5)
+        sample = DeviceSample(memory=(32.0, 64.0), load=0.5)
         yield lambda: Reading({device.index: sample for device in devices})
 '''
 PROGRAM = EMIT + (

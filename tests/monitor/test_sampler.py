@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from milabench_ddp.machine.backends.backend import DriverError, Reading
 from milabench_ddp.monitor import sampler as module
 from milabench_ddp.monitor.sampler import Sampler, next_due
-from milabench_ddp.samples import Sample
+from milabench_ddp.samples import DeviceSample
 
 TICK = 0.01
 LONG = 600.0
@@ -49,11 +49,11 @@ class Run:
 
     def __init__(self, source: Scripted, interval: float = TICK) -> None:
         self.source = source
-        self.samples: list[tuple[float, Mapping[int, Sample]]] = []
+        self.samples: list[tuple[float, Mapping[int, DeviceSample]]] = []
         self.problems: list[str] = []
         self.sampler = Sampler(source, interval, self._sink, self.problems.append)
 
-    def _sink(self, when: float, samples: Mapping[int, Sample]) -> None:
+    def _sink(self, when: float, samples: Mapping[int, DeviceSample]) -> None:
         self.samples.append((when, samples))
 
     def __enter__(self) -> "Run":
@@ -71,7 +71,7 @@ class Run:
 
 
 def good(load: float = 0.5) -> Reading:
-    return Reading({0: Sample(load=load)})
+    return Reading({0: DeviceSample(load=load)})
 
 
 def threads() -> list[str]:
@@ -109,7 +109,7 @@ def test_samples_are_due_on_a_grid_and_late_ones_are_skipped(
 
 
 def test_a_problem_is_reported_once_and_sampling_goes_on() -> None:
-    lost = Reading({0: Sample(load=0.5)}, ("GPU 1 does not answer: GPU is lost",))
+    lost = Reading({0: DeviceSample(load=0.5)}, ("GPU 1 does not answer: GPU is lost",))
     with Run(Scripted(lost)) as run:
         run.until(lambda: len(run.samples) >= 5)
     assert run.problems == ["GPU 1 does not answer: GPU is lost"]

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.results.read_events import output_lines, read_events
-from milabench_ddp.results.records import DefectKind, DeviceSample, Observation
+from milabench_ddp.results.records import DefectKind, Observation
+from milabench_ddp.samples import DeviceSample
 from tests.support.result_files import RECORDED, config, end, line, loss, rate, sample, start, write
 
 REPLAYS = RECORDED / "replays"
@@ -39,7 +40,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert (record.name, record.tag, record.repeat, record.units) == ("b", "b.D0", "R3", "items/s")
     assert record.rates == [Observation(1.5, 3, True), Observation(2.5, 4, False)]
     assert record.losses == [7.5]
-    assert record.samples == {"0": [DeviceSample(500.0, 0.5, 0.0)]}
+    assert record.samples == {"0": [DeviceSample((500.0, 80000.0), 0.5)]}
     assert (record.ranks[1].allocated, record.ranks[1].reserved) == (10.0, 20.0)
     assert record.meta == {"cpu": {"count": 4}}
     assert record.stopped
@@ -144,9 +145,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_newer_samples_keep_their_time_among_the_devices(tmp_path: Path) -> None:
-    data = {"0": {"memory": [5, 9], "load": 0.5, "power": 70.5}, "time": 12.5}
+    data = {"0": {"memory": [5, 9], "load": 0.5, "temperature": 41, "power": None}, "time": 12.5}
     path = write(tmp_path, "b.D0", config("b"), start(), line("data", {"gpudata": data}))
-    assert read_events(path).samples == {"0": [DeviceSample(5.0, 0.5, 70.5)]}
+    assert read_events(path).samples == {"0": [DeviceSample((5.0, 9.0), 0.5, temperature=41.0)]}
     assert kinds(path) == []
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...samples import Sample
+from ...samples import DeviceSample
 from ..devices import Device
 
 
@@ -27,7 +27,7 @@ class DiscoveryResult:
 class Reading:
     """Samples of the devices that answered, and what is wrong with the others."""
 
-    samples: Mapping[int, Sample]  # by the device's index
+    samples: Mapping[int, DeviceSample]  # by the device's index
     problems: tuple[str, ...] = ()
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ...samples import Sample
+from ...samples import DeviceSample
 from ..devices import Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, SampleSource, select
 from .nvml import MIB, Gpu, Instance, Inventory, ask, inventory, open_device, session
@@ -169,8 +169,8 @@ def _read_memory(nvml: Any, handle: Any) -> tuple[float, float]:
     return info.used / MIB, info.total / MIB
 
 
-# Each field of a Sample by one call of (pynvml, handle of a device). `memory` counts as milabench
-# does: with what the driver reserves.
+# How each field of a DeviceSample is read, by one call of (pynvml, handle of a device). `memory`
+# counts as milabench does: with what the driver reserves.
 _SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "memory": _read_memory,
     "load": lambda nvml, handle: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
@@ -192,7 +192,7 @@ def _sampling(devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
             for device, reader in zip(devices, readers, strict=True):
                 values = reader.read(problems)
                 if values:
-                    samples[device.index] = Sample(**values)
+                    samples[device.index] = DeviceSample(**values)
             return Reading(samples, tuple(problems))
 
         yield read_all

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...samples import Sample
+from ...samples import DeviceSample
 from ..devices import Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, SampleSource, select
 
@@ -161,10 +161,10 @@ def _sampling(name: str, indices: Sequence[int]) -> Iterator[Callable[[], Readin
         yield read_all
 
 
-def sample(entry: Mapping[str, Any]) -> Sample:
+def sample(entry: Mapping[str, Any]) -> DeviceSample:
     """A device's entry of voir's ``get_gpus_info``; voir writes a negative number for "unknown"."""
     memory = entry["memory"]
-    return Sample(
+    return DeviceSample(
         memory=(float(memory["used"]), float(memory["total"])),
         load=_known(entry["utilization"]["compute"]),
         temperature=_known(entry["temperature"]),

@@ -10,7 +10,7 @@ from milabench_ddp.machine.backends.backend import DriverError
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible
 from milabench_ddp.machine.backends.nvml import Gpu, Instance, Inventory
 from milabench_ddp.machine.devices import Device
-from milabench_ddp.samples import Sample
+from milabench_ddp.samples import DeviceSample
 from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
 
 BACKEND = NvidiaBackend()
@@ -189,7 +189,7 @@ def test_a_gpu_that_is_lost_meanwhile(install: Install) -> None:
 
 
 LOST = pynvml.NVML_ERROR_GPU_IS_LOST
-WHOLE = Sample(memory=(600.0, 143771.0), load=0.37, temperature=41.0, power=121.5)
+WHOLE = DeviceSample(memory=(600.0, 143771.0), load=0.37, temperature=41.0, power=121.5)
 
 
 @pytest.fixture
@@ -226,7 +226,7 @@ def test_a_sensor_that_is_not_there_is_left_out_and_asked_once(nvml: FakeNvml) -
     with BACKEND.source([Device(0, nvml.gpus[0].uuid)]) as read:
         readings = [read() for _ in range(3)]
     assert {reading.problems for reading in readings} == {()}
-    assert readings[2].samples[0] == Sample((600.0, 143771.0), load=0.37, temperature=41.0)
+    assert readings[2].samples[0] == DeviceSample((600.0, 143771.0), load=0.37, temperature=41.0)
     assert nvml.gpus[0].calls.count("PowerUsage") == 1
 
 
@@ -259,7 +259,7 @@ def test_a_mig_device_tells_its_memory(nvml: FakeNvml) -> None:
     nvml.gpus[0].mig = [part]
     with BACKEND.source([Device(0, "MIG-a")]) as read:
         reading = read()
-    assert reading.samples[0] == Sample((600.0, 40_000.0))
+    assert reading.samples[0] == DeviceSample((600.0, 40_000.0))
 
 
 def test_no_driver(nvml: FakeNvml) -> None:

@@ -21,7 +21,7 @@ from milabench_ddp.machine.backends.voir import (
     sample,
 )
 from milabench_ddp.machine.devices import Device
-from milabench_ddp.samples import Sample
+from milabench_ddp.samples import DeviceSample
 
 FAKES = Path(__file__).parents[2] / "fakes"
 AMD = AmdBackend()
@@ -183,7 +183,7 @@ def smi(monkeypatch: pytest.MonkeyPatch) -> Smi:
 def test_the_devices_in_use(smi: Smi) -> None:
     with AMD.source([Device(0, "0"), Device(1, "1")]) as read:
         reading = read()
-    assert reading.samples == {0: Sample((300.0, 192_000.0), 0.25, 44.0, 120.0)}
+    assert reading.samples == {0: DeviceSample((300.0, 192_000.0), 0.25, 44.0, 120.0)}
     assert reading.problems == ("device 1 gives no samples",)
     assert smi.closed
 
@@ -204,4 +204,4 @@ def test_a_library_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_voirs_mark_of_the_unknown_is_left_out() -> None:
     entry = {**ENTRY, "power": -0.001, "temperature": -1.0}
-    assert sample(entry) == Sample((300.0, 192_000.0), load=0.25)
+    assert sample(entry) == DeviceSample((300.0, 192_000.0), load=0.25)

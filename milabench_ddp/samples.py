@@ -6,7 +6,6 @@ To add a sensor, add a field here, and read it in the device back-ends that have
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class DeviceSample:
         return 0.0 if self.memory is None else self.memory[0]
 
 
-def gpudata(time: float, samples: Mapping[int, DeviceSample]) -> dict[str, Any]:
+def gpudata(time: float, samples: Mapping[int, DeviceSample]) -> dict[str, object]:
     """The payload of a ``data`` event: the samples by device index, taken at ``time`` (epoch s)."""
     devices = {}
     for index, sample in samples.items():

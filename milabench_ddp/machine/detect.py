@@ -8,7 +8,7 @@ from ..errors import MachineError
 from .backends import BACKENDS
 from .backends.backend import Backend, DiscoveryResult
 from .devices import Cluster, Device, Node
-from .host import cpu_count, share
+from .host import cpu_count, share_cpus
 
 CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where it is printed
 
@@ -71,7 +71,7 @@ def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None)
     """
     count = gpus * CPUS_PER_DEVICE if cpus is None else cpus
     cores = range(count) if arch == "cpu" and cpus is not None else range(0)
-    shares = share(cores, gpus)
+    shares = share_cpus(cores, gpus)
     devices = tuple(Device(i, str(i), cpus=own) for i, own in enumerate(shares))
     return Cluster(arch, tuple(Node(f"node{n}", devices, count) for n in range(nodes)))
 

@@ -1,6 +1,7 @@
-"""The machine as types: devices in nodes in a cluster."""
+"""The machine as types: devices in nodes in a cluster, and the facts of what was measured on."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -34,3 +35,33 @@ class Cluster:
     def has_gpu(self) -> bool:
         """Whether its devices are GPUs."""
         return self.arch != "cpu"
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """What is known of a device that was measured; None where the driver cannot tell."""
+
+    device: int  # its index
+    id: str
+    product: str
+    memory: Mapping[str, float]  # used and total, MiB
+    uuid: str | None = None
+    capability: str | None = None  # CUDA's: "9.0"
+    vbios: str | None = None
+    power_limit: float | None = None  # W
+    clocks_max: Mapping[str, int | None] | None = None  # sm and memory, MHz
+    pcie: Mapping[str, str | int | None] | None = (
+        None  # bus_id, and the greatest generation and width
+    )
+    ecc: bool | None = None
+
+
+@dataclass(frozen=True)
+class Accelerators:
+    """The devices that were measured, and versions of their driver."""
+
+    arch: str
+    gpus: Mapping[str, Accelerator] = field(default_factory=dict)  # by index
+    driver: str | None = None
+    cuda_driver: str | None = None
+    nvml: str | None = None

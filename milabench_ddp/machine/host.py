@@ -6,10 +6,9 @@ import platform
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 
-def host(root: Path = Path("/")) -> dict[str, Any]:
+def host(root: Path = Path("/")) -> dict[str, object]:
     """Name, system, CPU and memory of this host, JSON-able."""
     return {
         "name": platform.node(),
@@ -74,7 +73,7 @@ def _values(path: Path, key: str) -> list[str]:
     return values
 
 
-def share(cpus: Sequence[int], slots: int) -> list[tuple[int, ...]]:
+def share_cpus(cpus: Sequence[int], slots: int) -> list[tuple[int, ...]]:
     """``cpus`` shared out to ``slots`` in their order; all empty if there are more slots.
 
     The sizes differ by one at most.

@@ -73,7 +73,7 @@ def collect(
         "command": hide_secrets(argv),
         "environment": of_interest(environ),
         "host": host(),
-        "accelerators": BACKENDS[arch].accelerators(node.devices),
+        "accelerators": _known(asdict(BACKENDS[arch].accelerators(node.devices))),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": versions(packages),
         "pytorch": torch_build(packages),
@@ -91,6 +91,15 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, Any]:
         "milabench": {name: provenance["milabench"][name] for name in ("tag", "commit", "date")},
         "pytorch": provenance["pytorch"],
     }
+
+
+def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts that are not None, also of the mappings among them."""
+    known = {}
+    for name, value in facts.items():
+        if value is not None:
+            known[name] = _known(value) if isinstance(value, dict) else value
+    return known
 
 
 def of_interest(environ: Mapping[str, str]) -> dict[str, str]:

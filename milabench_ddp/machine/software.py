@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, DistributionFinder, MetadataPathFinder
 from pathlib import Path
-from typing import Any
 
 PACKAGES = (
     "torch",
@@ -33,7 +32,7 @@ def versions(path: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def torch_build(path: Sequence[str]) -> dict[str, Any]:
+def torch_build(path: Sequence[str]) -> dict[str, object]:
     """How the torch on the import path ``path`` was built; empty without one.
 
     ``torch`` (its version), ``cuda`` and ``hip`` (versions), ``debug`` and ``git_version`` as
@@ -44,12 +43,13 @@ def torch_build(path: Sequence[str]) -> dict[str, Any]:
     if torch is None:
         return {}
     constants = _constants(torch)
-    build: dict[str, Any] = {"torch": constants.get("__version__", torch.version)}
+    build: dict[str, object] = {"torch": constants.get("__version__", torch.version)}
     for name in ("cuda", "hip", "debug", "git_version"):
         if name in constants:
             build[name] = constants[name]
-    if isinstance(build.get("cuda"), str):
-        major = build["cuda"].split(".")[0]
+    cuda = build.get("cuda")
+    if isinstance(cuda, str):
+        major = cuda.split(".")[0]
         for name in ("nccl", "cudnn"):
             version = _version(f"nvidia-{name}-cu{major}", path)
             if version is not None:
@@ -57,13 +57,13 @@ def torch_build(path: Sequence[str]) -> dict[str, Any]:
     return build
 
 
-def _constants(torch: Distribution) -> dict[str, Any]:
+def _constants(torch: Distribution) -> dict[str, object]:
     """The constants that ``torch/version.py`` assigns: executing it is not needed."""
     try:
         source = Path(str(torch.locate_file("torch/version.py"))).read_text()
     except OSError:
         return {}
-    constants = {}
+    constants: dict[str, object] = {}
     for statement in ast.parse(source).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.machine import host as module
-from milabench_ddp.machine.host import by_core, cpu_count, cpu_name, cpu_quota, host, share
+from milabench_ddp.machine.host import by_core, cpu_count, cpu_name, cpu_quota, host, share_cpus
 
 CPUINFO = """\
 processor\t: 0
@@ -47,7 +47,7 @@ def test_this_host() -> None:
 
 @given(st.sets(st.integers(0, 512), min_size=1), st.integers(1, 64))
 def test_slots_share_the_cores_out(cpus: set[int], slots: int) -> None:
-    parts = share(sorted(cpus), slots)
+    parts = share_cpus(sorted(cpus), slots)
     assert len(parts) == slots
     flat = [cpu for part in parts for cpu in part]
     assert len(set(flat)) == len(flat)
@@ -70,7 +70,7 @@ def siblings(root: Path, pairs: dict[int, str]) -> None:
 def test_a_slot_gets_both_threads_of_its_cores(tmp_path: Path) -> None:
     siblings(tmp_path, {0: "0,4", 1: "1,5", 2: "2,6", 3: "3,7"})
     siblings(tmp_path, {4: "0,4", 5: "1,5", 6: "2,6", 7: "3,7"})
-    assert share(by_core(range(8), tmp_path), 2) == [(0, 1, 4, 5), (2, 3, 6, 7)]
+    assert share_cpus(by_core(range(8), tmp_path), 2) == [(0, 1, 4, 5), (2, 3, 6, 7)]
 
 
 def test_siblings_may_be_written_as_a_range(tmp_path: Path) -> None:

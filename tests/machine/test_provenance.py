@@ -8,20 +8,47 @@ import pytest
 from milabench_ddp import __version__
 from milabench_ddp.machine.devices import Device, Node
 from milabench_ddp.machine.provenance import collect, hide_secrets, meta, of_interest
-from tests.fakes.nvml import FakeNvml, gpus
+from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
 
 NODE = Node("host", (Device(0, "0", "NVIDIA H200", 143771.0),), 16)
 
 
 def test_everything_in_one_mapping(install: Callable[..., FakeNvml]) -> None:
-    install(gpus(1))
+    nvml = install(gpus(1))
     found = collect("cuda", NODE, ["milabench", "run", "x.yaml"], {"NCCL_DEBUG": "INFO"})
     assert json.loads(json.dumps(found)) == found
     assert found["command"] == ["milabench", "run", "x.yaml"]
     assert found["environment"] == {"NCCL_DEBUG": "INFO"}
     assert found["milabench"]["version"] == __version__
     assert found["packages"]["torch"]
-    assert found["accelerators"]["driver"] == "610.43"
+    assert found["accelerators"] == {
+        "arch": "cuda",
+        "driver": "610.43",
+        "cuda_driver": "13.2",
+        "nvml": "13.610.43",
+        "gpus": {
+            "0": {
+                "device": 0,
+                "id": "0",
+                "product": "NVIDIA H200",
+                "memory": {"used": 600.0, "total": 143771.0},
+                "uuid": nvml.gpus[0].uuid,
+                "capability": "9.0",
+                "vbios": "96.00.CF.00.02",
+                "power_limit": 700.0,
+                "clocks_max": {"sm": 1980, "memory": 3201},
+                "pcie": {"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
+                "ecc": True,
+            }
+        },
+    }
+
+
+def test_what_a_driver_cannot_tell_is_left_out(install: Callable[..., FakeNvml]) -> None:
+    install([FakeGpu("NVIDIA T400", "GPU-0", power=None)])
+    accelerators = collect("cuda", NODE, [], {})["accelerators"]
+    assert "power_limit" not in accelerators["gpus"]["0"]
+    assert collect("cpu", NODE, [], {})["accelerators"] == {"arch": "cpu", "gpus": {}}
 
 
 def test_the_part_that_milabench_has(install: Callable[..., FakeNvml]) -> None:

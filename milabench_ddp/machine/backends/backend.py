@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...samples import DeviceSample
-from ..devices import Device
+from ..devices import Accelerator, Accelerators, Device
 
 
 class DriverError(Exception):
@@ -70,21 +70,13 @@ class Backend(ABC):
         del devices
         return {}
 
-    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
-        """The part of the provenance about devices, JSON-able; never fails.
-
-        Returns:
-            ``arch``, versions of the driver, and ``gpus``: facts of each device by its index.
-        """
+    def accelerators(self, devices: Sequence[Device]) -> Accelerators:
+        """The part of the provenance about these devices; never fails."""
         gpus = {}
         for device in devices:
-            gpus[str(device.index)] = {
-                "device": device.index,
-                "id": device.id,
-                "product": device.name,
-                "memory": {"used": 0.0, "total": device.memory_mib},  # MiB
-            }
-        return {"arch": self.name, "gpus": gpus}
+            memory = {"used": 0.0, "total": device.memory_mib}
+            gpus[str(device.index)] = Accelerator(device.index, device.id, device.name, memory)
+        return Accelerators(self.name, gpus)
 
     def source(self, devices: Sequence[Device]) -> SampleSource | None:
         """What samples these devices; None where they have no sensors."""

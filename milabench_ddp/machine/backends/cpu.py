@@ -1,10 +1,9 @@
 """Slots of CPU cores that stand in for GPUs, where there are none or the CPU is to be measured."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from ..devices import Device
-from ..host import cpu_name, share, usable_cpus
+from ..devices import Accelerators, Device
+from ..host import cpu_name, share_cpus, usable_cpus
 from .backend import Backend, DiscoveryResult
 
 DEFAULT_SLOTS = 2  # the smallest number that needs communication
@@ -22,7 +21,7 @@ class CpuBackend(Backend):
         """As many slots as are asked for, 2 by default; they are always there."""
         del environ
         brand = cpu_name()
-        shares = share(usable_cpus(), DEFAULT_SLOTS if count is None else count)
+        shares = share_cpus(usable_cpus(), DEFAULT_SLOTS if count is None else count)
         slots = (Device(i, str(i), brand, cpus=cpus) for i, cpus in enumerate(shares))
         return DiscoveryResult(tuple(slots))
 
@@ -31,7 +30,7 @@ class CpuBackend(Backend):
         del devices
         return ""
 
-    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
-        """None: the host's facts tell of its CPU."""
+    def accelerators(self, devices: Sequence[Device]) -> Accelerators:
+        """None: the CPU is among the facts of the host."""
         del devices
-        return {"arch": self.name, "gpus": {}}
+        return Accelerators(self.name)

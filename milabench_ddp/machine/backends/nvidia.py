@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...samples import DeviceSample
-from ..devices import Device
+from ..devices import Accelerator, Accelerators, Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, SampleSource, select
 from .nvml import MIB, Gpu, Instance, Inventory, ask, inventory, open_device, session
 
@@ -35,17 +35,15 @@ class NvidiaBackend(Backend):
             return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
         return {}
 
-    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
-        """Driver, limits, clocks and links too; what the driver cannot tell is left out."""
+    def accelerators(self, devices: Sequence[Device]) -> Accelerators:
+        """Driver, limits, clocks and links too, as far as the driver can tell."""
         found = super().accelerators(devices)
         try:
             with session() as nvml:
-                found |= _driver(nvml)
-                for device in devices:
-                    found["gpus"][str(device.index)] |= _facts(nvml, device)
+                gpus = {index: _described(nvml, gpu) for index, gpu in found.gpus.items()}
+                return _with_driver(nvml, replace(found, gpus=gpus))
         except DriverError:
-            pass  # what was detected remains
-        return found
+            return found
 
     def source(self, devices: Sequence[Device]) -> SampleSource:
         """Reads the devices one after another, by their ids: indices or UUIDs, also of MIG."""
@@ -106,58 +104,49 @@ def _numbered(devices: list[Device]) -> tuple[Device, ...]:
     return tuple(replace(device, index=i) for i, device in enumerate(devices))
 
 
-def _driver(nvml: Any) -> dict[str, Any]:
+def _with_driver(nvml: Any, found: Accelerators) -> Accelerators:
     cuda = ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
-    return _known(
-        {
-            "driver": ask(nvml, nvml.nvmlSystemGetDriverVersion),
-            "cuda_driver": cuda and f"{cuda // 1000}.{cuda % 1000 // 10}",
-            "nvml": ask(nvml, nvml.nvmlSystemGetNVMLVersion),
-        }
+    return replace(
+        found,
+        driver=ask(nvml, nvml.nvmlSystemGetDriverVersion),
+        cuda_driver=cuda and f"{cuda // 1000}.{cuda % 1000 // 10}",
+        nvml=ask(nvml, nvml.nvmlSystemGetNVMLVersion),
     )
 
 
-def _facts(nvml: Any, device: Device) -> dict[str, Any]:
-    handle = ask(nvml, open_device, nvml, device.id)
+def _described(nvml: Any, gpu: Accelerator) -> Accelerator:
+    """The facts of a GPU, as far as the driver can tell."""
+    handle = ask(nvml, open_device, nvml, gpu.id)
     if handle is None:
-        return {}
+        return gpu
 
     def of(call: Callable[..., Any], *args: Any) -> Any:
         return ask(nvml, call, handle, *args)
 
     power = of(nvml.nvmlDeviceGetEnforcedPowerLimit)
-    memory = of(nvml.nvmlDeviceGetMemoryInfo)
+    memory = ask(nvml, _read_memory, nvml, handle)
     ecc = of(nvml.nvmlDeviceGetEccMode)
     bus = of(nvml.nvmlDeviceGetPciInfo)
     capability = of(nvml.nvmlDeviceGetCudaComputeCapability)
-    return _known(
-        {
-            "uuid": of(nvml.nvmlDeviceGetUUID),
-            "memory": memory and {"used": memory.used / MIB, "total": memory.total / MIB},
-            "capability": capability and ".".join(map(str, capability)),
-            "vbios": of(nvml.nvmlDeviceGetVbiosVersion),
-            "power_limit": power and power / 1000,  # W
-            "clocks_max": _known(  # MHz
-                {
-                    "sm": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_SM),
-                    "memory": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_MEM),
-                }
-            ),
-            # The greatest that GPU and slot can do: an idle GPU lowers its link.
-            "pcie": _known(
-                {
-                    "bus_id": bus and _text(bus.busId),
-                    "generation": of(nvml.nvmlDeviceGetMaxPcieLinkGeneration),
-                    "width": of(nvml.nvmlDeviceGetMaxPcieLinkWidth),
-                }
-            ),
-            "ecc": ecc and bool(ecc[0]),
-        }
+    return replace(
+        gpu,
+        uuid=of(nvml.nvmlDeviceGetUUID),
+        memory=gpu.memory if memory is None else {"used": memory[0], "total": memory[1]},
+        capability=capability and ".".join(map(str, capability)),
+        vbios=of(nvml.nvmlDeviceGetVbiosVersion),
+        power_limit=power and power / 1000,
+        clocks_max={
+            "sm": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_SM),
+            "memory": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_MEM),
+        },
+        # The greatest that GPU and slot can do: an idle GPU lowers its link.
+        pcie={
+            "bus_id": bus and _text(bus.busId),
+            "generation": of(nvml.nvmlDeviceGetMaxPcieLinkGeneration),
+            "width": of(nvml.nvmlDeviceGetMaxPcieLinkWidth),
+        },
+        ecc=ecc and bool(ecc[0]),
     )
-
-
-def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _text(value: str | bytes) -> str:
@@ -190,9 +179,9 @@ def _sampling(devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
             samples = {}
             problems: list[str] = []
             for device, reader in zip(devices, readers, strict=True):
-                values = reader.read(problems)
-                if values:
-                    samples[device.index] = DeviceSample(**values)
+                sample = reader.read(problems)
+                if sample is not None:
+                    samples[device.index] = sample
             return Reading(samples, tuple(problems))
 
         yield read_all
@@ -207,7 +196,7 @@ class _DeviceReader:
         self._handle: Any = None
         self._sensors = dict(_SENSORS)
 
-    def read(self, problems: list[str]) -> dict[str, Any]:
+    def read(self, problems: list[str]) -> DeviceSample | None:
         """The readings up to the first that fails; the failure is added to ``problems``.
 
         Then the device is opened again the next time: it may be back.
@@ -224,4 +213,4 @@ class _DeviceReader:
         except self._nvml.NVMLError as error:
             self._handle = None
             problems.append(f"GPU {self._device.index} does not answer: {error}")
-        return values
+        return DeviceSample(**values) if values else None

@@ -6,13 +6,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
 from ...samples import DeviceSample
-from ..devices import Device
+from ..devices import Accelerators, Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, SampleSource, select
 
-Entries = Mapping[int, Mapping[str, Any]]  # what voir says of each device, by its index
+
+class Entry(TypedDict):
+    """What voir says of a device; a negative number stands for "unknown"."""
+
+    product: str
+    memory: Mapping[str, float]  # used and total, MiB
+    utilization: Mapping[str, float]  # compute, 0..1
+    temperature: float  # degrees Celsius
+    power: float  # W
+
+
+Entries = Mapping[int, Entry]  # by the index of the device
 
 
 class VoirBackend(Backend):
@@ -48,18 +59,18 @@ class VoirBackend(Backend):
                 devices = [replace(device, id=str(i)) for i, device in enumerate(devices)]
         return DiscoveryResult(tuple(devices))
 
-    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
+    def accelerators(self, devices: Sequence[Device]) -> Accelerators:
         """What was detected, with the memory that is in use."""
         found = super().accelerators(devices)
         try:
             entries = _read_once(self.name)
         except DriverError:
             return found
-        for device in devices:
-            if device.index in entries:
-                memory = dict(entries[device.index]["memory"])
-                found["gpus"][str(device.index)]["memory"] = memory
-        return found
+        gpus = {}
+        for index, gpu in found.gpus.items():
+            entry = entries.get(gpu.device)
+            gpus[index] = gpu if entry is None else replace(gpu, memory=entry["memory"])
+        return replace(found, gpus=gpus)
 
     def source(self, devices: Sequence[Device]) -> SampleSource:
         """Reads all devices of the vendor in one call."""
@@ -116,7 +127,7 @@ class IntelBackend(VoirBackend):
 
 
 @contextmanager
-def connect(name: str) -> Iterator[Callable[[], Entries]]:
+def open_library(name: str) -> Iterator[Callable[[], Entries]]:
     """Gives a function that reads all devices of the back-end ``name``.
 
     Raises:
@@ -144,13 +155,13 @@ def connect(name: str) -> Iterator[Callable[[], Entries]]:
 
 
 def _read_once(name: str) -> Entries:
-    with connect(name) as read:
+    with open_library(name) as read:
         return read()
 
 
 @contextmanager
 def _sampling(name: str, indices: Sequence[int]) -> Iterator[Callable[[], Reading]]:
-    with connect(name) as read:
+    with open_library(name) as read:
 
         def read_all() -> Reading:
             entries = read()
@@ -161,8 +172,8 @@ def _sampling(name: str, indices: Sequence[int]) -> Iterator[Callable[[], Readin
         yield read_all
 
 
-def sample(entry: Mapping[str, Any]) -> DeviceSample:
-    """A device's entry of voir's ``get_gpus_info``; voir writes a negative number for "unknown"."""
+def sample(entry: Entry) -> DeviceSample:
+    """The sample in a device's entry."""
     memory = entry["memory"]
     return DeviceSample(
         memory=(float(memory["used"]), float(memory["total"])),
@@ -176,7 +187,7 @@ def _known(value: float) -> float | None:
     return None if value < 0 else float(value)
 
 
-def _device(index: int, entry: Mapping[str, Any]) -> Device:
+def _device(index: int, entry: Entry) -> Device:
     return Device(index, str(index), str(entry["product"]), float(entry["memory"]["total"]))
 
 

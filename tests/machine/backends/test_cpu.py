@@ -1,7 +1,7 @@
 import os
 
 from milabench_ddp.machine.backends.cpu import DEFAULT_SLOTS, CpuBackend
-from milabench_ddp.machine.devices import Device
+from milabench_ddp.machine.devices import Accelerators, Device
 
 CPU = CpuBackend()
 
@@ -22,5 +22,5 @@ def test_slots_hide_the_gpus() -> None:
 
 
 def test_slots_are_no_accelerators_and_have_no_sensors() -> None:
-    assert CPU.accelerators([Device(0, "0")]) == {"arch": "cpu", "gpus": {}}
+    assert CPU.accelerators([Device(0, "0")]) == Accelerators("cpu")
     assert CPU.source([Device(0, "0")]) is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from milabench_ddp.machine.backends.backend import DriverError
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible
 from milabench_ddp.machine.backends.nvml import Gpu, Instance, Inventory
-from milabench_ddp.machine.devices import Device
+from milabench_ddp.machine.devices import Accelerator, Accelerators, Device
 from milabench_ddp.samples import DeviceSample
 from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
 
@@ -131,52 +131,36 @@ Install = Callable[..., FakeNvml]
 def test_all_facts_of_a_gpu(install: Install) -> None:
     nvml = install(gpus(8))
     found = BACKEND.accelerators([Device(3, "3", "NVIDIA H200", 143771.0)])
-    assert found == {
-        "arch": "cuda",
-        "driver": "610.43",
-        "cuda_driver": "13.2",
-        "nvml": "13.610.43",
-        "gpus": {
-            "3": {
-                "device": 3,
-                "id": "3",
-                "product": "NVIDIA H200",
-                "memory": {"used": 600.0, "total": 143771.0},
-                "uuid": nvml.gpus[3].uuid,
-                "capability": "9.0",
-                "vbios": "96.00.CF.00.02",
-                "power_limit": 700.0,
-                "clocks_max": {"sm": 1980, "memory": 3201},
-                "pcie": {"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
-                "ecc": True,
-            }
-        },
-    }
+    gpu = Accelerator(
+        device=3,
+        id="3",
+        product="NVIDIA H200",
+        memory={"used": 600.0, "total": 143771.0},
+        uuid=nvml.gpus[3].uuid,
+        capability="9.0",
+        vbios="96.00.CF.00.02",
+        power_limit=700.0,
+        clocks_max={"sm": 1980, "memory": 3201},
+        pcie={"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
+        ecc=True,
+    )
+    assert found == Accelerators("cuda", {"3": gpu}, "610.43", "13.2", "13.610.43")
     assert nvml.sessions == 0
 
 
-def test_what_a_gpu_cannot_tell_is_left_out(install: Install) -> None:
+def test_what_a_gpu_cannot_tell_is_not_known(install: Install) -> None:
     install([FakeGpu("T400", "GPU-0", power=None, total=None)])
-    gpu = BACKEND.accelerators([Device(0, "GPU-0", "T400", 4000.0)])["gpus"]["0"]
-    assert "power_limit" not in gpu
-    assert gpu["memory"] == {"used": 0.0, "total": 4000.0}
-    assert gpu["uuid"] == "GPU-0"
+    gpu = BACKEND.accelerators([Device(0, "GPU-0", "T400", 4000.0)]).gpus["0"]
+    assert gpu.power_limit is None
+    assert gpu.memory == {"used": 0.0, "total": 4000.0}
+    assert gpu.uuid == "GPU-0"
 
 
 def test_a_driver_that_has_died_leaves_what_was_detected(install: Install) -> None:
     install(init_error=pynvml.NVML_ERROR_UNKNOWN)
     found = BACKEND.accelerators([Device(0, "0", "NVIDIA H200", 143771.0)])
-    assert found == {
-        "arch": "cuda",
-        "gpus": {
-            "0": {
-                "device": 0,
-                "id": "0",
-                "product": "NVIDIA H200",
-                "memory": {"used": 0.0, "total": 143771.0},
-            }
-        },
-    }
+    gpu = Accelerator(0, "0", "NVIDIA H200", {"used": 0.0, "total": 143771.0})
+    assert found == Accelerators("cuda", {"0": gpu})
 
 
 def test_a_gpu_that_is_lost_meanwhile(install: Install) -> None:
@@ -184,8 +168,8 @@ def test_a_gpu_that_is_lost_meanwhile(install: Install) -> None:
     two[1].error = pynvml.NVML_ERROR_GPU_IS_LOST
     install(two)
     found = BACKEND.accelerators([Device(i, str(i), "NVIDIA H200", 1.0) for i in range(2)])
-    assert "uuid" in found["gpus"]["0"]
-    assert "uuid" not in found["gpus"]["1"]
+    assert found.gpus["0"].uuid == two[0].uuid
+    assert found.gpus["1"].uuid is None
 
 
 LOST = pynvml.NVML_ERROR_GPU_IS_LOST

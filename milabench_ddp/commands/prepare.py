@@ -7,7 +7,7 @@ from ..config.schema import FakeImageNet, Suite
 from ..errors import ConfigError, PrepareError
 from ..options import SuiteOptions
 from ..prepare.fake_imagenet import is_complete, make
-from ..prepare.progress import progress_bar
+from ..prepare.progress_bar import progress_bar
 from . import setup
 
 

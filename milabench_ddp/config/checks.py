@@ -13,7 +13,7 @@ from .tree import (
     Scalar,
     ScalarNode,
     TreeNode,
-    describe,
+    describe_value,
     expanded,
     is_null,
     scalar_text,
@@ -38,7 +38,7 @@ _BYTES: dict[str, int] = {
 def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
     """The error for a value that its key does not take."""
     return ConfigError(
-        f"wrong value for `{key}` in {node.origin}: expected {expected}, got {describe(node)}"
+        f"wrong value for `{key}` in {node.origin}: expected {expected}, got {describe_value(node)}"
     )
 
 
@@ -62,19 +62,19 @@ def single(key: str, node: TreeNode) -> Scalar:
     return node.value
 
 
-def flag(key: str, node: TreeNode) -> bool:
-    """``true`` or ``false``."""
-    if not (isinstance(node, ScalarNode) and isinstance(node.value, bool)):
-        raise wrong(key, node, "true or false")
-    return node.value
+def _scalar(expected: str, accepts: Callable[[Scalar], bool]) -> Check:
+    """A scalar that the test accepts; ``expected`` says which in words."""
+
+    def check(key: str, node: TreeNode) -> Scalar:
+        if not isinstance(node, ScalarNode) or not accepts(node.value):
+            raise wrong(key, node, expected)
+        return node.value
+
+    return check
 
 
-def text(key: str, node: TreeNode) -> str:
-    """A text that is not empty."""
-    value = text_of(node)
-    if not value:
-        raise wrong(key, node, "a text")
-    return value
+flag = _scalar("true or false", lambda value: isinstance(value, bool))
+text = _scalar("a text", lambda value: isinstance(value, str) and value != "")
 
 
 def texts(key: str, node: TreeNode) -> tuple[str, ...]:
@@ -98,27 +98,21 @@ def path(key: str, node: TreeNode) -> Path:
 def whole(least: int) -> Check:
     """An integer, ``least`` or more."""
 
-    def check(key: str, node: TreeNode) -> int:
-        value = node.value if isinstance(node, ScalarNode) else None
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise wrong(key, node, f"an integer, {least} or more")
-        return value
+    def accepts(value: Scalar) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
-    return check
+    return _scalar(f"an integer, {least} or more", accepts)
 
 
 def number(expected: str, low: float, high: float = inf, *, above: bool = False) -> Check:
     """A finite number from ``low`` (or above it) to ``high``; ``expected`` says so in words."""
 
-    def check(key: str, node: TreeNode) -> float:
-        value = node.value if isinstance(node, ScalarNode) else None
+    def accepts(value: Scalar) -> bool:
         if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
-            raise wrong(key, node, expected)
-        if not low <= value <= high or (above and value == low):
-            raise wrong(key, node, expected)
-        return float(value)
+            return False
+        return low <= value <= high and not (above and value == low)
 
-    return check
+    return _scalar(expected, accepts)
 
 
 def one_of(*words: str) -> Check:

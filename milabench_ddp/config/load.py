@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import ConfigError
-from .build import absolute_paths, build
+from .benchmark import absolute_paths, build_benchmark
 from .facts import MachineFacts
 from .interpolate import interpolate
 from .matrix import expand, with_node_counts
 from .merge import finalize, inherit, read_suite
-from .override import override_early, override_late, parse_override
+from .override import apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
-from .presets import PresetResult, apply, choose
+from .presets import PresetResult, apply_preset, choose_preset
 from .schema import (
     Benchmark,
     SkippedBenchmark,
@@ -23,7 +23,7 @@ from .schema import (
     with_defaults,
 )
 from .select import Selection, parse_selection, skip_reason
-from .shipped import find
+from .shipped import find_config
 from .sizing import SizingOptions
 from .system import System
 from .tree import MappingNode, shown
@@ -57,18 +57,19 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
 
     Raises ConfigError and SelectionError, which say where, what, and what was probably meant.
     """
-    path = find(request.config)
+    path = find_config(request.config)
     overrides = [parse_override(text) for text in request.overrides]
-    raw = override_early(overrides, _defined(read_suite(path)))
+    raw = apply_overrides(overrides, _defined(read_suite(path)), early=True)
     for entry in raw.values():
         check_known(entry)
     inherited = inherit(expand(with_node_counts(raw, request.nodes)))
-    preset = choose(request.preset, facts, inherited)
-    results = {name: apply(preset, entry) for name, entry in inherited.items()}
-    merged = override_late(overrides, {name: r.entry for name, r in results.items()}, raw)
-    final = {
-        name: with_defaults(name, finalize(entry), facts.arch) for name, entry in merged.items()
-    }
+    preset = choose_preset(request.preset, facts, inherited)
+    results = {name: apply_preset(preset, entry) for name, entry in inherited.items()}
+    merged = {name: result.entry for name, result in results.items()}
+    check_overrides(overrides, raw, merged)
+    final = {}
+    for name, entry in apply_overrides(overrides, merged, early=False).items():
+        final[name] = with_defaults(name, finalize(entry), facts.arch)
     entries = {}
     for name, entry in interpolate(final).items():
         if not name.startswith("_"):
@@ -99,7 +100,7 @@ def load(request: SuiteRequest, facts: MachineFacts) -> Suite:
         if reason:
             skipped.append(SkippedBenchmark(name, reason))
         else:
-            benchmarks.append(build(name, result))
+            benchmarks.append(build_benchmark(name, result))
     return Suite(resolved.path, resolved.preset, tuple(benchmarks), tuple(skipped))
 
 

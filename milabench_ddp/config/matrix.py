@@ -5,6 +5,7 @@ from functools import partial
 from itertools import product
 
 from ..errors import ConfigError, SelectionError, did_you_mean
+from .checks import wrong
 from .merge import finalize, merge_benchmark
 from .placeholders import fill, names_in, only_name
 from .tree import (
@@ -14,7 +15,7 @@ from .tree import (
     Origin,
     ScalarNode,
     TreeNode,
-    describe,
+    describe_value,
     map_scalars,
     scalar_text,
     to_plain,
@@ -109,9 +110,7 @@ def _part(entry: MappingNode, key: str, name: str) -> MappingNode:
     if node is None:
         raise ConfigError(f"`{name}` in {entry.origin} has a `job` but no `{key}`")
     if not isinstance(node, MappingNode):
-        raise ConfigError(
-            f"wrong value for `{key}` in {node.origin}: expected a mapping, got {describe(node)}"
-        )
+        raise wrong(key, node, "a mapping")
     return node
 
 
@@ -152,7 +151,7 @@ def _axis_text(combination: Combination, origin: Origin, axis: str) -> str | Non
         return None
     if not isinstance(node, ScalarNode):
         raise ConfigError(
-            f"`{{{axis}}}` in {origin} stands for {describe(node)}, "
+            f"`{{{axis}}}` in {origin} stands for {describe_value(node)}, "
             "which must be the whole value and not a part of it"
         )
     return scalar_text(node.value)

@@ -16,8 +16,9 @@ from functools import reduce
 from pathlib import Path
 
 from ..errors import ConfigError, did_you_mean
-from .read import read
-from .shipped import by_name
+from .checks import wrong
+from .read import read_yaml
+from .shipped import shipped_config
 from .tree import (
     AppendNode,
     DeleteNode,
@@ -26,7 +27,6 @@ from .tree import (
     Origin,
     ScalarNode,
     TreeNode,
-    describe,
     expanded,
     is_null,
     shown,
@@ -136,7 +136,7 @@ def _layers(path: Path, within: tuple[str, ...]) -> list[MappingNode]:
     if real in within:
         loop = [*within[within.index(real) :], real]
         raise ConfigError(f"include loop: {' -> '.join(shown(file) for file in loop)}")
-    top = read(path)
+    top = read_yaml(path)
     layers = []
     for name, origin in _named("include", top, "a path or a list of paths"):
         layers += _layers(_included(name, origin), (*within, real))
@@ -144,10 +144,7 @@ def _layers(path: Path, within: tuple[str, ...]) -> list[MappingNode]:
     for name, node in top.without("include").entries.items():
         benchmarks[name] = MappingNode({}, node.origin) if is_null(node) else node
         if not isinstance(benchmarks[name], MappingNode | DeleteNode):
-            raise ConfigError(
-                f"wrong value for `{name}` in {node.origin}: "
-                f"expected a mapping of the benchmark's keys, got {describe(node)}"
-            )
+            raise wrong(name, node, "a mapping of the benchmark's keys")
     return [*layers, MappingNode(benchmarks, top.origin)]
 
 
@@ -155,7 +152,7 @@ def _included(name: str, origin: Origin) -> Path:
     path = origin.folder / expanded(name)
     if path.is_file():
         return Path(os.path.normpath(path))
-    shipped = by_name(name)
+    shipped = shipped_config(name)
     if shipped is None:
         raise ConfigError(f"unknown include `{name}` in {origin}: no such file: {shown(path)}")
     return shipped
@@ -170,10 +167,7 @@ def _named(key: str, mapping: MappingNode, expected: str) -> list[tuple[str, Ori
     for item in node.items if isinstance(node, ListNode) else (node,):
         name = text_of(item)
         if name is None:
-            raise ConfigError(
-                f"wrong value for `{key}` in {item.origin}: "
-                f"expected {expected}, got {describe(item)}"
-            )
+            raise wrong(key, item, expected)
         names.append((name, item.origin))
     return names
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from ..errors import ConfigError, SelectionError, did_you_mean
 from .merge import ALL, merge_benchmark
 from .placeholders import only_name
-from .read import parse
+from .read import parse_yaml
 from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode
 
 _EARLY = {"inherits", "job", "matrix", "presets"}  # these decide what else is merged
@@ -34,7 +34,7 @@ def parse_override(text: str) -> Override:
     source = f"--override {text}"
     if only_name(value):  # {n_worker} without quotes, which YAML takes for a mapping
         return Override(text, address, ScalarNode(value, Origin(source)))
-    return Override(text, address, parse(value, source, line=0))
+    return Override(text, address, parse_yaml(value, source, line=0))
 
 
 def locate(address: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -44,69 +44,67 @@ def locate(address: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
     pattern (``resnet*``) that matches any; patterns do not match templates.
     """
     known = list(names)
-    cuts = [at for at, char in enumerate(address) if char == "."]
-    for cut in reversed(cuts):
-        if address[:cut] in known:
-            return [address[:cut]], _keys(address[cut + 1 :])
-    for cut in reversed(cuts):
-        found = [n for n in known if fnmatchcase(n, address[:cut]) and not n.startswith("_")]
+    splits: list[tuple[str, list[str]]] = []
+    for at, char in enumerate(address):
+        if char == ".":
+            splits.insert(0, (address[:at], _keys(address[at + 1 :])))
+    for name, keys in splits:
+        if name in known:
+            return [name], keys
+    for pattern, keys in splits:
+        found = [n for n in known if fnmatchcase(n, pattern) and not n.startswith("_")]
         if found:
-            return found, _keys(address[cut + 1 :])
+            return found, keys
     return [], []
 
 
-def override_early(
-    overrides: Iterable[Override], entries: Mapping[str, MappingNode]
+def apply_overrides(
+    overrides: Iterable[Override], entries: Mapping[str, MappingNode], *, early: bool
 ) -> dict[str, MappingNode]:
-    """Change what expansion and inheritance read: templates, matrices, parents, presets."""
-    changed = dict(entries)
-    for override in overrides:
-        names, keys = locate(override.address, entries)
-        for name in names:
-            if not name.startswith("_") and keys[0] not in _EARLY:
-                continue
-            of_job = "job" in entries[name].entries and keys[0] in ("inherits", "presets")
-            path = ["job", *keys] if of_job else keys
-            changed[name] = _with_value(changed[name], path, override)
-    return changed
+    """The entries with the values of the overrides, which are the newest layer.
 
-
-def override_late(
-    overrides: Iterable[Override], entries: Mapping[str, MappingNode], original: Iterable[str]
-) -> dict[str, MappingNode]:
-    """Change everything else, after all other layers.
-
-    Raises SelectionError for a name that is neither here nor among the ``original`` entries.
+    Args:
+        overrides: what the command line gives.
+        entries: the benchmarks and templates.
+        early: whether to change what expansion and inheritance read (templates, matrices, parents,
+            presets), or else everything else.
     """
     changed = dict(entries)
-    before = list(original)
     for override in overrides:
         names, keys = locate(override.address, entries)
-        if not names or keys[0] in _EARLY:
-            _check_early(override, before, entries, names)
-            continue
         for name in names:
-            if not name.startswith("_"):
+            is_early = name.startswith("_") or keys[0] in _EARLY
+            if is_early == early:
                 changed[name] = _with_value(changed[name], keys, override)
     return changed
 
 
-def _check_early(
-    override: Override, before: list[str], entries: Iterable[str], names: list[str]
+def check_overrides(
+    overrides: Iterable[Override], before: Iterable[str], after: Iterable[str]
 ) -> None:
-    """Raise SelectionError unless `override_early` has done what the override asks."""
-    earlier, keys = locate(override.address, before)
-    if earlier and keys[0] in _EARLY:
-        return
-    if earlier:
-        path = ".".join(keys)
-        hint = f"`{earlier[0]}` is a matrix: address its benchmarks, or `{earlier[0]}.job.{path}`"
-    elif names:
-        hint = f"`{names[0]}` comes out of a matrix, whose `job` holds that key"
-    else:
-        word = override.address.partition(".")[0]
-        hint = f"no benchmark `{word}`{did_you_mean(word, {*entries, *before} - {ALL})}"
-    raise SelectionError(f"--override {override.text}: {hint}")
+    """Raise SelectionError for an override that changes nothing.
+
+    Args:
+        overrides: what the command line gives.
+        before: the names before expansion, at which early overrides are applied.
+        after: the names after it, at which the others are.
+    """
+    for override in overrides:
+        names, keys = locate(override.address, after)
+        if names and keys[0] not in _EARLY:
+            continue
+        earlier, keys = locate(override.address, before)
+        if earlier and keys[0] in _EARLY:
+            continue
+        if earlier:
+            job = f"{earlier[0]}.job.{'.'.join(keys)}"
+            hint = f"`{earlier[0]}` is a matrix: address its benchmarks, or `{job}`"
+        elif names:
+            hint = f"`{names[0]}` comes out of a matrix, whose `job` holds that key"
+        else:
+            word = override.address.partition(".")[0]
+            hint = f"no benchmark `{word}`{did_you_mean(word, {*after, *before} - {ALL})}"
+        raise SelectionError(f"--override {override.text}: {hint}")
 
 
 def _keys(path: str) -> list[str]:
@@ -118,6 +116,8 @@ def _keys(path: str) -> list[str]:
 
 
 def _with_value(entry: MappingNode, keys: list[str], override: Override) -> MappingNode:
+    if "job" in entry.entries and keys[0] in ("inherits", "presets"):
+        keys = ["job", *keys]
     origin = Origin(f"--override {override.text}")
     inside: TreeNode | None = entry
     for key in keys[:-1]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import ConfigError, did_you_mean
 from ..machine.backends import BACKENDS
-from .build import program_of
+from .benchmark import program_of
 from .facts import MachineFacts
 from .shipped import shipped_root
 from .sizing import Sizer, SizingOptions

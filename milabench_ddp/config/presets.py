@@ -20,7 +20,7 @@ class PresetResult:
     disables: bool = False  # the preset is what disables the benchmark
 
 
-def choose(asked: str, facts: MachineFacts, entries: Mapping[str, MappingNode]) -> str:
+def choose_preset(asked: str, facts: MachineFacts, entries: Mapping[str, MappingNode]) -> str:
     """The preset that is meant: ``auto`` is ``full`` where there is a GPU, else ``small``.
 
     Raises SelectionError for a name that is not standard and that no benchmark has.
@@ -36,7 +36,7 @@ def choose(asked: str, facts: MachineFacts, entries: Mapping[str, MappingNode]) 
     return asked
 
 
-def apply(preset: str, entry: MappingNode) -> PresetResult:
+def apply_preset(preset: str, entry: MappingNode) -> PresetResult:
     """Merge the preset into the benchmark, if it has it."""
     layer = _presets(entry).get(preset)
     bare = entry.without("presets")

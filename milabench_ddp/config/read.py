@@ -1,6 +1,7 @@
 """A YAML file -> a tree with origins."""
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import yaml
@@ -22,10 +23,16 @@ from .tree import (
 _PREFIX = "tag:yaml.org,2002:"
 _TEXT = {"str", "timestamp", "value"}  # a date in a command line stays as it was written
 _TAGS = {"!delete", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
-_SCALARS = yaml.constructor.SafeConstructor()
+_SAFE = yaml.constructor.SafeConstructor()
+_CONSTRUCT: Mapping[str, Callable[[yaml.ScalarNode], Scalar]] = {
+    "bool": _SAFE.construct_yaml_bool,
+    "float": _SAFE.construct_yaml_float,
+    "int": _SAFE.construct_yaml_int,
+    "null": _SAFE.construct_yaml_null,
+}
 
 
-def read(path: Path) -> MappingNode:
+def read_yaml(path: Path) -> MappingNode:
     """Read one YAML file, whose top must be a mapping; an empty file is an empty mapping.
 
     Raises ConfigError for a file that is missing, unreadable, not UTF-8 or not YAML, for a key
@@ -40,7 +47,7 @@ def read(path: Path) -> MappingNode:
         raise ConfigError(f"{shown(source)}: not UTF-8 text: {error.reason}") from None
     except OSError as error:
         raise ConfigError(f"{shown(source)}: cannot be read: {error.strerror}") from None
-    node = parse(text, source)
+    node = parse_yaml(text, source)
     if is_null(node):
         return MappingNode({}, node.origin)
     if not isinstance(node, MappingNode):
@@ -48,7 +55,7 @@ def read(path: Path) -> MappingNode:
     return node
 
 
-def parse(text: str, source: str, line: int | None = None) -> TreeNode:
+def parse_yaml(text: str, source: str, line: int | None = None) -> TreeNode:
     """The tree of a YAML text. With ``line``, all of it is stated at that line of the source."""
     reader = _Reader(source, line)
     loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -112,20 +119,13 @@ class _Reader:
         kind = node.tag.removeprefix(_PREFIX)
         if kind in _TEXT:
             return str(node.value)
+        if kind not in _CONSTRUCT:
+            raise ConfigError(f"unknown tag `!!{kind}` in {self.origin_of(node)}")
         try:
-            match kind:
-                case "null":
-                    return None
-                case "bool":
-                    return bool(_SCALARS.construct_yaml_bool(node))
-                case "int":
-                    return int(_SCALARS.construct_yaml_int(node))
-                case "float":
-                    return float(_SCALARS.construct_yaml_float(node))
+            return _CONSTRUCT[kind](node)
         except (ValueError, KeyError):
             where = self.origin_of(node)
             raise ConfigError(f"{where}: `{node.value}` is not of type {kind}") from None
-        raise ConfigError(f"unknown tag `!!{kind}` in {self.origin_of(node)}")
 
     def mapping(self, node: yaml.MappingNode, origin: Origin) -> MappingNode | AppendNode:
         entries: dict[str, TreeNode] = {}

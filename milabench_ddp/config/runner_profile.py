@@ -168,9 +168,9 @@ def read_profile(path: Path) -> RunnerProfile:
     """Read a profile; raises ConfigError, with file and line, for what is wrong in it."""
     # Here, because every command needs the settings above, and few need PyYAML (15 ms).
     from .merge import finalize
-    from .read import read
+    from .read import read_yaml
 
-    top = finalize(read(path))
+    top = finalize(read_yaml(path))
     check_keys(SETTINGS, top)
     values = {}
     for key, node in top.entries.items():

@@ -137,7 +137,7 @@ def _tags(key: str, node: TreeNode) -> frozenset[str]:
 
 
 def _folder(key: str, node: TreeNode) -> str:
-    name = text(key, node)
+    name: str = text(key, node)
     if not _NAME.fullmatch(name):
         raise wrong(key, node, "the name of a folder, without `/`")
     return name

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from ..errors import SelectionError, did_you_mean
-from .build import program_of
+from .benchmark import program_of
 from .conditions import evaluate
 from .facts import MachineFacts
 from .presets import PresetResult

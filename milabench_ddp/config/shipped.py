@@ -17,7 +17,7 @@ def shipped_root() -> Path:
     return inside if inside.is_dir() else _PACKAGE.parent
 
 
-def find(config: str) -> Path:
+def find_config(config: str) -> Path:
     """The file that ``config`` means: a path, or else the name of a shipped configuration.
 
     Raises ConfigError where it is neither, with a suggestion.
@@ -25,7 +25,7 @@ def find(config: str) -> Path:
     path = expanded(config)
     if path.exists() and not path.is_dir():  # also a pipe
         return path
-    named = by_name(config)
+    named = shipped_config(config)
     if named is not None:
         return named
     if path.is_dir():
@@ -35,7 +35,7 @@ def find(config: str) -> Path:
     raise ConfigError(f"{config}: no such file, and no shipped configuration of that name{hint}")
 
 
-def by_name(name: str) -> Path | None:
+def shipped_config(name: str) -> Path | None:
     """The shipped configuration ``ddp`` or ``sweeps/x``, None where there is none."""
     folder = shipped_root() / "config"
     path = folder / f"{name.removesuffix('.yaml')}.yaml"

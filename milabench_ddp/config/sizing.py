@@ -11,8 +11,8 @@ from pathlib import Path
 from ..errors import ConfigError
 from .checks import memory_mib
 from .facts import MachineFacts
-from .read import read
-from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode, describe
+from .read import read_yaml
+from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode, describe_value
 
 Observation = tuple[float, float]  # batch size, MiB
 
@@ -114,13 +114,13 @@ def read_scaling(path: Path) -> dict[str, list[Observation]]:
 
     Raises ConfigError, with the place, for a file of another form.
     """
-    benchmarks = read(path).without("version")
+    benchmarks = read_yaml(path).without("version")
     return {name: _observations(node) for name, node in benchmarks.entries.items()}
 
 
 def _observations(node: TreeNode) -> list[Observation]:
     if not isinstance(node, MappingNode):
-        raise ConfigError(f"{node.origin}: expected a mapping, got {describe(node)}")
+        raise ConfigError(f"{node.origin}: expected a mapping, got {describe_value(node)}")
     new, old = node.get("observations"), node.get("model")
     if isinstance(new, ListNode):
         return [_observation(item) for item in new.items]

@@ -17,11 +17,12 @@ from .checks import (
     memory_mib,
     one_of,
     path,
+    single,
     text,
     whole,
 )
 from .merge import finalize
-from .read import read
+from .read import read_yaml
 from .sizing import BatchSizing, CpuSizing, SizingOptions
 from .tree import Origin, ScalarNode, TreeNode, shown
 
@@ -51,7 +52,7 @@ class System:
 
 def read_system(file: Path) -> System:
     """Read a system file; raises ConfigError with file and line for what is wrong in it."""
-    top = finalize(read(file))
+    top = finalize(read_yaml(file))
     check_keys({"system", "multirun"}, top)
     system = top.get("system")
     if system is None:
@@ -99,9 +100,8 @@ def _sizer(key: str, node: TreeNode) -> BatchSizing:
 
 def _switch(key: str, node: TreeNode) -> bool:
     """milabench writes 1 and 0 as well as true and false."""
-    if isinstance(node, ScalarNode) and node.value in (0, 1):
-        return bool(node.value)
-    return flag(key, node)
+    is_number = isinstance(node, ScalarNode) and node.value in (0, 1)
+    return bool(single(key, node) if is_number else flag(key, node))
 
 
 def _capacity(key: str, node: TreeNode) -> float | None:

@@ -189,7 +189,7 @@ def scalar_text(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def describe(node: TreeNode) -> str:
+def describe_value(node: TreeNode) -> str:
     """A value in an error message: ``the text `ten```, ``a list``."""
     match node:
         case ScalarNode(value=str(text)):

@@ -80,7 +80,7 @@ def find_uv() -> str | None:
     return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
 
-def commands(group: InstallGroup, folder: Path, uv: str | None) -> list[Command]:
+def install_commands(group: InstallGroup, folder: Path, uv: str | None) -> list[Command]:
     """What makes the environment ``folder`` and installs into it: uv, or venv and pip."""
     python = str(folder / "bin" / "python")
     files = [word for file in group.files for word in ("-r", str(file))]
@@ -134,7 +134,7 @@ def make_environment(
         folder.parent.mkdir(parents=True, exist_ok=True)
         log = link.with_name(f"{group.name}.log")
         log.write_text("")
-        for command in commands(group, folder, uv):
+        for command in install_commands(group, folder, uv):
             on_command(" ".join(command))
             _run(command, group.files[0].parent, log, group.name)
         write_record(folder / STAMP, Stamp(group.files, sys.version))

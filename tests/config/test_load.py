@@ -157,7 +157,8 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
      "`a` in x.yaml:1 has no plan: "
      "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"),
     ("a: {program: main.py, requires_capabilities: ['nods > 1']}", {}, ConfigError,
-     "the condition `nods > 1` in x.yaml:1: unknown name `nods`: did you mean `nodes`?"),
+     "the condition `nods > 1` in x.yaml:1: `nods` is not understood; "
+     "conditions are such as `len(nodes) >= 2` and `gpu['count'] > 1`"),
 ]  # fmt: skip
 
 

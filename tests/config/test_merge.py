@@ -155,7 +155,7 @@ def test_appending_to_no_list(old: object, what: str) -> None:
     )
 
 
-def read(path: str) -> object:
+def read_yaml(path: str) -> object:
     return to_plain(finalize(read_suite(Path(path))))
 
 
@@ -164,7 +164,7 @@ def test_includes_come_first_depth_first_and_relative_to_their_file(here: Path) 
     write("sub/b.yaml", "include: deep/a.yaml\nb: {weight: 2, env: {B: b}}")
     write("c.yaml", "b: {env: {C: c}}")
     write("x.yaml", "include: [sub/b.yaml, c.yaml]\nb: {max_duration: 3}")
-    assert read("x.yaml") == {
+    assert read_yaml("x.yaml") == {
         "b": {"weight": 2, "env": {"A": "a", "B": "b", "C": "c"}, "max_duration": 3}
     }
 
@@ -173,7 +173,7 @@ def test_the_home_folder_is_expanded(here: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("HOME", str(here / "home"))
     write("home/a.yaml", "b: {weight: 1}")
     write("x.yaml", "include: ~/a.yaml")
-    assert read("x.yaml") == {"b": {"weight": 1}}
+    assert read_yaml("x.yaml") == {"b": {"weight": 1}}
 
 
 def test_a_file_that_two_files_include_is_no_loop(here: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_file_that_two_files_include_is_no_loop(here: Path) -> None:
     write("one.yaml", "include: base.yaml")
     write("two.yaml", "include: base.yaml\nb: {weight: 2}")
     write("x.yaml", "include: [one.yaml, two.yaml]")
-    assert read("x.yaml") == {"b": {"weight": 2}}
+    assert read_yaml("x.yaml") == {"b": {"weight": 2}}
 
 
 def test_a_shipped_configuration_is_included_by_name(
@@ -190,18 +190,18 @@ def test_a_shipped_configuration_is_included_by_name(
     write("package/shipped/config/_defaults.yaml", "_defaults: {weight: 1}")
     monkeypatch.setattr("milabench_ddp.config.shipped._PACKAGE", here / "package")
     write("x.yaml", "include: _defaults.yaml")
-    assert read("x.yaml") == {"_defaults": {"weight": 1}}
+    assert read_yaml("x.yaml") == {"_defaults": {"weight": 1}}
 
 
 def test_a_benchmark_of_nothing_is_a_benchmark(here: Path) -> None:
     write("x.yaml", "b:\n")
-    assert read("x.yaml") == {"b": {}}
+    assert read_yaml("x.yaml") == {"b": {}}
 
 
 def test_a_later_file_removes_a_benchmark(here: Path) -> None:
     write("base.yaml", "a: {}\nb: {}")
     write("x.yaml", "include: base.yaml\na: !delete")
-    assert read("x.yaml") == {"b": {}}
+    assert read_yaml("x.yaml") == {"b": {}}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.read import read
+from milabench_ddp.config.read import read_yaml
 from milabench_ddp.config.tree import AppendNode, DeleteNode, MappingNode, TreeNode, to_plain
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import table, write
@@ -16,7 +16,7 @@ def at(node: TreeNode, *keys: str) -> TreeNode:
 
 
 def test_every_value_knows_its_file_and_line(here: Path) -> None:
-    top = read(write("x.yaml", "a:\n  b: 1\n  c:\n    - x\n    - y\n"))
+    top = read_yaml(write("x.yaml", "a:\n  b: 1\n  c:\n    - x\n    - y\n"))
     assert str(at(top, "a").origin) == "x.yaml:1"
     assert str(at(top, "a", "b").origin) == "x.yaml:2"
     assert str(at(top, "a", "c").origin) == "x.yaml:3"
@@ -55,12 +55,12 @@ def test_anchors_and_merge_keys() -> None:
 
 
 def test_an_empty_file_is_an_empty_mapping(here: Path) -> None:
-    assert read(write("x.yaml", "# nothing\n")).entries == {}
+    assert read_yaml(write("x.yaml", "# nothing\n")).entries == {}
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key(here: Path) -> None:
     Path("x.yaml").write_bytes(b"\xef\xbb\xbfa: 1\n")
-    assert list(read(Path("x.yaml")).entries) == ["a"]
+    assert list(read_yaml(Path("x.yaml")).entries) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -91,21 +91,21 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(here: Path) -> None:
 )
 def test_broken_files(here: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        read(write("x.yaml", text))
+        read_yaml(write("x.yaml", text))
     assert str(error.value) == message
 
 
 def test_a_missing_file(here: Path) -> None:
     with pytest.raises(ConfigError, match=r"^config/no\.yaml: no such file$"):
-        read(Path("config/no.yaml"))
+        read_yaml(Path("config/no.yaml"))
 
 
 def test_a_folder(here: Path) -> None:
     with pytest.raises(ConfigError, match=r"^prog: cannot be read: Is a directory$"):
-        read(Path("prog"))
+        read_yaml(Path("prog"))
 
 
 def test_a_file_that_is_no_text(here: Path) -> None:
     Path("x.yaml").write_bytes(b"a: \xff")
     with pytest.raises(ConfigError, match=r"^x\.yaml: not UTF-8 text: invalid start byte$"):
-        read(Path("x.yaml"))
+        read_yaml(Path("x.yaml"))

@@ -28,12 +28,12 @@ def test_in_a_wheel_they_are_inside(package: Path) -> None:
 
 def test_a_path_wins_over_a_name(package: Path) -> None:
     write("ddp", "")
-    assert shipped.find("ddp") == Path("ddp")
+    assert shipped.find_config("ddp") == Path("ddp")
 
 
 @pytest.mark.parametrize("name", ["ddp", "ddp.yaml", "sweeps/batch"])
 def test_a_name_is_looked_up(package: Path, name: str) -> None:
-    assert shipped.find(name).parent.is_relative_to(package / "config")
+    assert shipped.find_config(name).parent.is_relative_to(package / "config")
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,15 @@ def test_a_name_is_looked_up(package: Path, name: str) -> None:
 def test_what_is_neither(package: Path, config: str, message: str) -> None:
     write("mine.yaml", "")
     with pytest.raises(ConfigError) as error:
-        shipped.find(config)
+        shipped.find_config(config)
     assert str(error.value) == f"{config}: {message}"
 
 
 def test_a_pipe_is_a_configuration(package: Path) -> None:
     os.mkfifo("pipe")
-    assert shipped.find("pipe") == Path("pipe")
+    assert shipped.find_config("pipe") == Path("pipe")
 
 
 def test_a_folder_is_no_configuration(package: Path) -> None:
     with pytest.raises(ConfigError, match=r"^prog: a folder, not a configuration file$"):
-        shipped.find("prog")
+        shipped.find_config("prog")

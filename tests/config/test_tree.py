@@ -9,7 +9,7 @@ from milabench_ddp.config.tree import (
     MappingNode,
     Origin,
     ScalarNode,
-    describe,
+    describe_value,
     expanded,
     from_plain,
     map_scalars,
@@ -68,7 +68,7 @@ def test_scalars_as_text(value: object, text: str) -> None:
     ],
 )
 def test_a_value_in_an_error(node: ScalarNode, text: str) -> None:
-    assert describe(node) == text
+    assert describe_value(node) == text
 
 
 def test_a_path_below_the_current_folder_is_shown_relative(here: Path) -> None:

@@ -12,8 +12,8 @@ from milabench_ddp.errors import ConfigError, PrepareError
 from milabench_ddp.prepare import environment
 from milabench_ddp.prepare.environment import (
     InstallGroup,
-    commands,
     find_uv,
+    install_commands,
     install_groups,
     make_environment,
 )
@@ -71,7 +71,7 @@ class Fake:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.status, self.calls = 0, 0
-        monkeypatch.setattr(environment, "commands", self.commands)
+        monkeypatch.setattr(environment, "install_commands", self.commands)
 
     def commands(self, group: InstallGroup, folder: Path, uv: str | None) -> list[list[str]]:
         self.calls += 1
@@ -147,7 +147,10 @@ def test_a_base_that_cannot_be_written(group, fake):
 
 
 def test_the_commands(group):
-    with_uv, with_pip = commands(group, Path("/v"), "/bin/uv"), commands(group, Path("/v"), None)
+    with_uv, with_pip = (
+        install_commands(group, Path("/v"), "/bin/uv"),
+        install_commands(group, Path("/v"), None),
+    )
     file = str(group.files[0])
     assert with_uv[1] == ("/bin/uv", "pip", "install", "--python", "/v/bin/python", "-r", file)
     assert with_pip[1][:4] == ("/v/bin/python", "-m", "pip", "install")

@@ -6,7 +6,7 @@ from typing import Any
 
 from milabench_ddp.config.facts import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load, resolve
-from milabench_ddp.config.read import parse
+from milabench_ddp.config.read import parse_yaml
 from milabench_ddp.config.schema import Benchmark, Suite
 from milabench_ddp.config.tree import MappingNode, to_plain
 
@@ -27,7 +27,7 @@ def facts(**changes: Any) -> MachineFacts:
 
 
 def table(text: str, source: str = "x.yaml") -> MappingNode:
-    node = parse(dedent(text), source)
+    node = parse_yaml(dedent(text), source)
     assert isinstance(node, MappingNode)
     return node
 

@@ -15,7 +15,7 @@ _FIELDS = {field.name for field in fields(Benchmark)} & KEYS.keys()
 _PROGRAM = ("program", "definition")  # the first that is stated says where the script is
 
 
-def build(name: str, result: PresetResult) -> Benchmark:
+def build_benchmark(name: str, result: PresetResult) -> Benchmark:
     """The benchmark that will run.
 
     Raises ConfigError where its program does not exist or it has no plan.

@@ -26,7 +26,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     def commands(group, folder, uv):
         return [["sh", "-c", script.format(folder=folder)]]
 
-    monkeypatch.setattr(environment, "commands", commands)
+    monkeypatch.setattr(environment, "install_commands", commands)
 
 
 def test_it_is_made_once_and_then_used(here: Path, monkeypatch, capsys):

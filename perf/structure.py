@@ -44,13 +44,14 @@ from milabench_ddp.table import Column, Table, text_lines
 
 OPEN_DICTS = (
     "codec.py",
-    "config/*.py",
-    "machine/provenance.py",
-    "results/read_events.py",
-    "results/write.py",
+    "config/*.py",  # the YAML tree
+    "machine/*.py",  # provenance
+    "results/read*.py",  # where JSON comes
+    "results/write.py",  # and goes
     "report/export.py",
+    "report/formats.py",
 )
-"""The YAML tree, provenance and the edges where JSON comes and goes."""
+"""Modules in which a dict of anything is what is meant."""
 SHARED = {"main", "run"}
 """The `main` of every program and the `run` of every command."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -1,0 +1,82 @@
+import math
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.report.model import (
+    Finding,
+    ProcessSummary,
+    Report,
+    Row,
+    RunInfo,
+    Severity,
+    Summary,
+)
+
+ROW = Row("b", 0, 2, 1, 10.0, 0.01, 0.02, nan, score=3.0, weight=1.0)
+
+
+def report(*rows: Row, compat: bool = False, findings: tuple[Finding, ...] = ()) -> Report:
+    return Report(compat, (RunInfo("r", Path("r"), "ok"),), rows, findings=findings)
+
+
+def test_the_score_is_a_weighted_geometric_mean_of_scores_plus_one() -> None:
+    rows = [ROW, replace(ROW, score=8.0, weight=2.0)]
+    assert report(*rows).score == pytest.approx((4.0 * 9.0 * 9.0) ** (1 / 3))
+    rows.append(replace(ROW, score=1e9, weight=5.0, enabled=False))
+    assert report(*rows).score == pytest.approx((4.0 * 9.0 * 9.0) ** (1 / 3))
+
+
+def test_a_benchmark_without_a_score_pulls_the_whole_down() -> None:
+    assert report(ROW, replace(ROW, score=nan)).score == pytest.approx(math.sqrt(4.0))
+
+
+def test_without_any_weight_there_is_no_score() -> None:
+    assert math.isnan(report(replace(ROW, weight=0.0)).score)
+    assert math.isnan(report().score)
+
+
+def test_the_failure_rate_is_that_of_all_processes() -> None:
+    rows = replace(ROW, n=98, fail=1), replace(ROW, n=2, fail=nan)
+    assert report(*rows).failure_rate == 0.01
+    assert report(*rows).passed
+    assert not report(*rows, replace(ROW, n=1, fail=1)).passed
+    assert report().failure_rate == 0.0
+
+
+def test_a_benchmark_that_never_ran_is_one_failure_of_one() -> None:
+    rows = ROW, replace(ROW, n=0, fail=1)
+    assert report(*rows).failure_rate == pytest.approx(1 / 3)
+    assert report(*rows, compat=True).failure_rate == 0.5  # in milabench's formula, of none
+
+
+def test_notes_and_warnings_are_the_sentences_of_findings() -> None:
+    findings = Finding(Severity.NOTE, "n"), Finding(Severity.WARNING, "w")
+    made = report(findings=findings)
+    assert (made.notes, made.warnings) == (["n"], ["w"])
+
+
+def test_throughput_is_that_of_all_processes_of_a_launch() -> None:
+    assert ROW.throughput == 10.0
+    assert replace(ROW, summary=Summary(reporting=6, launches=2)).throughput == 30.0
+
+
+def test_without_step_times_the_step_is_the_mean_that_the_program_reported() -> None:
+    assert math.isnan(ROW.step_ms)
+    assert replace(ROW, summary=Summary(facts={"model": {"step_ms": 12.5}})).step_ms == 12.5
+
+
+def test_a_launch_is_successful_where_all_its_processes_are() -> None:
+    def process(run: str, repeat: str | None, outcome: str) -> ProcessSummary:
+        return ProcessSummary(run, repeat, "t", 0, outcome, "", 1.0, 0.1, 9, 0, 0, True, 1.0)
+
+    ended = (
+        process("r", "R0", "ok"),
+        process("r", "R0", "failed"),
+        process("r", "R1", "ok"),
+        process("other", "R0", "ok"),
+        process("other", "R0", "ok"),
+    )
+    assert Summary(processes=ended).successful_launches() == (2, 3)

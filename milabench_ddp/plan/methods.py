@@ -58,7 +58,7 @@ class PlanContext:
         backend = BACKENDS[self.arch]
         threads = max(1, self.node.cpu_count // len(self.node.devices))
         env = {
-            backend.visibility: backend.visible(devices),
+            backend.visibility_variable: backend.visibility_value(devices),
             "OMP_NUM_THREADS": str(threads),
             **backend.environment(devices),
         }

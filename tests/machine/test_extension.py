@@ -21,7 +21,7 @@ TOY = '''
         name = "toy"
         collectives = "toyccl"
         torch_device = "cpu"
-        visibility = "TOY_VISIBLE_DEVICES"
+        visibility_variable = "TOY_VISIBLE_DEVICES"
 
         def discover(self, environ, count):
             """Both devices."""

@@ -42,7 +42,7 @@ class Backend(ABC):
     name: ClassVar[str]  # what `--device` takes
     collectives: ClassVar[str]  # the library for communication: `{ccl}` of a configuration
     torch_device: ClassVar[str]  # what torch.device() takes
-    visibility: ClassVar[str]  # the variable by which a plan shows a process its devices
+    visibility_variable: ClassVar[str]  # the variable by which a plan shows a process its devices
     # The variables by which a caller may have hidden devices: filters one after another, each
     # under the first of its names that is set.
     caller_variables: ClassVar[tuple[tuple[str, ...], ...]] = ()
@@ -61,7 +61,7 @@ class Backend(ABC):
                 made to this number.
         """
 
-    def visible(self, devices: Sequence[Device]) -> str:
+    def visibility_value(self, devices: Sequence[Device]) -> str:
         """The value of the visibility variable that shows a process these devices."""
         return ",".join(device.id for device in devices)
 

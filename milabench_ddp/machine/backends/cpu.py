@@ -15,7 +15,7 @@ class CpuBackend(Backend):
     name = "cpu"
     collectives = "gloo"
     torch_device = "cpu"
-    visibility = "CUDA_VISIBLE_DEVICES"
+    visibility_variable = "CUDA_VISIBLE_DEVICES"
 
     def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
         """As many slots as are asked for, 2 by default; they are always there."""
@@ -25,7 +25,7 @@ class CpuBackend(Backend):
         slots = (Device(i, str(i), brand, cpus=cpus) for i, cpus in enumerate(shares))
         return DiscoveryResult(tuple(slots))
 
-    def visible(self, devices: Sequence[Device]) -> str:
+    def visibility_value(self, devices: Sequence[Device]) -> str:
         """Nothing: it hides every GPU, so that no program uses one by accident."""
         del devices
         return ""

@@ -17,7 +17,7 @@ class NvidiaBackend(Backend):
     name = "cuda"
     collectives = "nccl"
     torch_device = "cuda"
-    visibility = "CUDA_VISIBLE_DEVICES"
+    visibility_variable = "CUDA_VISIBLE_DEVICES"
     caller_variables = (("CUDA_VISIBLE_DEVICES",),)
 
     def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
@@ -25,7 +25,7 @@ class NvidiaBackend(Backend):
         del count
         try:
             with session() as nvml:
-                return visible(inventory(nvml), environ)
+                return visible_devices(inventory(nvml), environ)
         except DriverError as error:
             return DiscoveryResult((), (str(error),))
 
@@ -50,7 +50,7 @@ class NvidiaBackend(Backend):
         return _sampling(devices)
 
 
-def visible(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:
+def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:
     """The devices of ``known`` that CUDA would show under ``environ``, in its order. Pure.
 
     A device's id is its index where that says which GPU is meant, as scripts usually write it; it

@@ -40,9 +40,9 @@ class VoirBackend(Backend):
             return DiscoveryResult((), (f"no {self.vendor} device: {error}",))
         if not entries:
             return DiscoveryResult((), (f"no {self.vendor} device",))
-        return self.among(entries, environ)
+        return self.visible_devices(entries, environ)
 
-    def among(self, entries: Entries, environ: Mapping[str, str]) -> DiscoveryResult:
+    def visible_devices(self, entries: Entries, environ: Mapping[str, str]) -> DiscoveryResult:
         """The devices of ``entries`` that ``environ`` shows, by index: voir has no UUIDs. Pure.
 
         A device's id is its position in what the variable that the plan sets chooses from; on AMD,
@@ -85,7 +85,7 @@ class AmdBackend(VoirBackend):
     collectives = "rccl"
     torch_device = "cuda"
     # HIP's, not ROCR's: HIP counts within what ROCR leaves, so a caller's ROCR stays in force.
-    visibility = "HIP_VISIBLE_DEVICES"
+    visibility_variable = "HIP_VISIBLE_DEVICES"
     caller_variables = (
         ("ROCR_VISIBLE_DEVICES",),
         ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
@@ -103,7 +103,7 @@ class HabanaBackend(VoirBackend):
     vendor = "Habana"
     collectives = "hccl"
     torch_device = "hpu"
-    visibility = "HABANA_VISIBLE_MODULES"
+    visibility_variable = "HABANA_VISIBLE_MODULES"
     caller_variables = (("HABANA_VISIBLE_MODULES",),)
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
@@ -118,7 +118,7 @@ class IntelBackend(VoirBackend):
     vendor = "Intel"
     collectives = "ccl"
     torch_device = "xpu"
-    visibility = "ZE_AFFINITY_MASK"
+    visibility_variable = "ZE_AFFINITY_MASK"
     caller_variables = (("ZE_AFFINITY_MASK",),)
 
     def may_be_present(self, root: Path = Path("/")) -> bool:

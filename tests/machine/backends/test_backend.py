@@ -91,7 +91,7 @@ def test_the_callers_variables_are_filters_in_order() -> None:
 
 def test_the_plans_variable_is_the_innermost_that_is_read() -> None:
     for name, backend in BACKENDS.items():
-        assert name == "cpu" or backend.caller_variables[-1][0] == backend.visibility
+        assert name == "cpu" or backend.caller_variables[-1][0] == backend.visibility_variable
 
 
 def test_each_back_end_stands_under_its_name() -> None:
@@ -100,5 +100,5 @@ def test_each_back_end_stands_under_its_name() -> None:
 
 def test_a_process_sees_the_devices_by_their_ids() -> None:
     devices = [Device(2, "2"), Device(3, "GPU-3")]
-    assert BACKENDS["rocm"].visible(devices) == "2,GPU-3"
+    assert BACKENDS["rocm"].visibility_value(devices) == "2,GPU-3"
     assert BACKENDS["rocm"].environment(devices) == {}

@@ -18,7 +18,10 @@ def test_more_slots_than_cores_are_not_bound() -> None:
 
 
 def test_slots_hide_the_gpus() -> None:
-    assert (CPU.visibility, CPU.visible([Device(0, "0")])) == ("CUDA_VISIBLE_DEVICES", "")
+    assert (CPU.visibility_variable, CPU.visibility_value([Device(0, "0")])) == (
+        "CUDA_VISIBLE_DEVICES",
+        "",
+    )
 
 
 def test_slots_are_no_accelerators_and_have_no_sensors() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.machine.backends.backend import DriverError
-from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible
+from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible_devices
 from milabench_ddp.machine.backends.nvml import Gpu, Instance, Inventory
 from milabench_ddp.machine.devices import Accelerator, Accelerators, Device
 from milabench_ddp.samples import DeviceSample
@@ -48,12 +48,12 @@ MIG = Inventory(
 def shown(known: Inventory, value: str | None = None, **environ: str) -> list[tuple[int, str]]:
     if value is not None:
         environ["CUDA_VISIBLE_DEVICES"] = value
-    return [(device.index, device.id) for device in visible(known, environ).devices]
+    return [(device.index, device.id) for device in visible_devices(known, environ).devices]
 
 
 def test_gpus_that_are_alike_go_by_index() -> None:
     assert shown(inventory("H200", "H200")) == [(0, "0"), (1, "1")]
-    assert visible(ALIKE, {}).notes == ()
+    assert visible_devices(ALIKE, {}).notes == ()
 
 
 def test_the_callers_order_and_form_are_kept() -> None:
@@ -69,7 +69,7 @@ def test_what_a_plan_sets_shows_the_same_again(chosen: list[int]) -> None:
 
 
 def test_hidden_gpus_are_counted() -> None:
-    found = visible(ALIKE, {"CUDA_VISIBLE_DEVICES": ""})
+    found = visible_devices(ALIKE, {"CUDA_VISIBLE_DEVICES": ""})
     assert found.devices == ()
     assert found.notes == ("CUDA_VISIBLE_DEVICES='' leaves none of 8 GPUs visible",)
 
@@ -77,29 +77,31 @@ def test_hidden_gpus_are_counted() -> None:
 def test_gpus_that_differ_go_by_uuid() -> None:
     mixed = inventory("A100", "T400")
     assert shown(mixed) == [(0, "GPU-0-uuid"), (1, "GPU-1-uuid")]
-    assert visible(mixed, {}).notes == ()
+    assert visible_devices(mixed, {}).notes == ()
 
 
 def test_an_index_among_gpus_that_differ_is_pointed_out() -> None:
     mixed = inventory("T400", "A100")
     assert shown(mixed, "1") == [(1, "GPU-1-uuid")]
-    assert visible(mixed, {"CUDA_VISIBLE_DEVICES": "1"}).notes == (
+    assert visible_devices(mixed, {"CUDA_VISIBLE_DEVICES": "1"}).notes == (
         "the GPUs differ: CUDA_VISIBLE_DEVICES=1 was read in nvidia-smi's order; "
         "name GPUs by UUID to be sure",
     )
-    assert visible(mixed, {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": PCI}).notes == ()
-    assert visible(mixed, {"CUDA_VISIBLE_DEVICES": "GPU-1"}).notes == ()
+    assert (
+        visible_devices(mixed, {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": PCI}).notes == ()
+    )
+    assert visible_devices(mixed, {"CUDA_VISIBLE_DEVICES": "GPU-1"}).notes == ()
 
 
 def test_beside_a_gpu_that_is_left_out_the_others_go_by_uuid() -> None:
     known = inventory("H200", "H200", problems=("GPU 0 is left out: lost",), first=1)
-    found = visible(known, {"CUDA_VISIBLE_DEVICES": "0"})
+    found = visible_devices(known, {"CUDA_VISIBLE_DEVICES": "0"})
     assert [(device.index, device.id) for device in found.devices] == [(1, "GPU-1-uuid")]
     assert found.notes == ("GPU 0 is left out: lost",)
 
 
 def test_a_mig_device_is_its_uuid_and_its_own_memory() -> None:
-    (device,) = visible(MIG, {"CUDA_VISIBLE_DEVICES": "MIG-b"}).devices
+    (device,) = visible_devices(MIG, {"CUDA_VISIBLE_DEVICES": "MIG-b"}).devices
     assert (device.index, device.id, device.memory_mib) == (1, "MIG-b", 20_000.0)
 
 
@@ -108,21 +110,23 @@ def test_mig_devices_of_one_gpu_are_numbered() -> None:
 
 
 def test_a_gpu_in_mig_mode_stands_for_its_first_instance() -> None:
-    (device,) = visible(MIG, {"CUDA_VISIBLE_DEVICES": "1"}).devices
+    (device,) = visible_devices(MIG, {"CUDA_VISIBLE_DEVICES": "1"}).devices
     assert (device.index, device.id, device.memory_mib) == (1, "MIG-a", 40_000.0)
 
 
 @pytest.mark.parametrize(("value", "others"), [("2", []), ("0,2", [(0, "0")])])
 def test_a_gpu_in_mig_mode_without_instances(value: str, others: list[tuple[int, str]]) -> None:
     assert shown(MIG, value) == others
-    assert visible(MIG, {"CUDA_VISIBLE_DEVICES": value}).notes == (
+    assert visible_devices(MIG, {"CUDA_VISIBLE_DEVICES": value}).notes == (
         "GPU 2 is left out: in MIG mode without an instance (nvidia-smi mig -cgi)",
     )
 
 
 def test_no_gpu() -> None:
-    assert visible(Inventory((), ()), {}).notes == ("the NVIDIA driver knows no GPU",)
-    assert visible(Inventory((), ("GPU 0 is left out: x",)), {}).notes == ("GPU 0 is left out: x",)
+    assert visible_devices(Inventory((), ()), {}).notes == ("the NVIDIA driver knows no GPU",)
+    assert visible_devices(Inventory((), ("GPU 0 is left out: x",)), {}).notes == (
+        "GPU 0 is left out: x",
+    )
 
 
 Install = Callable[..., FakeNvml]

@@ -31,7 +31,7 @@ EIGHT = {i: {"product": "MI300X", "memory": {"used": 1, "total": 192_000}} for i
 def shown(name: str, **environ: str) -> list[tuple[int, str]]:
     backend = BACKENDS[name]
     assert isinstance(backend, VoirBackend)
-    return [(device.index, device.id) for device in backend.among(EIGHT, environ).devices]
+    return [(device.index, device.id) for device in backend.visible_devices(EIGHT, environ).devices]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_habanas_and_intels_variables() -> None:
 
 
 def test_all_hidden() -> None:
-    found = AMD.among(EIGHT, {"ROCR_VISIBLE_DEVICES": "0,1", "HIP_VISIBLE_DEVICES": "2"})
+    found = AMD.visible_devices(EIGHT, {"ROCR_VISIBLE_DEVICES": "0,1", "HIP_VISIBLE_DEVICES": "2"})
     assert found.devices == ()
     assert found.notes == ("HIP_VISIBLE_DEVICES='2' leaves none of 2 devices visible",)
 

@@ -7,7 +7,7 @@ it waits for a batch is the part ``data`` of the step.
 
 import argparse
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from benchmarks.common.workload import Batch, Workload
 
 TRAINERS = ("core", "e2e")
 PIPELINES = ("pipeline", "pdp")
-TRACED_STEPS = 3  # after one that warms the profiler up
+TRACED_STEPS = 3
 
 
 class WrongGradientsError(RuntimeError):
@@ -158,8 +158,14 @@ def model_facts(
     return facts
 
 
-def profile(run: Session, args: argparse.Namespace, task: Task, step: Callable[[], object]) -> None:
-    """Under ``--profile``, call ``step`` a few more times and write a trace of this rank.
+def profile(
+    run: Session,
+    args: argparse.Namespace,
+    task: Task,
+    strategy: Strategy,
+    batches: Iterator[Batch],
+) -> None:
+    """Under ``--profile``, train a few more steps and write a trace of this rank.
 
     Chrome's format, for chrome://tracing or ui.perfetto.dev. The file is
     ``<model>-<mode>.rank<rank>.trace.json`` in the folder ``MILABENCH_TRACES``, else in the current
@@ -175,10 +181,12 @@ def profile(run: Session, args: argparse.Namespace, task: Task, step: Callable[[
     folder = Path(os.environ.get("MILABENCH_TRACES") or ".")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{task.name}-{args.mode}.rank{run.group.rank}.trace.json"
-    step()
+    strategy.forward_backward(next(batches))  # warms the profiler up
+    strategy.step()
     with torch.profiler.profile(activities=activities, acc_events=True) as trace:  # in one cycle
         for k in range(TRACED_STEPS):
             with torch.profiler.record_function(f"step {k}"):
-                step()
+                strategy.forward_backward(next(batches))
+                strategy.step()
     trace.export_chrome_trace(str(path))
     run.report(trace=str(path))

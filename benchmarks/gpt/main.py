@@ -23,17 +23,15 @@ get memory when they are sharded, and values by the seed and their name, the sam
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-
-import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.common import cli, data, strategies, training
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
-from benchmarks.common.session import session
+from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
 from benchmarks.common.strategies.sharded import tensor_size
 from benchmarks.common.training import Task
@@ -89,17 +87,17 @@ def make_source(args: argparse.Namespace, group: Group) -> data.Source:
     return data.source(args, tokens, group)
 
 
-def train_step(strategy: Strategy, batch: Batch, lap: Callable[[], None]) -> torch.Tensor:
-    """One step, and its loss; ``lap`` marks the end of each part but the last."""
+def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
+    """Forward, backward, update; ``run.lap`` marks the end of each part but the last."""
     if strategy.interleaved:  # pipelines and --accumulate: several passes in turn
         loss = strategy.forward_backward(batch)
     else:
         loss = strategy.forward(batch)
-        lap()
+        run.lap()
         strategy.backward(loss)
-    lap()
+    run.lap()
     strategy.step()
-    return loss
+    run.log_loss(loss)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -118,12 +116,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         strategy = strategies.build(args, workload, run.group)
         batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
         for batch in training.timed_steps(run, args, task, strategy, batches):
-            run.log_loss(train_step(strategy, batch, run.lap))
+            train_step(run, strategy, batch)
 
         training.report(run, args, task, strategy)
-        training.profile(
-            run, args, task, lambda: train_step(strategy, next(batches), lap=lambda: None)
-        )
+        training.profile(run, args, task, strategy, batches)
         if run.group.rank == 0:
             run.report(memory_estimate=estimate.mib())
             if args.activation == "checkpoint":

@@ -11,14 +11,12 @@ wait for a batch, forward, backward, and the optimizer's update (momentum 0.9).
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.common import strategies, training, vision
-from benchmarks.common.session import session
+from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
 from benchmarks.common.workload import Batch
 
@@ -28,17 +26,17 @@ def options() -> argparse.ArgumentParser:
     return vision.options(__doc__)
 
 
-def train_step(strategy: Strategy, batch: Batch, lap: Callable[[], None]) -> torch.Tensor:
-    """One step, and its loss; ``lap`` marks the end of each part but the last."""
+def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
+    """Forward, backward, update; ``run.lap`` marks the end of each part but the last."""
     if strategy.interleaved:  # --accumulate: several passes in turn
         loss = strategy.forward_backward(batch)
     else:
         loss = strategy.forward(batch)
-        lap()
+        run.lap()
         strategy.backward(loss)
-    lap()
+    run.lap()
     strategy.step()
-    return loss
+    run.log_loss(loss)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -53,12 +51,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         strategy = strategies.build(args, workload, run.group)
         batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
         for batch in training.timed_steps(run, args, task, strategy, batches):
-            run.log_loss(train_step(strategy, batch, run.lap))
+            train_step(run, strategy, batch)
 
         training.report(run, args, task, strategy)
-        training.profile(
-            run, args, task, lambda: train_step(strategy, next(batches), lap=lambda: None)
-        )
+        training.profile(run, args, task, strategy, batches)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from textwrap import dedent
 from tests.support.workplace import Workplace
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-COPIED = ("milabench_ddp", "benchmarks", "config", "runners")
+COPIED = ("milabench_ddp", "benchmarks", "config", "runners", "docs/programs")
 
 
 class PackageCopy(Workplace):

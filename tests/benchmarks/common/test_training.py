@@ -56,11 +56,9 @@ def train(args, compute=loss, samples=Tokens(100, 4, 10, 0)):  # noqa: B008
         strategy = strategies.build(args, work, run.group)
         batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
         for batch in training.timed_steps(run, args, TASK, strategy, batches):
-            run.log_loss(train_step(strategy, batch, run.lap))
+            train_step(run, strategy, batch)
         training.report(run, args, TASK, strategy)
-        training.profile(
-            run, args, TASK, lambda: train_step(strategy, next(batches), lap=lambda: None)
-        )
+        training.profile(run, args, TASK, strategy, batches)
 
 
 def only(payloads, key):

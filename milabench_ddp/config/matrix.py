@@ -59,12 +59,7 @@ def expand(entries: Mapping[str, MappingNode]) -> dict[str, MappingNode]:
     expanded: dict[str, MappingNode] = {}
     sources: dict[str, str] = {}  # how each benchmark is told from another of its name
     for name, entry in entries.items():
-        if "job" in entry.entries:
-            variants = _variants(name, entry)
-        else:
-            _check_without_job(entry)
-            variants = iter([(name, entry, f"the benchmark in {entry.origin}")])
-        for variant, body, source in variants:
+        for variant, body, source in _variants(name, entry):
             if variant in expanded:
                 # The name to change is the one that the matrix makes.
                 origin = body.origin if "job" in entry.entries else expanded[variant].origin
@@ -77,15 +72,15 @@ def expand(entries: Mapping[str, MappingNode]) -> dict[str, MappingNode]:
     return expanded
 
 
-def _check_without_job(entry: MappingNode) -> None:
-    """A matrix without a job records a combination, as `resolve` prints it: it holds no list."""
-    matrix = entry.mapping("matrix")
-    if matrix and any(isinstance(node, ListNode) for node in matrix.entries.values()):
-        raise ConfigError(f"the `matrix` in {matrix.origin} has no `job` to expand")
-
-
 def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode, str]]:
-    """The name, the entry and the source of each combination."""
+    """The name, the entry and the source of each combination; the entry itself without a job."""
+    if "job" not in entry.entries:
+        matrix = entry.mapping("matrix")
+        # In what `resolve` prints, a matrix records a combination: it holds no list.
+        if matrix and any(isinstance(node, ListNode) for node in matrix.entries.values()):
+            raise ConfigError(f"the `matrix` in {matrix.origin} has no `job` to expand")
+        yield name, entry, f"the benchmark in {entry.origin}"
+        return
     for key in entry.entries.keys() - {"matrix", "job"}:
         raise ConfigError(
             f"key `{key}` in {entry.entries[key].origin} stands beside `job`: put it inside `job`"

@@ -20,7 +20,6 @@ from .checks import wrong
 from .read import read_yaml
 from .shipped import shipped_config
 from .tree import (
-    AppendNode,
     DeleteNode,
     ListNode,
     MappingNode,
@@ -40,7 +39,7 @@ def merge(old: TreeNode | None, new: TreeNode) -> TreeNode:
     """Merge ``new`` into ``old``; raises ConfigError where ``append`` meets what is not a list."""
     if old is None:
         return new
-    if isinstance(new, AppendNode):
+    if isinstance(new, ListNode) and new.appends:
         return _append(old, new)
     if not isinstance(new, MappingNode):
         return new
@@ -53,7 +52,7 @@ def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
     """`merge` for a whole benchmark, whose tags are united."""
     merged = _merge_mappings(old, new)
     older, newer = old.get("tags"), new.get("tags")
-    if new.replaces or older is None or not isinstance(newer, ListNode | AppendNode):
+    if new.replaces or older is None or not isinstance(newer, ListNode):
         return merged
     return merged.with_entries({"tags": _unite(older, newer)})
 
@@ -83,7 +82,7 @@ def _final(node: TreeNode) -> TreeNode:
     match node:
         case MappingNode():
             return finalize(node)
-        case ListNode() | AppendNode():
+        case ListNode():
             kept = [_final(item) for item in node.items if not isinstance(item, DeleteNode)]
             return ListNode(tuple(kept), node.origin)
         case _:
@@ -99,9 +98,9 @@ def _merge_mappings(old: MappingNode, new: MappingNode) -> MappingNode:
     return MappingNode(entries, new.origin, old.replaces)
 
 
-def _append(old: TreeNode, new: AppendNode) -> TreeNode:
+def _append(old: TreeNode, new: ListNode) -> TreeNode:
     match old:
-        case AppendNode() | ListNode():
+        case ListNode():
             return replace(old, items=(*old.items, *new.items), origin=new.origin)
         case DeleteNode() | ScalarNode(value=None):
             return ListNode(new.items, new.origin, replaces=True)
@@ -112,13 +111,12 @@ def _append(old: TreeNode, new: AppendNode) -> TreeNode:
             )
 
 
-def _unite(old: TreeNode, new: ListNode | AppendNode) -> TreeNode:
-    if isinstance(new, ListNode) and new.replaces:
+def _unite(old: TreeNode, new: ListNode) -> TreeNode:
+    if new.replaces:
         return new
-    if not isinstance(old, ListNode | AppendNode):
+    if not isinstance(old, ListNode):
         return ListNode(new.items, new.origin, replaces=True)
-    replaces = isinstance(old, ListNode) and old.replaces
-    return ListNode((*old.items, *new.items), new.origin, replaces)
+    return replace(old, items=(*old.items, *new.items), origin=new.origin)
 
 
 def read_suite(path: Path) -> MappingNode:

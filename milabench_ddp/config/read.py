@@ -8,7 +8,6 @@ import yaml
 
 from ..errors import ConfigError, did_you_mean
 from .tree import (
-    AppendNode,
     DeleteNode,
     ListNode,
     MappingNode,
@@ -127,7 +126,7 @@ class _Reader:
             where = self.origin_of(node)
             raise ConfigError(f"{where}: `{node.value}` is not of type {kind}") from None
 
-    def mapping(self, node: yaml.MappingNode, origin: Origin) -> MappingNode | AppendNode:
+    def mapping(self, node: yaml.MappingNode, origin: Origin) -> MappingNode | ListNode:
         entries: dict[str, TreeNode] = {}
         merged: dict[str, TreeNode] = {}
         for key, value in node.value:
@@ -146,7 +145,7 @@ class _Reader:
             entries[name] = self.node(value, where)
         appended = entries.get("append")
         if isinstance(appended, ListNode) and len(entries) == 1 and not merged:
-            return AppendNode(appended.items, origin)
+            return ListNode(appended.items, origin, appends=True)
         return MappingNode(merged | entries, origin)
 
     def merged(self, value: yaml.Node) -> dict[str, TreeNode]:

@@ -53,19 +53,16 @@ class ScalarNode:
 
 @dataclass(frozen=True, slots=True)
 class ListNode:
-    """A list. With ``replaces`` it replaces older tags, with which it would else be united."""
+    """A list.
+
+    With ``appends``, as ``{append: [...]}`` states it, it waits for an older list to extend. With
+    ``replaces`` it replaces older tags, with which it would else be united.
+    """
 
     items: tuple["TreeNode", ...]
     origin: Origin
+    appends: bool = False
     replaces: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AppendNode:
-    """``{append: [...]}``: waits for an older list to extend."""
-
-    items: tuple["TreeNode", ...]
-    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ class MappingNode:
         return replace(self, entries=kept)
 
 
-TreeNode = ScalarNode | ListNode | MappingNode | AppendNode | DeleteNode
+TreeNode = ScalarNode | ListNode | MappingNode | DeleteNode
 Location = tuple[str | int, ...]  # the keys and indices that lead to a value
 
 
@@ -153,7 +150,7 @@ def scalars(node: TreeNode) -> Iterator[ScalarNode]:
     match node:
         case ScalarNode():
             yield node
-        case ListNode() | AppendNode():
+        case ListNode():
             for item in node.items:
                 yield from scalars(item)
         case MappingNode():
@@ -168,7 +165,7 @@ def map_scalars(
     match node:
         case ScalarNode():
             return change(node, location)
-        case ListNode() | AppendNode():
+        case ListNode():
             items = []
             for index, item in enumerate(node.items):
                 items.append(map_scalars(item, change, (*location, index)))
@@ -196,7 +193,7 @@ def describe_value(node: TreeNode) -> str:
             return f"the text `{text}`"
         case ScalarNode(value=value):
             return f"`{scalar_text(value)}`"
-        case ListNode() | AppendNode():
+        case ListNode():
             return "a list"
         case DeleteNode():
             return "`!delete`"

@@ -6,7 +6,7 @@ import pytest
 
 from milabench_ddp.config.matrix import expand, with_node_counts
 from milabench_ddp.config.merge import finalize
-from milabench_ddp.config.tree import AppendNode, DeleteNode, to_plain
+from milabench_ddp.config.tree import DeleteNode, ListNode, to_plain
 from milabench_ddp.errors import ConfigError, SelectionError
 from tests.support.configuration import entries, facts, suite
 
@@ -60,7 +60,9 @@ def test_what_waits_for_inheritance_still_waits() -> None:
     job = "{name: 's{n}', argv: !delete , url: {append: ['{n}']}}"
     (variant,) = expand(entries(f"s: {{matrix: {{n: 1}}, job: {job}}}")).values()
     assert isinstance(variant.entries["argv"], DeleteNode)
-    assert isinstance(variant.entries["url"], AppendNode)
+    appended = variant.entries["url"]
+    assert isinstance(appended, ListNode)
+    assert appended.appends
     assert to_plain(finalize(variant)) == {"url": [1], "matrix": {"n": 1}}
 
 

@@ -17,7 +17,6 @@ from milabench_ddp.config.merge import (
 )
 from milabench_ddp.config.tree import (
     DEFAULT,
-    AppendNode,
     DeleteNode,
     ListNode,
     MappingNode,
@@ -44,7 +43,9 @@ VALUES: st.SearchStrategy[TreeNode] = st.recursive(
     LEAVES | LISTS | st.just(DeleteNode(DEFAULT)), tables, max_leaves=6
 )
 TABLES = tables(VALUES)
-APPENDS = st.lists(LEAVES, max_size=2).map(lambda items: AppendNode(tuple(items), DEFAULT))
+APPENDS = st.lists(LEAVES, max_size=2).map(
+    lambda items: ListNode(tuple(items), DEFAULT, appends=True)
+)
 LIST_LIKE = LISTS | APPENDS | st.just(DeleteNode(DEFAULT))
 
 
@@ -149,7 +150,7 @@ def test_a_value_keeps_the_place_that_stated_it() -> None:
 @pytest.mark.parametrize(("old", "what"), [({"x": 1}, "a mapping"), (1, "a single value")])
 def test_appending_to_no_list(old: object, what: str) -> None:
     with pytest.raises(ConfigError) as error:
-        merge(from_plain(old, DEFAULT), AppendNode((), DEFAULT))
+        merge(from_plain(old, DEFAULT), ListNode((), DEFAULT, appends=True))
     assert str(error.value) == (
         f"`append` in (default) adds to a list, but its key holds {what} ((default))"
     )

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.read import read_yaml
-from milabench_ddp.config.tree import AppendNode, DeleteNode, MappingNode, TreeNode, to_plain
+from milabench_ddp.config.tree import DeleteNode, ListNode, MappingNode, TreeNode, to_plain
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import table, write
 
@@ -39,7 +39,9 @@ def test_keys_are_the_text_that_was_written() -> None:
 def test_delete_and_append_wait() -> None:
     top = table("a: !delete\nb: {append: [1]}\nc: {append: 1}\nd: {append: [1], e: 2}")
     assert isinstance(at(top, "a"), DeleteNode)
-    assert isinstance(at(top, "b"), AppendNode)
+    appended = at(top, "b")
+    assert isinstance(appended, ListNode)
+    assert appended.appends
     assert isinstance(at(top, "c"), MappingNode)
     assert isinstance(at(top, "d"), MappingNode)
 

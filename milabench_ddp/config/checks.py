@@ -10,6 +10,7 @@ from ..errors import ConfigError, did_you_mean
 from .tree import (
     ListNode,
     MappingNode,
+    Origin,
     Scalar,
     ScalarNode,
     TreeNode,
@@ -24,15 +25,7 @@ from .tree import (
 # Takes the key as it is shown, and its node; returns the value, or raises ConfigError.
 Check = Callable[[str, TreeNode], Any]
 
-_MEMORY = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*")
-_BYTES: dict[str, int] = {
-    "": 2**20,  # a bare number counts MiB
-    "b": 1,
-    **{f"{letter}{unit}": 2**power for letter, power in zip("kmgt", (10, 20, 30, 40), strict=True)
-       for unit in ("ib", "io")},
-    **{f"{letter}{unit}": 1000**power for letter, power in zip("kmgt", (1, 2, 3, 4), strict=True)
-       for unit in ("b", "o")},
-}  # fmt: skip
+_MEMORY = re.compile(r"\s*(\d+(?:\.\d*)?)\s*((?:([kmgt])(i?))?[bo])?\s*", re.IGNORECASE)
 
 
 def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
@@ -42,11 +35,16 @@ def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
     )
 
 
+def unknown(kind: str, name: str, origin: Origin, known: Iterable[str]) -> ConfigError:
+    """The error for a name that is not among the known ones."""
+    return ConfigError(f"unknown {kind} `{name}` in {origin}{did_you_mean(name, known)}")
+
+
 def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
     """Raise ConfigError for a key that is not among the known ones."""
     for key, node in mapping.entries.items():
         if key not in known:
-            raise ConfigError(f"unknown key `{key}` in {node.origin}{did_you_mean(key, known)}")
+            raise unknown("key", key, node.origin, known)
 
 
 def free(key: str, node: TreeNode) -> Any:
@@ -160,12 +158,16 @@ def list_of(item_check: Check) -> Check:
 
 def memory_mib(key: str, node: TreeNode) -> float:
     """The MiB of ``3885 MiB``, ``80 GiB``, ``4Go`` or a bare number of MiB."""
-    if isinstance(node, ScalarNode) and not isinstance(node.value, bool):
-        found = _MEMORY.fullmatch(str(node.value))
-        factor = _BYTES.get(found[2].lower()) if found else None
-        if found and factor:
-            return float(found[1]) * (factor / 2**20)
-    raise wrong(key, node, "an amount of memory such as `81920 MiB`")
+    value = node.value if isinstance(node, ScalarNode) else None
+    found = _MEMORY.fullmatch(str(value))
+    if found is None:
+        raise wrong(key, node, "an amount of memory such as `81920 MiB`")
+    amount, unit, letter, binary = found.groups()
+    if unit is None:
+        return float(amount)
+    power = " kmgt".index((letter or " ").lower())
+    size: int = (1024 if binary else 1000) ** power
+    return float(amount) * size / 2**20
 
 
 def environment(key: str, node: TreeNode) -> dict[str, str]:

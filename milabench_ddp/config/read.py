@@ -6,7 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from ..errors import ConfigError, did_you_mean
+from ..errors import ConfigError
+from .checks import unknown
 from .tree import (
     DeleteNode,
     ListNode,
@@ -100,8 +101,7 @@ class _Reader:
         if node.tag == "!delete":
             return DeleteNode(origin)
         if not node.tag.startswith(_PREFIX):
-            hint = did_you_mean(node.tag, _TAGS)
-            raise ConfigError(f"unknown tag `{node.tag}` in {self.origin_of(node)}{hint}")
+            raise unknown("tag", node.tag, self.origin_of(node), _TAGS)
         if isinstance(node, yaml.ScalarNode):
             return ScalarNode(self.scalar(node), origin)
         if node in self.open:
@@ -119,7 +119,7 @@ class _Reader:
         if kind in _TEXT:
             return str(node.value)
         if kind not in _CONSTRUCT:
-            raise ConfigError(f"unknown tag `!!{kind}` in {self.origin_of(node)}")
+            raise unknown("tag", f"!!{kind}", self.origin_of(node), _TAGS)
         try:
             return _CONSTRUCT[kind](node)
         except (ValueError, KeyError):

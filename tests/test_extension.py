@@ -93,30 +93,25 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
         '''
         """Benchmarks of which few rates were measured."""
 
-        from collections.abc import Iterator
-        from typing import TYPE_CHECKING
-
-        from .model import Finding, Severity
-
-        if TYPE_CHECKING:
-            from .findings import Measurements
+        from .model import Finding, Findings, Measurements
 
         FEWEST = 30
 
 
-        def few_rates(measured: "Measurements") -> Iterator[Finding]:
+        def few_rates(measured: Measurements) -> Findings:
             """A mean of few rates is uncertain."""
             for name, processes in measured.benchmarks.items():
                 count = sum(len(process.measured) for process in processes)
                 if count < FEWEST:
                     sentence = f"{name}: only {count} rates were measured"
-                    yield Finding(Severity.NOTE, sentence, name, evidence={"rates": count})
+                    yield Finding(sentence, name, evidence={"rates": count})
         ''',
     )
     findings = "milabench_ddp/report/findings.py"
     imported = "from .few_steps import few_rates"
+    line = '    "few_rates": Finder(few_rates, NOTE, "measure for longer"),'
     package_copy.add_line(findings, after="from .stragglers", line=imported)
-    package_copy.add_line(findings, after='"slow_rank":', line='    "few_rates": few_rates,')
+    package_copy.add_line(findings, after='"slow_rank":', line=line)
     assert len(package_copy.touched) == 2
     assert "resnet50-ddp: only 24 rates" in package_copy.milabench("report", FIRST).out
     report = json.loads(package_copy.milabench("report", FIRST, "--format", "json").out)

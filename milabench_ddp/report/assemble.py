@@ -1,19 +1,21 @@
-"""Run folders -> the report about them."""
+"""Run folders -> the report about them: where, when and on what each was measured, and what."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeGuard
 
+from ..events import Status
 from ..results.read import read_run
-from ..results.records import Payload, Record, Run
+from ..results.records import Payload, Record, Run, is_finite
 from . import compat, failures, findings, summary
 from .mfu import peaks
-from .model import Failure, Report, Row
+from .model import Failure, Measurements, Report, Row, RunInfo
 from .process import ProcessResult
 from .ranks import summarize_ranks
-from .run_info import describe
 
 Weights = Mapping[str, float]
+_YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
 
 
 def report_of(
@@ -61,7 +63,7 @@ def _ours(runs: Sequence[Run], weights: Weights) -> Report:
             rows.append(Row.unmeasured(name, missing[name], weight, config))
     infos = tuple(map(describe, runs))
     by_name = dict(sorted(benchmarks.items()))
-    measured = findings.Measurements(runs, infos, rows, by_name)
+    measured = Measurements(runs, infos, rows, by_name)
     found = findings.find(measured)
     return Report(False, infos, tuple(rows), (*failed, *unexplained), found, planned)
 
@@ -96,5 +98,76 @@ def _compat(runs: Sequence[Run], weights: Weights) -> Report:
         else:
             rows.append(compat.missing(name, weights[name]))
     infos = tuple(map(describe, runs))
-    measured = findings.Measurements(runs, infos, rows, {}, left_out)
+    measured = Measurements(runs, infos, rows, {}, left_out)
     return Report(True, infos, tuple(rows), tuple(failed), findings.find(measured))
+
+
+def describe(run: Run) -> RunInfo:
+    """The head of the report of a run; what its files do not say is left empty."""
+    meta: Payload = next((record.meta for record in run.records if record.meta), {})
+    header = run.state.header if run.state else None
+    cpu = _mapping(meta, "cpu")
+    started, ended = _span(run)
+    arch = _arch(run, meta)
+    return RunInfo(
+        name=run.name,
+        path=run.path,
+        outcome=header.outcome if header else "",
+        preset=header.preset if header else "",
+        started=started,
+        seconds=ended - started if started is not None and ended is not None else None,
+        host=str(_mapping(meta, "os").get("nodename") or ""),
+        cpu=" x ".join(str(cpu[key]) for key in ("count", "brand") if cpu.get(key)),
+        devices=_devices(meta) or ("no GPU" if arch == "cpu" else ""),
+        arch=arch,
+        version=_version(meta),
+        waiting=run.in_status(Status.WAITING),
+        running=run.in_status(Status.RUNNING),
+        skipped=tuple(run.skipped),
+    )
+
+
+def _arch(run: Run, meta: Payload) -> str:
+    if arch := _mapping(meta, "accelerators").get("arch"):
+        return str(arch)
+    for record in run.records:
+        if arch := record.config.get("arch"):
+            return str(arch)
+    return ""
+
+
+def _devices(meta: Payload) -> str:
+    products: Counter[str] = Counter()
+    gpus = _mapping(_mapping(meta, "accelerators"), "gpus")
+    for index in gpus:
+        products[str(_mapping(gpus, index).get("product") or "unnamed device")] += 1
+    return ", ".join(f"{count} x {name}" for name, count in products.items())
+
+
+def _version(meta: Payload) -> str:
+    versions = []
+    if torch := _mapping(meta, "pytorch").get("torch"):
+        versions.append(f"torch {torch}")
+    if milabench := _mapping(meta, "milabench").get("tag"):
+        versions.append(f"milabench {milabench}")
+    return ", ".join(versions)
+
+
+def _span(run: Run) -> tuple[float | None, float | None]:
+    """When the run began and ended, in seconds since the epoch."""
+    starts = [record.start.get("time") for record in run.records if record.start]
+    ends = [record.end.get("time") for record in run.records if record.end]
+    if run.state is not None:
+        starts.append(run.state.header.created)
+        ends.append(run.state.header.ended)
+    first = min(filter(_is_time, starts), default=None)
+    return first, None if run.goes_on else max(filter(_is_time, ends), default=None)
+
+
+def _is_time(value: object) -> TypeGuard[float]:
+    return is_finite(value) and 0 <= value < _YEAR_10000
+
+
+def _mapping(payload: Payload, key: str) -> Payload:
+    value = payload.get(key)
+    return value if isinstance(value, Mapping) else {}

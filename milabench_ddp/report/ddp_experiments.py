@@ -4,13 +4,12 @@ For each model a block; in it a row for each backend without DDP's graph breaks,
 them; a column for each number of nodes. Other settings in which points differ join the model.
 """
 
-from .model import Row
+from .model import Row, Rows
 from .settings import (
     NODES,
     NOTHING,
     Layout,
     Place,
-    Rows,
     axes,
     differing,
     matrix,

@@ -69,9 +69,9 @@ def of_benchmarks(
     for run in runs:
         found += _of_run(run, failed)
         never_ran -= {record.name for record in run.records}
+        never_ran -= {name for name, _ in run.skipped}
         if run.state is not None:
             never_ran -= run.state.benchmarks.keys()
-            never_ran -= {skipped.name for skipped in run.state.header.skipped}
     for name in sorted(never_ran):
         found.append(Failure(name, "", None, Outcome.LOST, NEVER_RAN))
     return found

@@ -11,14 +11,14 @@ half widths of both 95 % intervals, relative to their values, are added as indep
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..errors import SelectionError, did_you_mean
 from ..results.records import is_finite
-from .model import Row
+from .model import Row, Rows
 from .settings import NODES, mapping, matrix, node_count
-from .statistics import NAN, largest
+from .statistics import NAN
 from .tables import TABLES
 
 EFFICIENCY = "efficiency"
@@ -49,20 +49,12 @@ class Metric:
         return f"{text} ±{format(spread, self.format)}" if spread > 0 else text
 
 
-def _allocated(row: Row) -> float:
-    return largest(rank.allocated for rank in row.ranks)
-
-
-def _reserved(row: Row) -> float:
-    return largest(rank.reserved for rank in row.ranks)
-
-
 _METRICS = (
     Metric("throughput", "units per second of all devices together", lambda row: row.throughput),
     Metric("latency", "ms of a step, the median of ranks' medians", lambda row: row.step_ms),
     Metric("memory", "MiB, the most in use on a device", lambda row: row.peak_memory),
-    Metric("allocated", "MiB, the most that a rank allocated", _allocated),
-    Metric("reserved", "MiB, the most that a rank reserved", _reserved),
+    Metric("allocated", "MiB, the most that a rank allocated", lambda row: row.allocated),
+    Metric("reserved", "MiB, the most that a rank reserved", lambda row: row.reserved),
     Metric("mfu", "model FLOPs, of the measured peak", lambda row: row.mfu, format=".1%"),
     Metric("perf", "units per second of a process", lambda row: row.perf),
     Metric("score", "units per second of the machine, less what failed", lambda row: row.score),
@@ -72,7 +64,7 @@ _METRICS = (
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _METRICS}
 
 
-def metric_of(name: str, rows: Sequence[Row], is_usable: Callable[[Row], bool]) -> Metric:
+def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
     """The metric of a name: one of ``METRICS``, efficiency, or a number that programs reported.
 
     Args:
@@ -130,7 +122,7 @@ class Efficiency:
 UNKNOWN_EFFICIENCY = Efficiency(NAN, NAN, 1, 1)
 
 
-def _efficiency_metric(rows: Sequence[Row], is_usable: Callable[[Row], bool]) -> Metric:
+def _efficiency_metric(rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
     found = efficiencies(rows, is_usable)
 
     def of(row: Row) -> Efficiency:
@@ -151,7 +143,7 @@ def _efficiency_metric(rows: Sequence[Row], is_usable: Callable[[Row], bool]) ->
     )
 
 
-def efficiencies(rows: Sequence[Row], is_usable: Callable[[Row], bool]) -> dict[str, Efficiency]:
+def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Efficiency]:
     """The efficiency of each benchmark that has a throughput and usable results, by name."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:

@@ -1,15 +1,19 @@
 """What a report says, as values; the formats beside this file only lay it out."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..events import Outcome
-from ..results.records import Payload
+from ..results.records import Payload, Record, Run
 from .ranks import RankSummary
-from .statistics import NAN, median
+from .statistics import NAN, largest, median
+
+if TYPE_CHECKING:
+    from .process import Processes
 
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 
@@ -134,6 +138,16 @@ class Row:
         return self.perf * self.summary.reporting / self.summary.launches
 
     @property
+    def allocated(self) -> float:
+        """MiB, the most that a rank allocated; NaN where it is not known."""
+        return largest(rank.allocated for rank in self.ranks)
+
+    @property
+    def reserved(self) -> float:
+        """MiB, the most that a rank reserved; NaN where it is not known."""
+        return largest(rank.reserved for rank in self.ranks)
+
+    @property
     def step_ms(self) -> float:
         """The step of the median rank, in ms: the median over ranks of each one's median step.
 
@@ -168,13 +182,14 @@ class Severity(StrEnum):
 class Finding:
     """Something that a reader of the numbers must know."""
 
-    severity: Severity
     sentence: str  # all of it, for a person
     benchmark: str = ""  # empty where it is about a run or a file
     place: str = ""  # a rank, a device, a process or a file
     evidence: Payload = field(default_factory=dict)  # the numbers behind it
-    advice: str = ""  # what to do about it
-    name: str = ""  # its key in ``findings.FINDINGS``
+    # as ``findings.FINDINGS`` has them
+    name: str = ""
+    severity: Severity = Severity.WARNING
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -195,6 +210,21 @@ class RunInfo:
     waiting: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()  # benchmark, why
+
+
+Findings = Iterator[Finding]
+Rows = Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What findings are made from."""
+
+    runs: Sequence[Run]
+    infos: Sequence[RunInfo]  # of the same runs
+    rows: Rows
+    benchmarks: "Mapping[str, Processes]"  # by name; empty with milabench's formulas
+    left_out: Sequence[tuple[Record, str]] = ()  # by milabench's formulas, and why
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ Of several launches the median is shown. ``alpha`` and ``beta`` of an operation 
 line ``time = alpha + bytes / beta`` that the program fits; bus bandwidth is that of nccl-tests.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..results.records import Payload, is_finite
 from ..table import Column, Table
-from .model import Row
+from .model import Rows
 from .statistics import mean, median
 
 COMPARABLE = ("op", "backend", "dtype", "ranks")  # what makes measurements comparable
@@ -36,7 +36,7 @@ class Operation:
         return median(row.get(name) for row in self.by_size[size])
 
 
-def communication(rows: Sequence[Row]) -> Table:
+def communication(rows: Rows) -> Table:
     """A row for each operation: its fit, and its bandwidth at the largest size."""
     columns = (
         Column("bench"),
@@ -56,7 +56,7 @@ def communication(rows: Sequence[Row]) -> Table:
     return Table(columns, tuple(values), "Communication")
 
 
-def curve(rows: Sequence[Row]) -> Table:
+def curve(rows: Rows) -> Table:
     """A row for each operation and size."""
     measured = [Column(name, ".6g") for name in MEASURED]
     columns = Column("bench"), *map(Column, COMPARABLE), Column("bytes", "d"), *measured
@@ -68,7 +68,7 @@ def curve(rows: Sequence[Row]) -> Table:
     return Table(columns, tuple(values), "Communication by size")
 
 
-def _operations(rows: Sequence[Row]) -> Iterator[Operation]:
+def _operations(rows: Rows) -> Iterator[Operation]:
     for row in rows:
         fits: dict[str, list[Payload]] = {}
         for fit in row.tables.get("comm_fit", ()):
@@ -92,7 +92,7 @@ def size_text(size: int) -> str:
     return str(size)
 
 
-def matrix_products(rows: Sequence[Row]) -> Table:
+def matrix_products(rows: Rows) -> Table:
     """A row for each benchmark that tried several shapes.
 
     A shape's speed is the mean over devices of what each reached in a short trial; the last column

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from ..errors import SelectionError, did_you_mean
 from ..results.records import Payload, is_finite
-from .model import Row
+from .model import Row, Rows
 
 NOTHING = "-"
 NODES = "nodes"
-Rows = Sequence[Row]
 Label = tuple[str, ...]
 Place = tuple[str, Label, str]  # block, row, column
 

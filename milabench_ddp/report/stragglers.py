@@ -9,9 +9,10 @@ what the job loses is at most that.
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from .compat import unit_of
 from .interval import Series, interval
+from .model import Finding, Findings, Measurements
 from .process import Processes
 from .ranks import RankId, RankSummary, rank_id
 from .steady import MAD_TO_STD
@@ -23,38 +24,57 @@ MATTERS = 0.01  # of a step
 FEWEST = 3  # of two, it cannot be said which one is odd
 
 
-@dataclass(frozen=True)
-class SlowDevice:
-    """A device that is slower than the others, in units per second."""
-
-    id: RankId
-    rate: float
-    typical: float  # the median of the others
-
-    @property
-    def slower(self) -> float:
-        """By how much, as a fraction of the others' median."""
-        return (self.typical - self.rate) / self.typical
-
-
-def slow_device(processes: Processes) -> SlowDevice | None:
+def slow_devices(measured: Measurements) -> Findings:
     """The slowest of three devices and more, where it is really slower than the others."""
+    for name, processes in measured.benchmarks.items():
+        rates = _rates_of_devices(processes)
+        if len(rates) < FEWEST:
+            continue
+        means = {id: statistics.fmean(s.mean for s in series) for id, series in rates.items()}
+        slowest = min(means, key=lambda id: (means[id], id))
+        typical = statistics.median(mean for id, mean in means.items() if id != slowest)
+        gap = typical - means[slowest]
+        sure = interval([[series] for series in rates[slowest]])
+        if gap > SLOW * typical and (sure is None or gap > SURE * sure.sem):
+            unit = unit_of(process.record for process in processes)
+            against = f"{means[slowest]:.5g} against {typical:.5g} {unit}".rstrip()
+            sentence = (
+                f"{name}: {slowest.label} is {gap / typical:.1%} slower than the median of the "
+                f"others ({against})"
+            )
+            evidence = {"rate": means[slowest], "median": typical, "slower": gap / typical}
+            yield Finding(sentence, name, slowest.label, evidence)
+
+
+def _rates_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
     devices: dict[RankId, list[Series]] = {}
     for process in processes:
         if process.record.device is not None and process.series is not None:
             devices.setdefault(rank_id(process.record, 0), []).append(process.series)
-    if len(devices) < FEWEST:
-        return None
-    rates = {id: statistics.fmean(s.mean for s in series) for id, series in devices.items()}
-    slowest = min(rates, key=lambda id: (rates[id], id))
-    typical = statistics.median(rate for id, rate in rates.items() if id != slowest)
-    gap = typical - rates[slowest]
-    if gap <= SLOW * typical:
-        return None
-    sure = interval([[series] for series in devices[slowest]])
-    if sure is not None and gap <= SURE * sure.sem:
-        return None
-    return SlowDevice(slowest, rates[slowest], typical)
+    return devices
+
+
+def slow_ranks(measured: Measurements) -> Findings:
+    """The ranks of a job that hold the others up."""
+    for row in measured.rows:
+        processes = measured.benchmarks.get(row.name, ())
+        found, typical = stragglers(row.ranks)
+        if not found or any(process.record.device is not None for process in processes):
+            continue
+        first, others = found[0], found[1:]
+        slower, part = first.local_ms / typical - 1, slowest_part(first, row.ranks)
+        sentence = (
+            f"{row.name}: {first.id.label} is {slower:.1%} slower than the median of the others in "
+            f"its own work ({first.local_ms:.5g} against {typical:.5g} ms a step, mostly {part}): "
+            "they wait for it"
+        )
+        if others:
+            sentence += f"; and for {len(others)} more"
+            nodes = {rank.id.node for rank in others}
+            if len(nodes) == 1 and "" not in nodes:
+                sentence += f", all of {nodes.pop()}"
+        evidence = {"local_ms": first.local_ms, "median": typical, "slower": slower, "part": part}
+        yield Finding(sentence, row.name, first.id.label, evidence)
 
 
 def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:

@@ -10,7 +10,7 @@ each number of nodes a column.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import SelectionError
@@ -18,7 +18,7 @@ from ..table import Column, Table
 from . import ddp_experiments
 from .failures import CellState, cell_state
 from .metrics import Metric, metric_of
-from .model import Report, Row
+from .model import Report, Row, Rows
 from .settings import NOTHING, Label, Layout, Place, by_settings, node_count
 from .statistics import NAN
 
@@ -34,19 +34,7 @@ class Cell:
 
 
 EMPTY = Cell(NOTHING, NAN)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A part of the table; its title is empty where there is only one."""
-
-    title: str
-    cells: Mapping[tuple[Label, str], Cell]
-
-    @property
-    def rows(self) -> tuple[Label, ...]:
-        """The labels of the rows, in their order."""
-        return tuple(dict.fromkeys(label for label, _ in self.cells))
+Cells = Mapping[str, Cell]  # by column
 
 
 @dataclass(frozen=True)
@@ -59,14 +47,8 @@ class Sweep:
     corner: Label  # what the parts of a row's label are
     between: str  # the parts of a row's label, for a person
     columns: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    blocks: Mapping[str, Mapping[Label, Cells]]  # by title, empty where there is one; by row
     skipped: tuple[tuple[str, str], ...] = ()  # benchmarks whose settings are not known; why
-
-    def lines(self) -> Iterator[tuple[Block, Label, list[Cell]]]:
-        """Each row of each block, with a cell for each column."""
-        for block in self.blocks:
-            for label in block.rows:
-                yield block, label, [block.cells.get((label, c), EMPTY) for c in self.columns]
 
 
 def sweep_of(
@@ -97,12 +79,13 @@ def sweep_of(
     if layout.order is not None:
         table.sort(key=layout.order)
     taken: dict[Place, str] = {}
-    blocks: dict[str, dict[tuple[Label, str], Cell]] = {}
+    blocks: dict[str, dict[Label, dict[str, Cell]]] = {}
     for row in table:
         place = layout.place(row)
         _claim(place, row.name, taken, layout)
         title, label, column = place
-        blocks.setdefault(title, {})[label, column] = _cell(metric, row, cell_state(report, row))
+        cells = blocks.setdefault(title, {}).setdefault(label, {})
+        cells[column] = _cell(metric, row, cell_state(report, row))
     shown = set(taken.values())
     skipped = [pair for run in report.runs for pair in run.skipped if pair[0] not in shown]
     return Sweep(
@@ -112,7 +95,7 @@ def sweep_of(
         layout.corner,
         layout.between,
         _columns(table, layout),
-        tuple(Block(title, cells) for title, cells in blocks.items()),
+        blocks,
         tuple(skipped),
     )
 
@@ -137,7 +120,7 @@ def _all_benchmarks(report: Report) -> list[Row]:
     return sorted(rows.values(), key=lambda row: order.get(row.name, -1))
 
 
-def _columns(table: Sequence[Row], layout: Layout) -> tuple[str, ...]:
+def _columns(table: Rows, layout: Layout) -> tuple[str, ...]:
     """The same columns in each block, those of fewer nodes first."""
     nodes: dict[str, int] = {}
     for row in table:
@@ -166,30 +149,33 @@ def sweep_table(sweep: Sweep) -> Table:
 
     Where values have spreads, each column is followed by one of them.
     """
-    lines = list(sweep.lines())
-    has_spreads = any(cell.spread >= 0 for _, _, cells in lines for cell in cells)
+    cells = [
+        cell for rows in sweep.blocks.values() for row in rows.values() for cell in row.values()
+    ]
+    has_spreads = any(cell.spread >= 0 for cell in cells)
     names = [sweep.titles, *sweep.corner] if sweep.titles else list(sweep.corner)
     for column in sweep.columns:
         names += [column, f"{column}_spread"] if has_spreads else [column]
-    rows = []
-    for block, label, cells in lines:
-        values: list[object] = [block.title, *label] if sweep.titles else list(label)
-        for cell in cells:
-            values.append(cell.value if math.isfinite(cell.value) else cell.text)
-            if has_spreads:
-                values.append(cell.spread if math.isfinite(cell.spread) else None)
-        rows.append(tuple(values))
-    return Table(tuple(map(Column, names)), tuple(rows))
+    lines: list[tuple[object, ...]] = []
+    for title, rows in sweep.blocks.items():
+        for label, row in rows.items():
+            line: list[object] = [title, *label] if sweep.titles else list(label)
+            for column in sweep.columns:
+                cell = row.get(column, EMPTY)
+                line.append(cell.value if math.isfinite(cell.value) else cell.text)
+                if has_spreads:
+                    line.append(cell.spread if math.isfinite(cell.spread) else None)
+            lines.append(tuple(line))
+    return Table(tuple(map(Column, names)), tuple(lines))
 
 
-def block_table(sweep: Sweep, block: Block, notes: dict[str, int]) -> Table:
+def block_table(sweep: Sweep, title: str, notes: dict[str, int]) -> Table:
     """A block for a person; what a cell has no room for gets a number in ``notes``."""
-    corner = sweep.corner[0] if block.title else sweep.between.join(sweep.corner)
     rows = []
-    for of, label, cells in sweep.lines():
-        if of is block:
-            texts = [_numbered(cell, notes) for cell in cells]
-            rows.append((sweep.between.join(filter(None, label)), *texts))
+    for label, cells in sweep.blocks[title].items():
+        texts = [_numbered(cells.get(column, EMPTY), notes) for column in sweep.columns]
+        rows.append((sweep.between.join(filter(None, label)), *texts))
+    corner = sweep.corner[0] if title else sweep.between.join(sweep.corner)
     columns = [Column(column, right=True) for column in sweep.columns]
     return Table((Column(corner, unknown=""), *columns), tuple(rows))
 

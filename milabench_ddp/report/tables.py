@@ -1,6 +1,6 @@
 """The tables of a report: the main one, and those that can be asked for by name.
 
-A new table is a function ``Sequence[Row] -> Table`` and a line in ``TABLES``.
+A new table is a function ``Rows -> Table`` and a line in ``TABLES``.
 """
 
 import statistics
@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..table import Column, Table, without_unknown
-from .model import Row
+from .model import Row, Rows
 from .program_tables import communication, curve, matrix_products
 from .ranks import RankSummary
-from .statistics import NAN, largest, mean, median
+from .statistics import NAN, mean, median
 from .stragglers import slowest_part
 
-Rows = Sequence[Row]
 MakeTable = Callable[[Rows], Table]
 
 PARTS = ("data", "forward", "backward", "forward_backward", "optimizer")
@@ -89,9 +88,8 @@ def steps(rows: Rows) -> Table:
         shares = [_share(row, part) for part in parts]
         tflops = mean([row.reported("model").get("tflops_per_gpu")])
         p95 = median(rank.p95 for rank in row.ranks if rank.steps)
-        allocated = largest(rank.allocated for rank in row.ranks)
-        reserved = largest(rank.reserved for rank in row.ranks)
-        values.append((row.name, row.step_ms, p95, *shares, tflops, row.mfu, allocated, reserved))
+        memory = row.allocated, row.reserved
+        values.append((row.name, row.step_ms, p95, *shares, tflops, row.mfu, *memory))
     table = Table(columns, tuple(values), "Steps", _means_only(known))
     return without_unknown(table, always=3)
 

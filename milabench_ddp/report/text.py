@@ -29,9 +29,9 @@ def sweep_text(sweep: Sweep) -> str:
     """What is shown, the blocks, and below them in numbered notes what a cell had no room for."""
     notes: dict[str, int] = {}
     lines = [f"{sweep.metric}: {sweep.meaning}"]
-    for block in sweep.blocks:
-        lines += ["", f"{block.title}:"] if block.title else [""]
-        lines += text_lines(block_table(sweep, block, notes), "  ", ruled=True)
+    for title in sweep.blocks:
+        lines += ["", f"{title}:"] if title else [""]
+        lines += text_lines(block_table(sweep, title, notes), "  ", ruled=True)
     if notes:
         lines.append("")
         lines += [f"[{number}] {note}" for note, number in notes.items()]
@@ -79,36 +79,45 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _run(run: RunInfo) -> Iterator[str]:
     outcome = "still going on" if run.outcome is None else run.outcome
-    yield f"Run      {run.path}" + (f": {outcome}" if outcome else "")
+    machine = run.host, run.devices or run.arch, run.cpu, run.version
+    head = {
+        "Run": ": ".join(filter(None, (str(run.path), outcome))),
+        "State": _states(run),
+        "Time": _time(run),
+        "Machine": "; ".join(filter(None, machine)),
+        "Preset": _preset(run),
+    }
+    for name, text in head.items():
+        if text:
+            yield f"{name:8} {text}"
+
+
+def _states(run: RunInfo) -> str:
     states = []
     if run.running:
         states.append(f"running: {', '.join(run.running)}")
     # what waits in a run that has ended never ran, and stands among the failures
     if run.waiting and run.outcome is None:
         states.append(f"waiting: {', '.join(run.waiting)}")
-    if states:
-        yield f"State    {'; '.join(states)}"
-    if run.started is not None:
-        yield f"Time     {_time(run.started, run.seconds)}"
-    machine = list(filter(None, (run.host, run.devices or run.arch, run.cpu, run.version)))
-    if machine:
-        yield f"Machine  {'; '.join(machine)}"
-    if run.preset:
-        yield f"Preset   {_preset(run)}"
+    return "; ".join(states)
 
 
-def _time(started: float, seconds: float | None) -> str:
-    text = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(started))
-    if seconds is None:
+def _time(run: RunInfo) -> str:
+    if run.started is None:
+        return ""
+    text = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(run.started))
+    if run.seconds is None:
         return text
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{text}, {minutes} min {rest} s" if minutes else f"{text}, {seconds:.1f} s"
+    minutes, seconds = divmod(round(run.seconds), 60)
+    if minutes:
+        return f"{text}, {minutes} min {seconds} s"
+    return f"{text}, {run.seconds:.1f} s"
 
 
 def _preset(run: RunInfo) -> str:
-    if run.arch == "cpu":
+    if run.arch == "cpu" and run.preset:
         return f"{run.preset}, on a CPU: not to be compared with a GPU's numbers"
-    if run.preset != "full":
+    if run.preset not in ("full", ""):
         return f"{run.preset}: not to be compared with the full preset's numbers"
     return run.preset
 

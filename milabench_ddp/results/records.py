@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+from ..events import Status
 from ..samples import DeviceSample
 from .rank import Rank
 from .state import RunState
@@ -170,6 +171,22 @@ class Run:
     def name(self) -> str:
         """The name of the run."""
         return (self.state and self.state.header.name) or self.path.name
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """The benchmarks that did not run, each with the reason."""
+        if self.state is None:
+            return []
+        found = [(skipped.name, skipped.reason) for skipped in self.state.header.skipped]
+        for name, benchmark in self.state.benchmarks.items():
+            if benchmark.status is Status.SKIPPED:
+                found.append((name, benchmark.reason))
+        return found
+
+    def in_status(self, status: Status) -> tuple[str, ...]:
+        """The names of the benchmarks that are in a status."""
+        benchmarks = self.state.benchmarks.items() if self.state else ()
+        return tuple(name for name, benchmark in benchmarks if benchmark.status is status)
 
     @property
     def goes_on(self) -> bool:

@@ -79,6 +79,6 @@ def test_other_settings_join_the_model() -> None:
         for batch in (4, 8)
     )
     made = sweep_of(Report(False, (), rows), "throughput")
-    assert [block.title for block in made.blocks] == ["m, batch 4", "m, batch 8"]
+    assert list(made.blocks) == ["m, batch 4", "m, batch 8"]
     assert made.columns == ("2_throughput", "16_throughput")
-    assert made.blocks[0].rows == (("eager", ""),)
+    assert list(made.blocks["m, batch 4"]) == [("eager", "")]

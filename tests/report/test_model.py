@@ -53,7 +53,7 @@ def test_a_benchmark_that_never_ran_is_one_failure_of_one() -> None:
 
 
 def test_notes_and_warnings_are_the_sentences_of_findings() -> None:
-    findings = Finding(Severity.NOTE, "n"), Finding(Severity.WARNING, "w")
+    findings = Finding("n", severity=Severity.NOTE), Finding("w")
     made = report(findings=findings)
     assert (made.notes, made.warnings) == (["n"], ["w"])
 

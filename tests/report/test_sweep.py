@@ -7,7 +7,7 @@ from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.model import NAN
-from milabench_ddp.report.sweep import Block, Cell, Sweep, sweep_of
+from milabench_ddp.report.sweep import Cell, Sweep, sweep_of
 from milabench_ddp.report.text import sweep_text
 from milabench_ddp.results.run_dir import alive
 from tests.golden import check_golden
@@ -49,10 +49,10 @@ def test_golden(sweep: Path):
 
 def test_axes_can_be_chosen(sweep: Path):
     made = sweep_of(report_of([sweep]), "throughput", ["backend"], ["model", "batch-size"])
-    (block,) = made.blocks
-    assert block.rows == (("eager",), ("inductor",))
+    (rows,) = made.blocks.values()
+    assert list(rows) == [("eager",), ("inductor",)]
     assert made.columns == ("bert 4", "gpt2 4", "gpt2 -")
-    assert block.cells[("inductor",), "bert 4"].value == 2500.0
+    assert rows["inductor",]["bert 4"].value == 2500.0
 
 
 def test_csv_has_full_precision_and_the_states(sweep: Path):
@@ -74,14 +74,13 @@ def test_what_cannot_be_laid_out_is_an_error(sweep: Path, metric, rows, columns,
 
 
 CELLS = {
-    (("a", "x"), "1"): Cell("12", 12.0),
-    (("a", "x"), "2"): Cell("oom", NAN, "no memory"),
-    (("b", ""), "2"): Cell("0.93 ±0.02", 0.93, "why", 0.02),
+    ("a", "x"): {"1": Cell("12", 12.0), "2": Cell("oom", NAN, "no memory")},
+    ("b", ""): {"2": Cell("0.93 ±0.02", 0.93, "why", 0.02)},
 }
 
 
 def table(*titles: str) -> Sweep:
-    blocks = tuple(Block(title, CELLS) for title in titles)
+    blocks = dict.fromkeys(titles, CELLS)
     skipped = (("c", "it needs 8 GPUs"),)
     named = "model" if titles[0] else ""
     return Sweep("m", "a metric", named, ("first", "second"), " ", ("1", "2"), blocks, skipped)

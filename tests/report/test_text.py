@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import NAN, Finding, Report, Row, Severity
+from milabench_ddp.report.model import NAN, Finding, Report, Row
 from milabench_ddp.report.tables import main_table
 from milabench_ddp.report.text import MOST_WARNINGS, report_text
 from milabench_ddp.results.run_dir import alive
@@ -164,7 +164,7 @@ def test_many_that_were_skipped_for_one_reason_share_a_line(here: Path) -> None:
 
 
 def test_many_warnings_are_cut() -> None:
-    found = tuple(Finding(Severity.WARNING, f"w{k}") for k in range(MOST_WARNINGS + 3))
+    found = tuple(Finding(f"w{k}") for k in range(MOST_WARNINGS + 3))
     made = report_text(Report(False, (), (), findings=found))
     assert f"w{MOST_WARNINGS - 1}\n... and 3 more: all of them with --format json\n" in made
     assert f"w{MOST_WARNINGS}\n" not in made

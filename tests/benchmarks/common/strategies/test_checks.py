@@ -1,4 +1,3 @@
-import argparse
 from dataclasses import replace
 
 import pytest
@@ -82,13 +81,3 @@ def test_a_model_without_a_plan():
         strategies.check(
             args, replace(workload(args), tp_plan=None), Group(torch.device("cpu"), 0, 4)
         )
-
-
-def test_a_parser_has_the_knobs_of_its_modes_alone():
-    parser = argparse.ArgumentParser()
-    strategies.add_options(parser, ("ddp",), "ddp")
-    args = parser.parse_args(["--bucket-cap-mb", "5"])
-    assert args.bucket_cap_mb == 5
-    assert args.schedule == "1F1B"  # there, and as it is when nobody turned it
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--schedule", "GPipe"])

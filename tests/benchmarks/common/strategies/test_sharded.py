@@ -1,0 +1,119 @@
+import pytest
+import torch
+from torch import nn
+from torch.distributed.fsdp import FSDPModule
+from torch.distributed.tensor import DTensor
+
+from benchmarks.common import strategies
+from benchmarks.common.group import Group
+from benchmarks.common.strategies import sharded
+from tests.support.strategies import batch, options, workload
+
+
+@pytest.fixture
+def build():
+    """Makes a sharded strategy in a process group of this process alone."""
+    group = Group.join("cpu")
+
+    def make(argv):
+        args = options(argv)
+        return strategies.build(args, workload(args), group)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("argv", "ranks", "size"),
+    [("", 8, 4), ("--shard-size 2", 8, 2), ("", 1, 1), ("", 2, 1)],
+)
+def test_half_of_the_ranks_share_one_copy(argv, ranks, size):
+    assert sharded.shard_size(options(f"--mode hsdp {argv}"), ranks) == size
+
+
+@pytest.mark.parametrize(
+    ("argv", "ranks", "size"),
+    [
+        ("--mode tp", 8, 8),
+        ("--mode tp-fsdp", 8, 2),
+        ("--mode tp-fsdp", 1, 1),
+        ("--mode tp-fsdp --tp-size 4", 8, 4),
+        ("--mode fsdp", 8, 1),
+    ],
+)
+def test_how_many_ranks_share_a_matrix(argv, ranks, size):
+    assert sharded.tensor_size(options(argv), ranks) == size
+
+
+def test_the_types_of_gathered_parameters_and_reduced_gradients():
+    policy = sharded.policy(options("--mode fsdp --mixed-precision bf16 --reduce-dtype fp32"))
+    assert (policy.param_dtype, policy.reduce_dtype) == (torch.bfloat16, torch.float32)
+    policy = sharded.policy(options("--mode fsdp"))
+    assert (policy.param_dtype, policy.reduce_dtype) == (None, None)
+
+
+def test_each_block_and_the_rest_are_sharded_apart(build):
+    strategy = build("--mode fsdp")
+    parts = [m for m in strategy.model.modules() if isinstance(m, FSDPModule)]
+    assert len(parts) == 3 + 1
+    assert all(isinstance(p, DTensor) for p in strategy.model.parameters())
+
+
+def test_gradients_stay_on_their_rank_until_the_last_part(build, monkeypatch):
+    strategy = build("--mode fsdp")
+    said = []
+    monkeypatch.setattr(strategy.model, "set_requires_gradient_sync", said.append)
+    with pytest.raises(KeyError), strategy.unsynced():
+        raise KeyError
+    assert said == [False, True]
+
+
+class Block(nn.Module):
+    """A block that remembers which block is to be gathered when."""
+
+    def __init__(self):
+        super().__init__()
+        self.forward_next, self.backward_next, self.gathered = None, None, []
+
+    def set_modules_to_forward_prefetch(self, blocks):
+        (self.forward_next,) = blocks
+
+    def set_modules_to_backward_prefetch(self, blocks):
+        (self.backward_next,) = blocks
+
+    def unshard(self, async_op):
+        self.gathered.append(async_op)
+
+    def forward(self, x):
+        return x
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    monkeypatch.setattr(sharded, "FSDPModule", Block)
+    return [Block() for _ in range(3)]
+
+
+def test_by_itself_nothing_is_prefetched(blocks):
+    sharded.prefetch(blocks, "noop")
+    assert [b.forward_next for b in blocks] == [b.backward_next for b in blocks] == [None] * 3
+
+
+def test_before_a_block_computes_its_neighbours_are_asked_for(blocks):
+    sharded.prefetch(blocks, "prehook")
+    first, second, third = blocks
+    assert [b.forward_next for b in blocks] == [second, third, None]
+    assert [b.backward_next for b in blocks] == [None, first, second]
+
+
+def test_after_the_call_of_a_block_the_next_is_asked_for(blocks):
+    sharded.prefetch(blocks, "posthook")
+    first, second, third = blocks
+    first(0)
+    assert (first.gathered, second.gathered, third.gathered) == ([], [True], [])
+
+
+@pytest.mark.parametrize("prefetch", ["noop", "prehook", "posthook"])
+def test_prefetching_changes_no_number(build, prefetch):
+    plain, early = build("--mode fsdp"), build(f"--mode fsdp --prefetch {prefetch}")
+    losses = [float(strategy.forward_backward(batch(0, 0))) for strategy in (plain, early)]
+    assert losses[0] == losses[1]

@@ -4,43 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import BENCHMARKS, measured, program, torchrun
+from tests.support.programs import BENCHMARKS, measured, torchrun
 
 HERE = Path(__file__).parent
-elastic = program("elastic_ddp")
-
-
-def test_a_group_of_one_runs_the_same_program(wire):
-    elastic.main(["--steps", "20", "--warmup", "2", "--device", "cpu"])
-    payloads = wire.close()
-    assert {p["units"] for p in payloads if "rate" in p} == {"items/s"}
-    assert len(payloads[-1]["step_times"]["ms"]) == 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "argv", "items"),
-    [
-        ("elastic_ddp", "--steps 300 --warmup 10", 20),
-        ("torchvision_ddp", "--model resnet18 --image-size 32 --batch-size 2 --steps 4", 2),
-    ],
-)
-def test_two_ranks(wire, name, argv, items):
-    done = torchrun(BENCHMARKS / name / "main.py", *argv.split())
-    assert done.returncode == 0, done.stderr
-    payloads = wire.close()
-    rates = measured(payloads)
-    assert {p["rank"] for p in rates} == {0}
-    times = {}
-    for p in payloads:
-        if "step_times" in p:
-            chunk = p["step_times"]
-            times.setdefault(chunk["rank"], []).extend(chunk["ms"])
-    assert set(times) == {0, 1}
-    assert len(times[0]) == len(times[1]) == sum(p["steps"] for p in rates)
-    # The rate is that of both ranks: their items over the step time of rank 0.
-    seconds = sum(p["steps"] * 2 * items / p["rate"] for p in rates)
-    assert seconds == pytest.approx(sum(times[0]) / 1e3, rel=1e-3)
 
 
 @pytest.mark.slow

@@ -1,0 +1,28 @@
+import pytest
+
+from tests.support.programs import program
+from tests.support.two_ranks import check_two_ranks
+
+torchvision_ddp = program("torchvision_ddp")
+SMALL = "--model resnet18 --image-size 32 --batch-size 2 --steps 4"
+
+
+@pytest.mark.parametrize("mode", ["single", "tp", "pipeline"])
+def test_a_mode_that_images_have_no_use_for_is_not_offered(mode, capsys):
+    with pytest.raises(SystemExit) as end:
+        torchvision_ddp.options().parse_args(["--model", "resnet18", "--mode", mode])
+    assert end.value.code == 2
+    assert f"invalid choice: '{mode}'" in capsys.readouterr().err
+
+
+def test_a_group_of_one_runs_the_same_program(wire):
+    torchvision_ddp.main([*SMALL.split(), "--device", "cpu"])
+    payloads = wire.close()
+    assert {p["units"] for p in payloads if "rate" in p} == {"images/s"}
+    (model,) = [p["model"] for p in payloads if "model" in p]
+    assert model["buckets"] >= 1
+
+
+@pytest.mark.slow
+def test_two_ranks(wire):
+    check_two_ranks(wire, "torchvision_ddp", SMALL, items=2)

@@ -1,0 +1,72 @@
+import pytest
+import torch
+
+from benchmarks.common.failure import UnsupportedError
+from benchmarks.transformers import models
+from tests.support.programs import program
+
+transformers = program("transformers")
+
+
+def args_of(*argv):
+    return transformers.options().parse_args(argv)
+
+
+@pytest.mark.parametrize(
+    ("name", "millions"),  # as published, of BERT and T5 by torchbench's classes
+    [
+        ("hf_Bert", 109.5), ("hf_Bert_large", 335.2), ("hf_GPT2", 124.4), ("hf_GPT2_large", 774.0),
+        ("hf_T5", 60.5), ("hf_T5_large", 737.7), ("hf_ViT_large", 1012.0),
+    ],
+)  # fmt: skip
+def test_the_models_have_their_published_sizes(name, millions):
+    args = args_of("--model", name, "--mode", "single")
+    work = transformers.make_workload(args, transformers.make_shape(args))
+    assert models.parameters(work) / 1e6 == pytest.approx(millions, rel=2e-3)
+
+
+def test_a_tiny_shape_keeps_its_family():
+    for name, shape in models.SHAPES.items():
+        tiny = shape.sized(tiny=True, layers=2)
+        assert (tiny.family, tiny.layers, tiny.width) == (shape.family, 2, 128), name
+        assert tiny.length == (56 if shape.family == "vit" else 32)
+        assert shape.sized() == shape
+
+
+def test_items_of_a_batch_are_tokens_or_images():
+    bert, vit = models.SHAPES["hf_Bert"], models.SHAPES["hf_ViT_large"]
+    assert (bert.items(2), bert.units) == (2 * 512, "tokens")
+    assert (vit.items(2), vit.units) == (2, "images")
+    assert bert.sized(tokens=64).items(2) == 128
+    with pytest.raises(UnsupportedError, match="--tokens is for texts"):
+        vit.sized(tokens=64)
+
+
+def test_the_operations_of_a_step_grow_with_the_batch():
+    for shape in models.SHAPES.values():
+        assert shape.flop(4) == pytest.approx(2 * shape.flop(2))
+
+
+def test_the_decoder_of_t5_never_sees_the_token_that_it_predicts():
+    torch.manual_seed(0)
+    shape = models.SHAPES["hf_T5"].sized(tiny=True, layers=1)
+    model = models.make(shape).eval()
+    seen = {}
+    inner = model.forward
+
+    def forward(**inputs):
+        seen.update(inputs)
+        return inner(**inputs)
+
+    model.forward = forward
+    inputs, targets = torch.tensor([[5, 6, 7]]), torch.tensor([[1, 2, 3]])
+    assert float(models.t5_loss(model, (inputs, targets)).detach()) > 0
+    assert seen["decoder_input_ids"].tolist() == [[0, 1, 2]]
+
+
+def test_a_loss_is_the_mean_cross_entropy_of_the_targets():
+    scores = torch.zeros(2, 3, 4)
+    scores[0, 0, 1] = 100.0  # sure, and right
+    targets = torch.ones(2, 3, dtype=torch.long)
+    loss = models.score_loss(scores, (None, targets))
+    assert float(loss) == pytest.approx(5 / 6 * float(torch.log(torch.tensor(4.0))))

@@ -117,3 +117,17 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
     report = json.loads(package_copy.milabench("report", FIRST, "--format", "json").out)
     found = [finding for finding in report["findings"] if finding["name"] == "few_rates"]
     assert {"rates": 24} in [finding["evidence"] for finding in found]
+
+
+def test_a_key_of_a_benchmark_is_a_line_and_a_field(package_copy: PackageCopy) -> None:
+    schema = "milabench_ddp/config/schema.py"
+    package_copy.add_line(schema, after='    "matrix": Key(', line='    "nice": Key(whole(0)),')
+    package_copy.add_line(schema, after="    scaling: Literal", line="    nice: int = 0")
+    assert package_copy.touched == {schema}
+    text = "b: {program: main.py, plan: {method: per_gpu}, nice: 7}\n"
+    (package_copy.folder / "main.py").touch()
+    (package_copy.folder / "b.yaml").write_text(text)
+    resolved = package_copy.milabench("resolve", "b.yaml", "--device", "cpu", "--gpus", "1")
+    assert "  nice: 7\n" in resolved.out
+    refused = package_copy.milabench("list", "b.yaml", "--override", "b.nice=-1")
+    assert (refused.code, "wrong value for `nice`" in refused.err) == (2, True)

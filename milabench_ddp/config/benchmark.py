@@ -73,9 +73,9 @@ def _existing_program(name: str, entry: MappingNode) -> Path:
 def _fake_imagenet(name: str, entry: MappingNode) -> FakeImageNet | None:
     prepare = entry.mapping("prepare")
     stated = prepare.mapping("fake_imagenet") if prepare else None
-    if stated is None:
+    if prepare is None or stated is None:
         return None
-    values = {key: value for key, value in to_plain(stated).items() if value is not None}
+    values: dict[str, Any] = KEYS["prepare"].check("prepare", prepare)["fake_imagenet"]
     images = values["images"]
     classes = values.setdefault("classes", min(1000, images))
     # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.

@@ -34,11 +34,17 @@ def _entry(head: str, node: TreeNode, indent: str, explain: bool) -> Iterator[st
         for item in node.items:
             yield from _entry(f"{indent}-", item, f"{indent}  ", explain)
     else:
-        value = scalar(node.value) if isinstance(node, ScalarNode) else _empty(node)
-        yield f"{head} {value}" + (f"  # {_one_line(str(node.origin))}" if explain else "")
+        line = f"{head} {_value(node)}"
+        if explain:
+            origin = " ".join(str(node.origin).split())  # an override may have several lines
+            line += f"  # {origin}"
+        yield line
 
 
-def _empty(node: TreeNode) -> str:
+def _value(node: TreeNode) -> str:
+    """A scalar, or a collection that is empty."""
+    if isinstance(node, ScalarNode):
+        return scalar(node.value)
     return "{}" if isinstance(node, MappingNode) else "[]"
 
 
@@ -49,7 +55,3 @@ def scalar(value: Scalar) -> str:
     if _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
         return value
     return str(yaml.safe_dump(value, default_style='"', width=_WIDE)).rstrip("\n")
-
-
-def _one_line(origin: str) -> str:
-    return " ".join(origin.split())

@@ -132,8 +132,8 @@ def read_suite(path: Path) -> MappingNode:
 def _layers(path: Path, within: tuple[str, ...]) -> list[MappingNode]:
     real = os.path.realpath(path)
     if real in within:
-        loop = [*within[within.index(real) :], real]
-        raise ConfigError(f"include loop: {' -> '.join(shown(file) for file in loop)}")
+        loop = map(shown, [*within[within.index(real) :], real])
+        raise ConfigError(f"include loop: {' -> '.join(loop)}")
     top = read_yaml(path)
     layers = []
     for name, origin in _named("include", top, "a path or a list of paths"):
@@ -213,5 +213,9 @@ def _with_parents(
 
 
 def _cycle(names: list[str], entries: Mapping[str, MappingNode]) -> str:
-    steps = [f"`{name}` ({entries[name].entries['inherits'].origin})" for name in names[:-1]]
-    return f"inherit cycle: {' -> '.join([*steps, f'`{names[-1]}`'])}"
+    steps = []
+    for name in names[:-1]:
+        origin = entries[name].entries["inherits"].origin
+        steps.append(f"`{name}` ({origin})")
+    steps.append(f"`{names[-1]}`")
+    return f"inherit cycle: {' -> '.join(steps)}"

@@ -62,8 +62,12 @@ def fill_all(
     machine = _machine_values(facts, options)
     filled = {}
     for name, entry in entries.items():
-        filler = Filler(name, machine | _own_values(name, entry, facts), options.cpu.auto, sizer)
-        changes = {key: filler.fill(entry.entries[key]) for key in _FILLED if key in entry.entries}
+        values = machine | _own_values(name, entry, facts)
+        filler = Filler(name, values, options.cpu.auto, sizer)
+        changes = {}
+        for key in _FILLED:
+            if key in entry.entries:
+                changes[key] = filler.fill(entry.entries[key])
         filled[name] = entry.with_entries(changes)
     return filled
 
@@ -155,4 +159,6 @@ class Filler:
 
 def _number(text: str) -> Scalar:
     """An integer where the text is exactly that, so that `resolve` shows one."""
-    return int(text) if text.isdecimal() and str(int(text)) == text else text
+    if text.isdecimal() and str(int(text)) == text:
+        return int(text)
+    return text

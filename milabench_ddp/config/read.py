@@ -110,7 +110,8 @@ class _Reader:
         try:
             if isinstance(node, yaml.MappingNode):
                 return self.mapping(node, origin)
-            return ListNode(tuple(self.node(i, self.origin_of(i)) for i in node.value), origin)
+            items = [self.node(item, self.origin_of(item)) for item in node.value]
+            return ListNode(tuple(items), origin)
         finally:
             self.open.pop()
 

@@ -60,14 +60,18 @@ def labels(name: str, entry: MappingNode) -> set[str]:
 
 
 def _any_matches(words: Iterable[str], found: set[str]) -> bool:
-    return any(word in found or any(fnmatchcase(f, word) for f in found) for word in words)
+    return any(_matches(word, found) for word in words)
+
+
+def _matches(word: str, found: set[str]) -> bool:
+    return word in found or any(fnmatchcase(label, word) for label in found)
 
 
 def _words(option: str, texts: Iterable[str], known: set[str]) -> tuple[str, ...]:
     words = [word.strip() for word in ",".join(texts).split(",")]
     words = [word for word in words if word]
     for word in words:
-        if not _any_matches((word,), known):
+        if not _matches(word, known):
             raise SelectionError(
                 f"{option} {word}: no benchmark, group or tag of that name"
                 f"{did_you_mean(word, known) or _OTHER_OPTION.get(option, '')}"

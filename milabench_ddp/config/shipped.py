@@ -30,8 +30,9 @@ def find_config(config: str) -> Path:
         return named
     if path.is_dir():
         raise ConfigError(f"{shown(path)}: a folder, not a configuration file")
-    near = [*_names(), *(shown(file) for file in path.parent.glob("*.yaml"))]
-    hint = did_you_mean(config, near) or f"; shipped are: {', '.join(_names()) or 'none'}"
+    names = _names()
+    near = [*names, *map(shown, path.parent.glob("*.yaml"))]
+    hint = did_you_mean(config, near) or f"; shipped are: {', '.join(names) or 'none'}"
     raise ConfigError(f"{config}: no such file, and no shipped configuration of that name{hint}")
 
 
@@ -45,5 +46,8 @@ def shipped_config(name: str) -> Path | None:
 
 def _names() -> list[str]:
     folder = shipped_root() / "config"
-    files = (file.relative_to(folder) for file in folder.rglob("*.yaml"))
-    return sorted(str(f.with_suffix("")) for f in files if not f.name.startswith("_"))
+    names = []
+    for file in folder.rglob("*.yaml"):
+        if not file.name.startswith("_"):
+            names.append(str(file.relative_to(folder).with_suffix("")))
+    return sorted(names)

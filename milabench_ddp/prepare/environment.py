@@ -72,12 +72,16 @@ def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
                     f"`install_group` of `{benchmark.name}`: `{name}` cannot name a folder"
                 )
             files.setdefault(name, {})[file] = None
-    return [InstallGroup(name, tuple(found), tuple(names[name])) for name, found in files.items()]
+    groups = []
+    for name, found in files.items():
+        groups.append(InstallGroup(name, tuple(found), tuple(names[name])))
+    return groups
 
 
 def find_uv() -> str | None:
     """The program uv: the one on the path, or beside this interpreter; None where there is none."""
-    return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    beside = str(Path(sys.executable).parent)
+    return shutil.which("uv") or shutil.which("uv", path=beside)
 
 
 def install_commands(group: InstallGroup, folder: Path, uv: str | None) -> list[Command]:

@@ -55,7 +55,9 @@ def is_complete(folder: Path, wanted: FakeImageNet) -> bool:
     Raises:
         ConfigError: the folder holds something else, which is left alone.
     """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if not folder.exists():
+        return False
+    if folder.is_dir() and not any(folder.iterdir()):
         return False
     try:
         manifest = decode((folder / "manifest.json").read_bytes(), Manifest)
@@ -97,7 +99,7 @@ def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> 
         with _locked(folder), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             images = _images(folder, wanted)
             while batch := list(islice(images, BATCH)):
-                for _ in pool.map(lambda image: _write(image[0], image[1], wanted.size), batch):
+                for _ in pool.map(_write, batch):
                     advance(1)
         write_manifest(folder, wanted, complete=True)
     except (OSError, RunDirError) as error:
@@ -143,22 +145,29 @@ def _contents(wanted: FakeImageNet) -> Contents:
     return Contents(wanted.images, wanted.val_images, wanted.classes, wanted.size, wanted.seed)
 
 
-def _images(folder: Path, wanted: FakeImageNet) -> Iterator[tuple[Path, tuple[int, ...]]]:
-    """The file and the seed of each image."""
+@dataclass(frozen=True)
+class _Image:
+    path: Path
+    seed: tuple[int, ...]
+    size: int
+
+
+def _images(folder: Path, wanted: FakeImageNet) -> Iterator[_Image]:
     sets = {"train": wanted.images, "val": wanted.val_images}
     for number, (part, count) in enumerate(sets.items()):
         for label in range(wanted.classes):
             path_of(folder, wanted, part, label).parent.mkdir(parents=True, exist_ok=True)
         for index in range(count):
-            yield path_of(folder, wanted, part, index), (wanted.seed, number, index)
+            path = path_of(folder, wanted, part, index)
+            yield _Image(path, (wanted.seed, number, index), wanted.size)
 
 
-def _write(path: Path, seed: tuple[int, ...], size: int) -> None:
-    if path.exists():
+def _write(image: _Image) -> None:
+    if image.path.exists():
         return
-    temporary = path.with_suffix(".part")
-    temporary.write_bytes(jpeg(size, seed))
-    temporary.replace(path)
+    temporary = image.path.with_suffix(".part")
+    temporary.write_bytes(jpeg(image.size, image.seed))
+    temporary.replace(image.path)
 
 
 @contextmanager

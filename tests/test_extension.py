@@ -93,7 +93,8 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
         '''
         """Benchmarks of which few rates were measured."""
 
-        from .model import Finding, Findings, Measurements
+        from .model import Finding, Findings
+        from .process import Measurements
 
         FEWEST = 30
 

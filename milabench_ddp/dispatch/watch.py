@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import Outcome
-from ..results.read import read_states
+from ..results.read_run import read_states
 from .follow import LOOK
 from .onlooker import Onlooker
 

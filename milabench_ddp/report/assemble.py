@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TypeGuard
 
 from ..events import Status
-from ..results.read import read_run
+from ..results.read_run import read_run
 from ..results.records import Payload, Record, Run, is_finite
-from . import compat, failures, findings, summary
+from . import compat, failures, findings
 from .mfu import peaks
-from .model import Failure, Measurements, Report, Row, RunInfo
-from .process import ProcessResult
+from .model import Failure, Report, Row, RunInfo
+from .process import Measurements, ProcessResult
 from .ranks import summarize_ranks
+from .summary import summary_row
 
 Weights = Mapping[str, float]
 _YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
@@ -44,8 +45,8 @@ def _ours(runs: Sequence[Run], weights: Weights) -> Report:
             process = ProcessResult(run, record)
             benchmarks.setdefault(record.name, []).append(process)
             if process.failed:
-                failed.append(failures.of_process(process))
-    unexplained = failures.of_benchmarks(runs, failed, weights)
+                failed.append(failures.process_failure(process))
+    unexplained = failures.benchmark_failures(runs, failed, weights)
     missing = Counter(failure.benchmark for failure in unexplained)
     measured_peaks = peaks(benchmarks)
     planned = _planned(runs)
@@ -54,17 +55,17 @@ def _ours(runs: Sequence[Run], weights: Weights) -> Report:
         weight = weights.get(name)
         if name in benchmarks:
             processes = benchmarks[name]
-            ranks = summarize_ranks(processes)
-            rows.append(summary.row(processes, weight, missing[name], ranks, measured_peaks))
+            ranks = summarize_ranks((p.record, p.unsteady_steps) for p in processes)
+            rows.append(summary_row(processes, weight, missing[name], ranks, measured_peaks))
         else:
             config = planned.get(name, {})
             if weight is None:
                 weight = compat.recorded_weight(config)
             rows.append(Row.unmeasured(name, missing[name], weight, config))
-    infos = tuple(map(describe, runs))
+    infos = tuple(map(run_info, runs))
     by_name = dict(sorted(benchmarks.items()))
     measured = Measurements(runs, infos, rows, by_name)
-    found = findings.find(measured)
+    found = findings.findings_of(measured)
     return Report(False, infos, tuple(rows), (*failed, *unexplained), found, planned)
 
 
@@ -90,19 +91,19 @@ def _compat(runs: Sequence[Run], weights: Weights) -> Report:
             benchmarks.setdefault(record.name, []).append(record)
             if not compat.succeeded(record):
                 process = ProcessResult(run, record)
-                failed.append(failures.of_process(process))
+                failed.append(failures.process_failure(process))
     rows: list[Row] = []
     for name, records in sorted(benchmarks.items()):
         if records:
-            rows.append(compat.row(records, weights.get(name)))
+            rows.append(compat.milabench_row(records, weights.get(name)))
         else:
             rows.append(compat.missing(name, weights[name]))
-    infos = tuple(map(describe, runs))
+    infos = tuple(map(run_info, runs))
     measured = Measurements(runs, infos, rows, {}, left_out)
-    return Report(True, infos, tuple(rows), tuple(failed), findings.find(measured))
+    return Report(True, infos, tuple(rows), tuple(failed), findings.findings_of(measured))
 
 
-def describe(run: Run) -> RunInfo:
+def run_info(run: Run) -> RunInfo:
     """The head of the report of a run; what its files do not say is left empty."""
     meta: Payload = next((record.meta for record in run.records if record.meta), {})
     header = run.state.header if run.state else None

@@ -133,7 +133,7 @@ def _load(samples: Sequence[DeviceSample]) -> Mapping[str, MilabenchStatistics]:
     }
 
 
-def row(records: Sequence[Record], weight: float | None) -> Row:
+def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
     """milabench's row of a benchmark; ``weight`` is that of the configuration that was given."""
     summary, config = summarize(records), records[-1].config
     perf = summary.train_rate.mean

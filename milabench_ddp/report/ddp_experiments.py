@@ -13,8 +13,8 @@ from .settings import (
     axes,
     differing,
     matrix,
-    node_count,
-    setting,
+    nodes_of,
+    setting_of,
 )
 
 BACKEND, BREAKS, MODEL = "backend", "breaks", "model"
@@ -27,13 +27,13 @@ WITHOUT_BREAKS = ("", "wo/breaks")  # in this order, and before those with break
 def fits(table: Rows) -> bool:
     """Whether a sweep is one over nodes, and over backends or breaks."""
     found = axes(table)
-    over_nodes = NODES in found or len(set(map(node_count, table))) > 1
+    over_nodes = NODES in found or len(set(map(nodes_of, table))) > 1
     return over_nodes and (BACKEND in found or BREAKS in found)
 
 
 def belongs(row: Row) -> bool:
     """Whether a benchmark is part of the sweep, and not, say, the peak of matrix products."""
-    return bool(matrix(row)) or setting(row, MODEL) != NOTHING
+    return bool(matrix(row)) or setting_of(row, MODEL) != NOTHING
 
 
 def layout(table: Rows, metric: str) -> Layout:
@@ -44,15 +44,15 @@ def layout(table: Rows, metric: str) -> Layout:
     backends = list(dict.fromkeys(map(_backend, table)))
 
     def place(row: Row) -> Place:
-        titles = [_setting(row, MODEL), *(f"{key} {setting(row, key)}" for key in others)]
-        return ", ".join(titles), (_backend(row), breaks(row)), f"{node_count(row)}_{metric}"
+        titles = [_setting(row, MODEL), *(f"{key} {setting_of(row, key)}" for key in others)]
+        return ", ".join(titles), (_backend(row), breaks(row)), f"{nodes_of(row)}_{metric}"
 
     def order(row: Row) -> tuple[int, ...]:
         found = breaks(row)
         last = len(WITHOUT_BREAKS)
         rank = WITHOUT_BREAKS.index(found) if found in WITHOUT_BREAKS else last
         model = models.index(_setting(row, MODEL))
-        return model, rank, backends.index(_backend(row)), node_count(row)
+        return model, rank, backends.index(_backend(row)), nodes_of(row)
 
     return Layout(MODEL, (BACKEND, BREAKS), place, belongs, order, " ")
 
@@ -74,5 +74,5 @@ def _backend(row: Row) -> str:
 
 def _setting(row: Row, name: str) -> str:
     """As the matrix says; else as the options of the programs say."""
-    found = setting(row, name)
-    return setting(row, OPTIONS[name]) if found == NOTHING else found
+    found = setting_of(row, name)
+    return setting_of(row, OPTIONS[name]) if found == NOTHING else found

@@ -18,7 +18,7 @@ FRAME = re.compile(r'^  File ".*", line \d+')
 EXCEPTION = re.compile(r"^(?:rank \d+: )?[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b")
 
 
-def of_process(process: ProcessResult) -> Failure:
+def process_failure(process: ProcessResult) -> Failure:
     """The failure of a process, with the evidence beside it."""
     record, verdict = process.record, process.verdict
     lines, whole = tail(record.path, "stderr")
@@ -54,7 +54,7 @@ def _message(error: Payload) -> str:
     return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key))
 
 
-def of_benchmarks(
+def benchmark_failures(
     runs: Sequence[Run], failed: Sequence[Failure], enabled: Iterable[str]
 ) -> list[Failure]:
     """Failures of benchmarks as a whole, above all of those of which no process ever ran.

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from ..events import Status
 from ..results.records import Payload, is_finite
-from .model import Finding, Findings, Measurements, Severity
+from .model import Finding, Findings, Severity
+from .process import Measurements
 from .stragglers import slow_devices, slow_ranks
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
@@ -25,7 +26,7 @@ class Finder:
     advice: str = ""  # what to do about it
 
 
-def find(measured: Measurements) -> tuple[Finding, ...]:
+def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     """All findings: first those about runs and files, then benchmark by benchmark."""
     found: list[Finding] = []
     for name, finder in FINDINGS.items():

@@ -55,14 +55,14 @@ class Interval:
     high: float
 
 
-def mean(launches: Sequence[Sequence[Series]]) -> float:
+def pooled_mean(launches: Sequence[Sequence[Series]]) -> float:
     """The mean over processes of their mean rates."""
     means = [series.mean for launch in launches for series in launch]
     return math.fsum(means) / len(means)
 
 
 def interval(launches: Sequence[Sequence[Series]]) -> Interval | None:
-    """How sure ``mean(launches)`` is; None where nothing was measured twice."""
+    """How sure ``pooled_mean(launches)`` is; None where nothing was measured twice."""
     import numpy as np
 
     ordered = sorted(sorted((s.rates, s.seconds) for s in launch) for launch in launches)
@@ -75,7 +75,7 @@ def interval(launches: Sequence[Sequence[Series]]) -> Interval | None:
     )
     sizes = np.array([len(launch) for launch in ordered])
     means = _drawn(sums, sizes, random)
-    middle = mean(launches)
+    middle = pooled_mean(launches)
     low, high = np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
     return Interval(float(means.std(ddof=1)), min(float(low), middle), max(float(high), middle))
 

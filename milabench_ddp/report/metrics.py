@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..errors import SelectionError, did_you_mean
 from ..results.records import is_finite
 from .model import Row, Rows
-from .settings import NODES, mapping, matrix, node_count
+from .settings import NODES, as_mapping, matrix, nodes_of
 from .statistics import NAN
 from .tables import TABLES
 
@@ -152,8 +152,8 @@ def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Effi
     for group in groups.values():
         measured = [row for row in group if row.throughput > 0 and is_usable(row)]
         if measured:
-            base = min(measured, key=node_count)
-            fewest = min(map(node_count, group))
+            base = min(measured, key=nodes_of)
+            fewest = min(map(nodes_of, group))
             found |= {row.name: _efficiency(row, base, fewest) for row in measured}
     return found
 
@@ -164,7 +164,7 @@ def scaling(row: Row) -> str:
 
 
 def _efficiency(row: Row, base: Row, fewest: int) -> Efficiency:
-    nodes, least = node_count(row), node_count(base)
+    nodes, least = nodes_of(row), nodes_of(base)
     value = row.throughput / (base.throughput * nodes / least)
     spread = 0.0 if row is base else value * math.hypot(_half_width(row), _half_width(base))
     return Efficiency(value, spread, least, fewest)
@@ -184,5 +184,5 @@ def _settings_but_nodes(row: Row) -> tuple[str, ...]:
         kept = sorted((key, str(value)) for key, value in point.items() if key != NODES)
         return "matrix", scaling(row), str(kept)
     argv = row.config.get("argv")
-    options = sorted(mapping(argv).items(), key=str) if isinstance(argv, dict) else argv
+    options = sorted(as_mapping(argv).items(), key=str) if isinstance(argv, dict) else argv
     return "argv", scaling(row), str(row.config.get("group")), str(options)

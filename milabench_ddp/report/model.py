@@ -5,15 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..events import Outcome
-from ..results.records import Payload, Record, Run
+from ..results.records import Payload
 from .ranks import RankSummary
 from .statistics import NAN, largest, median
-
-if TYPE_CHECKING:
-    from .process import Processes
 
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 
@@ -214,17 +210,6 @@ class RunInfo:
 
 Findings = Iterator[Finding]
 Rows = Sequence[Row]
-
-
-@dataclass(frozen=True)
-class Measurements:
-    """What findings are made from."""
-
-    runs: Sequence[Run]
-    infos: Sequence[RunInfo]  # of the same runs
-    rows: Rows
-    benchmarks: "Mapping[str, Processes]"  # by name; empty with milabench's formulas
-    left_out: Sequence[tuple[Record, str]] = ()  # by milabench's formulas, and why
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Left out are observations that the program marked as warm-up and, of the rest, t
 steady state (see ``steady``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from ..events import NAN_LOSS, NO_RATE, Outcome, Status, Verdict, exit_reason
 from ..results.records import Observation, Payload, Record, Run, is_rate
 from . import compat, steady
 from .interval import Series
+from .model import Rows, RunInfo
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ProcessResult:
     @cached_property
     def steady(self) -> steady.Steady:
         """Where its steady state begins, as an index of ``measured``."""
-        return steady.find([float(o.rate) for o in self.measured])
+        return steady.steady_state([float(o.rate) for o in self.measured])
 
     @cached_property
     def series(self) -> Series | None:
@@ -95,6 +96,17 @@ class ProcessResult:
 
 
 Processes = Sequence[ProcessResult]
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What findings are made from."""
+
+    runs: Sequence[Run]
+    infos: Sequence[RunInfo]  # of the same runs
+    rows: Rows
+    benchmarks: Mapping[str, Processes]  # by name; empty with milabench's formulas
+    left_out: Sequence[tuple[Record, str]] = ()  # by milabench's formulas, and why
 
 
 def _without_end(record: Record, run: Run) -> Verdict | None:

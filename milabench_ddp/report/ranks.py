@@ -23,10 +23,7 @@ from ..results.records import Record, is_finite
 from .statistics import NAN, largest, mean, percentile
 
 if TYPE_CHECKING:
-    from .process import Processes, ProcessResult
     from .statistics import Floats
-
-    Launches = Sequence[tuple[ProcessResult, Rank]]
 
 LOCAL = frozenset({"data", "optimizer"})
 LOCAL_PARTS: Mapping[str, frozenset[str]] = {  # by the mode of training
@@ -57,6 +54,15 @@ class RankId:
 
 
 @dataclass(frozen=True)
+class RankLaunch:
+    """A rank in one launch of its benchmark."""
+
+    record: Record  # of its process
+    rank: Rank
+    unsteady: int  # steps before the steady state
+
+
+@dataclass(frozen=True)
 class RankSummary:
     """A rank or device: its steps, those before the steady state left out; times in ms."""
 
@@ -79,7 +85,7 @@ class RankSummary:
 
 
 def rank_id(record: Record, rank: int) -> RankId:
-    """Which rank it is that a file tells of."""
+    """The identity of a rank of a process."""
     words = [word for word in record.words if word not in ("nolog", record.repeat)]
     device = record.device
     if device is not None:
@@ -103,22 +109,28 @@ def _node(record: Record, rank: int) -> str:
     return ""
 
 
-def summarize_ranks(processes: "Processes") -> tuple[RankSummary, ...]:
-    """The ranks or devices of a benchmark, in the order of jobs, ranks and nodes."""
-    launches: dict[RankId, list[tuple[ProcessResult, Rank]]] = {}
-    for process in processes:
-        for number, rank in process.record.ranks.items():
-            launches.setdefault(rank_id(process.record, number), []).append((process, rank))
+def summarize_ranks(processes: Iterable[tuple[Record, int]]) -> tuple[RankSummary, ...]:
+    """The ranks or devices of a benchmark, in the order of jobs, ranks and nodes.
+
+    Args:
+        processes: what each reported, and how many of its steps came before its steady state,
+            which all its ranks reach together.
+    """
+    launches: dict[RankId, list[RankLaunch]] = {}
+    for record, unsteady in processes:
+        for number, rank in record.ranks.items():
+            launch = RankLaunch(record, rank, unsteady)
+            launches.setdefault(rank_id(record, number), []).append(launch)
     ids = sorted(launches, key=lambda id: (id.job, id.rank, id.node))
     return tuple(_summarize(id, launches[id]) for id in ids)
 
 
-def _summarize(id: RankId, launches: "Launches") -> RankSummary:
-    ranks = [rank for _, rank in launches]
+def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
+    ranks = [launch.rank for launch in launches]
     times = _steady_steps(launches)
     steps = sum(len(rank.ms) for rank in ranks)
     part_ms = _mean_parts(ranks)
-    local, local_error = _local(launches[-1][0], part_ms, times, steps)
+    local, local_error = _local(launches[-1].record, part_ms, times, steps)
     return RankSummary(
         id,
         len(times),
@@ -134,27 +146,26 @@ def _summarize(id: RankId, launches: "Launches") -> RankSummary:
     )
 
 
-def _steady_steps(launches: "Launches") -> "Floats":
-    """The steps of the steady state, sorted: all ranks of a process reach it together."""
+def _steady_steps(launches: Sequence[RankLaunch]) -> "Floats":
+    """The steps of the steady state, sorted."""
     import numpy as np
 
     parts: list[Floats] = []
-    for process, rank in launches:
-        times = np.asarray(rank.ms, dtype=np.float64)
-        skipped = process.unsteady_steps
-        parts.append(times[skipped:] if skipped < len(times) else times)
+    for launch in launches:
+        times = np.asarray(launch.rank.ms, dtype=np.float64)
+        parts.append(times[launch.unsteady :] if launch.unsteady < len(times) else times)
     return np.sort(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
 
 def _local(
-    process: "ProcessResult", part_ms: PartTimes, times: "Floats", steps: int
+    record: Record, part_ms: PartTimes, times: "Floats", steps: int
 ) -> tuple[Mapping[str, float], float]:
     """The local time of a rank by its parts, and the standard error of the sum."""
     root = math.sqrt(max(steps, 1))
-    if process.record.device is not None:
+    if record.device is not None:
         error = float(times.std()) / root if steps else NAN
         return _local_alone(part_ms, percentile(times, 0.5)), error
-    names = local_parts(process.record.reported("model").get("mode"), part_ms)
+    names = local_parts(record.reported("model").get("mode"), part_ms)
     deviation = math.sqrt(math.fsum(part_ms[name][1] ** 2 for name in names))
     return {name: part_ms[name][0] for name in names}, deviation / root
 

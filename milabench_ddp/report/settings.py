@@ -38,36 +38,36 @@ def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence
     asked = [name for name in (*rows, *columns) if name != NODES]  # nodes each one has
 
     def place(row: Row) -> Place:
-        label = tuple(setting(row, name) for name in rows)
-        return "", label, " ".join(setting(row, name) for name in columns) or metric
+        label = tuple(setting_of(row, name) for name in rows)
+        return "", label, " ".join(setting_of(row, name) for name in columns) or metric
 
     def keeps(row: Row) -> bool:
-        return not asked or any(setting(row, name) != NOTHING for name in asked)
+        return not asked or any(setting_of(row, name) != NOTHING for name in asked)
 
     return Layout("", tuple(rows), place, keeps)
 
 
-def setting(row: Row, name: str) -> str:
+def setting_of(row: Row, name: str) -> str:
     """A setting as text; ``-`` where the benchmark has none of that name.
 
     It is what the matrix of a sweep gave the benchmark, or else an option of its ``argv`` (with or
     without the dashes), or a key of its configuration; ``name`` and ``nodes`` it always has.
     """
-    for settings in (matrix(row), mapping(row.config.get("argv")), row.config):
+    for settings in (matrix(row), as_mapping(row.config.get("argv")), row.config):
         for key in (name, f"--{name}", f"--{name.replace('_', '-')}"):
             if settings.get(key) is not None:
                 return str(settings[key])
     if name == NODES:
-        return str(node_count(row))
+        return str(nodes_of(row))
     return row.name if name == "name" else NOTHING
 
 
 def matrix(row: Row) -> Payload:
     """The point of the sweep's matrix; empty for a benchmark that came out of none."""
-    return mapping(row.config.get("matrix"))
+    return as_mapping(row.config.get("matrix"))
 
 
-def node_count(row: Row) -> int:
+def nodes_of(row: Row) -> int:
     """On how many nodes it runs: as its matrix says, else as it was recorded, else 1."""
     for count in (matrix(row).get(NODES), row.config.get("num_machines")):
         if is_finite(count) and count >= 1:
@@ -85,13 +85,13 @@ def axes(table: Iterable[Row]) -> list[str]:
 
 def differing(table: Rows) -> list[str]:
     """The axes of the sweep in which its points differ, in the order of the matrix."""
-    return [key for key in axes(table) if len({setting(row, key) for row in table}) > 1]
+    return [key for key in axes(table) if len({setting_of(row, key) for row in table}) > 1]
 
 
 def check(table: Rows, names: Iterable[str]) -> None:
     """``SelectionError`` where no benchmark has a setting of that name."""
     for name in names:
-        if all(setting(row, name) == NOTHING for row in table):
+        if all(setting_of(row, name) == NOTHING for row in table):
             known = {*axes(table), "name", NODES}
             raise SelectionError(
                 f"no benchmark has the setting {name}{did_you_mean(name, known)}; "
@@ -99,6 +99,6 @@ def check(table: Rows, names: Iterable[str]) -> None:
             )
 
 
-def mapping(value: object) -> Payload:
+def as_mapping(value: object) -> Payload:
     """The value where it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}

@@ -37,7 +37,7 @@ class Steady:
     problem: str = ""
 
 
-def find(rates: Sequence[float]) -> Steady:
+def steady_state(rates: Sequence[float]) -> Steady:
     """Where the steady state begins; the rates are finite and in the order of time."""
     n = len(rates)
     if n < FEWEST:

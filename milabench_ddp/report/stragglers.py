@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from .compat import unit_of
 from .interval import Series, interval
-from .model import Finding, Findings, Measurements
-from .process import Processes
+from .model import Finding, Findings
+from .process import Measurements, Processes
 from .ranks import RankId, RankSummary, rank_id
 from .steady import MAD_TO_STD
 

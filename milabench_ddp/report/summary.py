@@ -10,16 +10,15 @@ from collections.abc import Sequence
 
 from ..results.records import TABLES, Payload, Record
 from . import compat
-from .interval import Series, interval, mean
+from .interval import Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import ProcessSummary, Row, Summary
 from .process import Processes, ProcessResult
 from .ranks import RankId, RankSummary, rank_id
-from .statistics import NAN, deviation, largest, ratio
-from .statistics import mean as mean_of
+from .statistics import NAN, deviation, largest, mean, ratio
 
 
-def row(
+def summary_row(
     processes: Processes,
     weight: float | None,
     missing: int = 0,
@@ -38,7 +37,7 @@ def row(
     records = [process.record for process in processes]
     config = records[-1].config
     series = _by_launch(processes)
-    perf = mean(series) if series else NAN
+    perf = pooled_mean(series) if series else NAN
     sure = interval(series) if series else None
     fail = missing + sum(process.failed for process in processes)
     memory, source = _peak_memory(records)
@@ -104,7 +103,7 @@ def _sum_over_devices(processes: Processes) -> float:
     for process in processes:
         if process.series is not None and process.record.device is not None:
             devices.setdefault(rank_id(process.record, 0), []).append(process.series.mean)
-    return math.fsum(map(mean_of, devices.values()))
+    return math.fsum(map(mean, devices.values()))
 
 
 def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:

@@ -19,7 +19,7 @@ from . import ddp_experiments
 from .failures import CellState, cell_state
 from .metrics import Metric, metric_of
 from .model import Report, Row, Rows
-from .settings import NOTHING, Label, Layout, Place, by_settings, node_count
+from .settings import NOTHING, Label, Layout, Place, by_settings, nodes_of
 from .statistics import NAN
 
 
@@ -125,7 +125,7 @@ def _columns(table: Rows, layout: Layout) -> tuple[str, ...]:
     nodes: dict[str, int] = {}
     for row in table:
         _, _, column = layout.place(row)
-        nodes.setdefault(column, node_count(row) if layout.order is not None else 0)
+        nodes.setdefault(column, nodes_of(row) if layout.order is not None else 0)
     return tuple(sorted(nodes, key=nodes.__getitem__))
 
 

@@ -7,14 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.commands.report import FORMATS, run
-from milabench_ddp.report.assemble import describe, report_of
+from milabench_ddp.report.assemble import report_of, run_info
 from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.metrics import METRICS
 from milabench_ddp.report.model import RunInfo
 from milabench_ddp.report.sweep import sweep_of
 from milabench_ddp.report.tables import TABLES
 from milabench_ddp.report.text import report_text, sweep_text
-from milabench_ddp.results.read import read_run
+from milabench_ddp.results.read_run import read_run
 from milabench_ddp.table import csv_text
 from tests.support.result_files import config, end, job, line, rates, start, write, write_state
 
@@ -188,7 +188,7 @@ META = {
 
 def described(run: Path, *lines: str, name: str = "b", **settings: object) -> RunInfo:
     write(run, f"{name}.D0", config(name, **settings), *lines)
-    return describe(read_run(run))
+    return run_info(read_run(run))
 
 
 def test_where_and_on_what_it_was_measured(tmp_path: Path) -> None:
@@ -213,9 +213,9 @@ def test_an_architecture_without_gpus_says_so(tmp_path: Path) -> None:
 def test_a_run_spans_all_its_processes_and_its_state(tmp_path: Path) -> None:
     write(tmp_path, "a.D0", config("a"), start(990.0), rates([1.0]), end(0, 1010.0))
     write(tmp_path, "b.D0", config("b"), start(1020.0), rates([1.0]), end(0, 1300.0))
-    assert describe(read_run(tmp_path)).seconds == 310.0
+    assert run_info(read_run(tmp_path)).seconds == 310.0
     write_state(tmp_path, "ok", {"a": "ok", "b": "ok"}, created=950.0)
-    info = describe(read_run(tmp_path))
+    info = run_info(read_run(tmp_path))
     assert (info.started, info.seconds, info.outcome, info.preset) == (950.0, 350.0, "ok", "full")
 
 
@@ -228,4 +228,24 @@ def test_times_that_no_calendar_has_do_not_count(tmp_path: Path, time: object) -
 def test_what_was_skipped_is_told_with_its_reason(tmp_path: Path) -> None:
     skipped = [{"name": "c", "reason": "it needs 8 GPUs"}]
     write_state(tmp_path, "ok", {"a": "ok"}, skipped=skipped)
-    assert describe(read_run(tmp_path)).skipped == (("c", "it needs 8 GPUs"),)
+    assert run_info(read_run(tmp_path)).skipped == (("c", "it needs 8 GPUs"),)
+
+
+def test_a_run_of_schema_1_on_several_nodes(tmp_path: Path) -> None:
+    """The states stand in run.json, as outcomes; a benchmark on many nodes has its own file."""
+    write_state(tmp_path, "failed", {"a": "ok", "b": "waiting", "c": "waiting"})
+    (tmp_path / "b").mkdir()
+    state = {"name": "b", "outcome": "failed", "reason": "node1: exit status 3", "cut_short": False}
+    (tmp_path / "b" / "state.json").write_text(json.dumps(state))
+    write(tmp_path, "a.D0", config("a"), start(), rates([1.0]), end(0, outcome="ok"))
+    write(tmp_path, "b.0.node0", job("b", 2, 2), start(), rates([1.0]), end(0, outcome="ok"))
+    made = report_of([tmp_path])
+    assert [(f.benchmark, f.outcome, f.reason) for f in made.failures] == [
+        ("b", "failed", "node1: exit status 3"),
+        ("c", "lost", "it never ran"),
+    ]
+    assert [(row.name, row.fail, row.n) for row in made.rows] == [
+        ("a", 0, 1),
+        ("b", 1, 1),
+        ("c", 1, 0),
+    ]

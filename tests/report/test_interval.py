@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.report.interval import Series, block_length, interval, mean
+from milabench_ddp.report.interval import Series, block_length, interval, pooled_mean
 from tests.support.rates import noisy
 
 
@@ -18,7 +18,7 @@ def test_a_mean_is_total_units_over_total_time() -> None:
 
 
 def test_of_several_processes_it_is_the_mean_of_their_means() -> None:
-    assert mean([[series([1.0]), series([3.0] * 9)], [series([8.0])]]) == pytest.approx(4.0)
+    assert pooled_mean([[series([1.0]), series([3.0] * 9)], [series([8.0])]]) == pytest.approx(4.0)
 
 
 rates_lists = st.lists(st.floats(1, 1000), min_size=1, max_size=30)
@@ -32,7 +32,7 @@ def test_it_holds_the_mean_in_any_order(launches: list[list[list[float]]]) -> No
     if found is None:
         assert sum(len(rates) for launch in launches for rates in launch) == 1
         return
-    assert found.low <= mean(groups) <= found.high
+    assert found.low <= pooled_mean(groups) <= found.high
     assert found.sem >= 0
     shuffled = [launch[::-1] for launch in groups[::-1]]
     assert interval(shuffled) == found

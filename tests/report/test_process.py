@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.process import ProcessResult
-from milabench_ddp.results.read import read_run
+from milabench_ddp.results.read_run import read_run
 from tests.support.result_files import config, end, loss, rate, rates, start, write
 
 

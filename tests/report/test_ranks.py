@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.report.ranks import RankSummary, local_parts, rank_id, summarize_ranks
 from milabench_ddp.results.rank import Rank
-from milabench_ddp.results.read import read_run
+from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.records import Record
 from tests.support.result_files import config, end, job, parts, rates, start, steps, told, write
 
 
 def known(*folders: Path) -> tuple[RankSummary, ...]:
     runs = [read_run(folder) for folder in folders]
-    return summarize_ranks([ProcessResult(run, record) for run in runs for record in run.records])
+    processes = [ProcessResult(run, record) for run in runs for record in run.records]
+    return summarize_ranks((process.record, process.unsteady_steps) for process in processes)
 
 
 def test_what_each_rank_measured(tmp_path: Path) -> None:

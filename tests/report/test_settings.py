@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.model import NAN, Row
-from milabench_ddp.report.settings import by_settings, check, differing, node_count, setting
+from milabench_ddp.report.settings import by_settings, check, differing, nodes_of, setting_of
 
 
 def row(name: str = "b", **config: Any) -> Row:
@@ -26,7 +26,7 @@ def row(name: str = "b", **config: Any) -> Row:
 def test_where_a_setting_stands(name: str, value: str) -> None:
     of = row(matrix={"backend": "inductor"}, group="g", num_machines=3,
              argv={"--backend": "eager", "--batch-size": 4})  # fmt: skip
-    assert setting(of, name) == value
+    assert setting_of(of, name) == value
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_where_a_setting_stands(name: str, value: str) -> None:
     ],
 )
 def test_nodes(config: dict[str, Any], count: int) -> None:
-    assert node_count(row(**config)) == count
+    assert nodes_of(row(**config)) == count
 
 
 def test_axes_that_differ() -> None:

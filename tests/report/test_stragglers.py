@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.report.findings import Measurements, find
+from milabench_ddp.report.findings import Measurements, findings_of
 from milabench_ddp.report.model import NAN, Row
 from milabench_ddp.report.ranks import RankId, RankSummary
 from milabench_ddp.report.stragglers import stragglers
@@ -25,7 +25,7 @@ def job(*forwards: float) -> list[RankSummary]:
 
 def sentences(ranks: list[RankSummary]) -> list[str]:
     row = replace(Row.unmeasured("b", 0, 1.0, {}), ranks=tuple(ranks))
-    return [found.sentence for found in find(Measurements((), (), (row,), {}))]
+    return [found.sentence for found in findings_of(Measurements((), (), (row,), {}))]
 
 
 def test_a_rank_that_holds_the_others_up_is_named() -> None:

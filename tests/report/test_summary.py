@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from milabench_ddp.report.model import Row
 from milabench_ddp.report.process import ProcessResult
-from milabench_ddp.report.summary import row
-from milabench_ddp.results.read import read_run
+from milabench_ddp.report.summary import summary_row
+from milabench_ddp.results.read_run import read_run
 from tests.support.rates import noisy
 from tests.support.result_files import config, end, line, rate, rates, sample, start, write
 
@@ -16,7 +16,7 @@ from tests.support.result_files import config, end, line, rate, rates, sample, s
 def measured(*folders: Path, weight: float | None = None, missing: int = 0) -> Row:
     runs = [read_run(folder) for folder in folders]
     processes = [ProcessResult(run, record) for run in runs for record in run.records]
-    return row(processes, weight, missing)
+    return summary_row(processes, weight, missing)
 
 
 def test_warm_up_is_left_out_marked_or_detected(tmp_path: Path) -> None:

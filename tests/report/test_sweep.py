@@ -44,7 +44,7 @@ def test_golden(sweep: Path):
     parts = [
         sweep_text(sweep_of(report, metric)) for metric in ("throughput", "compile_s", "latency")
     ]
-    check_golden("report/pivot.txt", "\n".join(parts))
+    check_golden("report/sweep.txt", "\n".join(parts))
 
 
 def test_axes_can_be_chosen(sweep: Path):

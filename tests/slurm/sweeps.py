@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from milabench_ddp.codec import encode
-from milabench_ddp.results.read import read_run
+from milabench_ddp.results.read_run import read_run
 
 from .live import REPOSITORY, LiveCluster
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from milabench_ddp.results.read import read_run
+from milabench_ddp.results.read_run import read_run
 from tests.support.wait import wait_for
 from tests.support.workplace import EMIT, Workplace
 

@@ -5,7 +5,7 @@ import pytest
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Status
 from milabench_ddp.results.points import save_point
-from milabench_ddp.results.read import read_run
+from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.records import DefectKind
 from milabench_ddp.results.run_dir import alive
 from milabench_ddp.results.runfile import BenchmarkState

@@ -4,7 +4,6 @@ import sys
 import time
 from functools import partial
 
-from ..config.load import load
 from ..errors import PrepareError
 from ..options import InstallOptions
 from ..prepare.environment import find_uv, install_groups, make_environment
@@ -14,9 +13,7 @@ from . import setup
 def main(options: InstallOptions) -> int:
     """Make the environments that are missing under ``<base>/venv``; 1 where one fails, else 0."""
     base = setup.base_folder(options)
-    system = setup.read_system_of(options)
-    host = setup.detect_host(options, system)
-    suite = load(setup.request(options, system), setup.machine_facts(host.cluster, system, base))
+    suite = setup.load_local_suite(options)
     groups = install_groups(suite.benchmarks)
     if not groups:
         print("nothing to install: what would run here runs in the current environment")

@@ -2,7 +2,6 @@
 
 import sys
 
-from ..config.load import load
 from ..config.schema import FakeImageNet, Suite
 from ..errors import ConfigError, PrepareError
 from ..options import SuiteOptions
@@ -14,9 +13,7 @@ from . import setup
 def main(options: SuiteOptions) -> int:
     """Make the data that is missing under ``<base>/data``; 0 where all of it is there, else 1."""
     base = setup.base_folder(options)
-    system = setup.read_system_of(options)
-    host = setup.detect_host(options, system)
-    suite = load(setup.request(options, system), setup.machine_facts(host.cluster, system, base))
+    suite = setup.load_local_suite(options)
     data_sets = _data_sets(suite)
     if not data_sets:
         print("nothing to prepare: no benchmark that would run here reads prepared data")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from ..config.facts import MachineFacts
-from ..config.load import SuiteRequest
+from ..config.load import SuiteRequest, load
 from ..config.runner_profile import (
     SETTINGS,
     RunnerProfile,
@@ -13,6 +13,7 @@ from ..config.runner_profile import (
     read_profile,
     with_settings,
 )
+from ..config.schema import Suite
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..errors import MachineError, SelectionError
@@ -38,6 +39,13 @@ def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
         system=system,
         nodes=options.nodes,
     )
+
+
+def load_local_suite(options: SuiteOptions) -> Suite:
+    """The benchmarks that would run on this host alone."""
+    system = read_system_of(options)
+    cluster = detect_host(options, system).cluster
+    return load(request(options, system), machine_facts(cluster, system, base_folder(options)))
 
 
 def read_system_of(options: SuiteOptions) -> System | None:

@@ -126,7 +126,7 @@ def one_of(*words: str) -> Check:
     return check
 
 
-def mapping(checks: Mapping[str, Check], required: Iterable[str] = ()) -> Check:
+def mapping_of(checks: Mapping[str, Check], required: Iterable[str] = ()) -> Check:
     """A mapping with these keys; one whose value is null counts as not stated."""
 
     def check(key: str, node: TreeNode) -> dict[str, Any]:

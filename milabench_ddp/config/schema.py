@@ -18,7 +18,7 @@ from .checks import (
     environment,
     flag,
     free,
-    mapping,
+    mapping_of,
     number,
     one_of,
     single,
@@ -124,7 +124,7 @@ def _plan(key: str, node: TreeNode) -> PlanSpec:
     checks: dict[str, Check] = {"method": one_of(*PLAN_METHODS)}
     for options in PLAN_METHODS.values():  # an option of another method may have been inherited
         checks |= {name: option.check for name, option in options.items()}
-    stated = mapping(checks, required=["method"])(key, node)
+    stated = mapping_of(checks, required=["method"])(key, node)
     method = stated["method"]
     values = {}
     for name, option in PLAN_METHODS[method].items():
@@ -196,7 +196,8 @@ KEYS: Mapping[str, Key] = {
     "pip": Key(free),
     "plan": Key(_plan),
     "prepare": Key(
-        mapping({"fake_imagenet": mapping(_FAKE_IMAGENET, required=["images"])}), in_preset=True
+        mapping_of({"fake_imagenet": mapping_of(_FAKE_IMAGENET, required=["images"])}),
+        in_preset=True,
     ),
     "program": Key(text),
     "requires_capabilities": Key(texts),  # the conditions under which it runs
@@ -206,9 +207,11 @@ KEYS: Mapping[str, Key] = {
     "url": Key(free),
     "use_deepspeed": Key(flag),
     "validation": Key(
-        mapping({"usage": mapping({"gpu_load_threshold": _SHARE, "gpu_mem_threshold": _SHARE})})
+        mapping_of(
+            {"usage": mapping_of({"gpu_load_threshold": _SHARE, "gpu_mem_threshold": _SHARE})}
+        )
     ),
-    "voir": Key(mapping({"options": mapping(_VOIR_OPTIONS)}), in_preset=True),
+    "voir": Key(mapping_of({"options": mapping_of(_VOIR_OPTIONS)}), in_preset=True),
     "weight": Key(number("a number, 0 or more", 0), lambda _: 0),
 }
 

@@ -13,7 +13,7 @@ from .checks import (
     flag,
     free,
     list_of,
-    mapping,
+    mapping_of,
     memory_mib,
     one_of,
     path,
@@ -57,7 +57,7 @@ def read_system(file: Path) -> System:
     system = top.get("system")
     if system is None:
         raise ConfigError(f"{shown(file)}: has no `system:`")
-    values = mapping(_SYSTEM)("system", system)
+    values = mapping_of(_SYSTEM)("system", system)
     gpu, options = values.get("gpu", {}), values.get("options", {})
     return System(
         arch=values.get("arch"),
@@ -73,7 +73,7 @@ def read_system(file: Path) -> System:
 
 def _nodes(key: str, node: TreeNode) -> tuple[SystemNode, ...]:
     nodes = []
-    for values in list_of(mapping(_NODE, required=["name"]))(key, node):
+    for values in list_of(mapping_of(_NODE, required=["name"]))(key, node):
         known = {"ip": values["name"]}
         known |= {name: value for name, value in values.items() if name not in _UNUSED}
         nodes.append(SystemNode(**known))
@@ -92,7 +92,7 @@ def _check_nodes(nodes: Sequence[SystemNode], origin: Origin) -> None:
 
 
 def _sizer(key: str, node: TreeNode) -> BatchSizing:
-    values: dict[str, Any] = mapping(_SIZER)(key, node)
+    values: dict[str, Any] = mapping_of(_SIZER)(key, node)
     saved = values.pop("save", None)
     scaling = values.pop("config", saved)
     return BatchSizing(capacity_mib=values.pop("capacity", None), scaling=scaling, **values)
@@ -140,8 +140,8 @@ _SYSTEM: Mapping[str, Check] = {
     "arch": one_of(*BACKENDS),
     "docker": free,
     "docker_image": text,
-    "gpu": mapping({"capacity": _capacity, "count": whole(1)}),
+    "gpu": mapping_of({"capacity": _capacity, "count": whole(1)}),
     "nodes": _nodes,
-    "options": mapping({"cpu": mapping(_CPU), "sizer": _sizer}),
+    "options": mapping_of({"cpu": mapping_of(_CPU), "sizer": _sizer}),
     "sshkey": path,
 }

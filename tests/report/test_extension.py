@@ -1,31 +1,11 @@
-"""The price of a new one: a test adds one of each kind to a copy of the package, and runs it."""
+"""The price of a report's format, of a table and of a finding: one file, and one line of a dict."""
 
 import json
-
-import pytest
 
 from tests.support.package_copy import PackageCopy
 from tests.support.result_files import RECORDED
 
 FIRST = str(RECORDED / "first")
-
-
-def test_the_copy_is_what_runs(package_copy: PackageCopy) -> None:
-    package_copy.add_file("milabench_ddp/added.py", 'VERSION = "a copy"\n')
-    line = "from .added import VERSION as __version__"
-    package_copy.add_line("milabench_ddp/__init__.py", after="__version__", line=line)
-    assert "a copy" in package_copy.milabench("--version").out
-    assert package_copy.touched == {"milabench_ddp/added.py", "milabench_ddp/__init__.py"}
-
-
-def test_a_change_is_made_only_where_it_is_clear_where(package_copy: PackageCopy) -> None:
-    with pytest.raises(AssertionError, match="is there already"):
-        package_copy.add_file("milabench_ddp/cli.py", "")
-    with pytest.raises(AssertionError, match="has 0 lines"):
-        package_copy.add_line("milabench_ddp/cli.py", after="no such text", line="x = 1")
-    with pytest.raises(AssertionError, match="has 0 times"):
-        package_copy.replace("milabench_ddp/cli.py", "no such text", "x = 1")
-    assert package_copy.touched == set()
 
 
 def test_a_report_format_is_a_file_and_a_line(package_copy: PackageCopy) -> None:

@@ -29,8 +29,8 @@ from milabench_ddp.errors import ConfigError
 from tests.support.configuration import entries, table, write
 
 KEYS = st.sampled_from(["a", "b", "argv", "tags"])
-LEAVES = st.builds(ScalarNode, st.sampled_from([None, 1, 2, "x"]), st.just(DEFAULT))
-LISTS = st.lists(LEAVES, max_size=2).map(lambda items: ListNode(tuple(items), DEFAULT))
+SCALARS = st.builds(ScalarNode, st.sampled_from([None, 1, 2, "x"]), st.just(DEFAULT))
+LISTS = st.lists(SCALARS, max_size=2).map(lambda items: ListNode(tuple(items), DEFAULT))
 
 
 def tables(values: st.SearchStrategy[Any]) -> st.SearchStrategy[MappingNode]:
@@ -40,10 +40,10 @@ def tables(values: st.SearchStrategy[Any]) -> st.SearchStrategy[MappingNode]:
 
 
 VALUES: st.SearchStrategy[TreeNode] = st.recursive(
-    LEAVES | LISTS | st.just(DeleteNode(DEFAULT)), tables, max_leaves=6
+    SCALARS | LISTS | st.just(DeleteNode(DEFAULT)), tables, max_leaves=6
 )
 TABLES = tables(VALUES)
-APPENDS = st.lists(LEAVES, max_size=2).map(
+APPENDS = st.lists(SCALARS, max_size=2).map(
     lambda items: ListNode(tuple(items), DEFAULT, appends=True)
 )
 LIST_LIKE = LISTS | APPENDS | st.just(DeleteNode(DEFAULT))
@@ -95,7 +95,7 @@ def test_merging_twice_is_merging_once(value: TreeNode) -> None:
     assert merge(value, value) == merge(value, merge(value, value))
 
 
-def laid(*layers: str) -> Any:
+def merged_layers(*layers: str) -> Any:
     suite = MappingNode({}, DEFAULT)
     for layer in layers:
         suite = merge_suites(suite, table(layer))
@@ -123,14 +123,16 @@ def laid(*layers: str) -> Any:
     ],
 )
 def test_two_layers(old: str, new: str, merged: object) -> None:
-    assert laid(f"b: {old}", f"b: {new}") == merged
+    assert merged_layers(f"b: {old}", f"b: {new}") == merged
 
 
 def test_what_was_removed_between_does_not_come_back() -> None:
-    assert laid("b: {argv: {x: 1}}", "b: {argv: !delete }", "b: {argv: {y: 2}}") == {
+    assert merged_layers("b: {argv: {x: 1}}", "b: {argv: !delete }", "b: {argv: {y: 2}}") == {
         "argv": {"y": 2}
     }
-    assert laid("b: {tags: [x]}", "b: {tags: !delete }", "b: {tags: [y]}") == {"tags": ["y"]}
+    assert merged_layers("b: {tags: [x]}", "b: {tags: !delete }", "b: {tags: [y]}") == {
+        "tags": ["y"]
+    }
 
 
 def test_what_was_removed_in_a_child_is_not_inherited_whatever_came_after() -> None:
@@ -252,7 +254,7 @@ def test_the_child_wins_and_the_order_of_the_parent_comes_first() -> None:
     assert list(found["child"]) == ["env", "weight"]  # type: ignore[call-overload]
 
 
-def test_parents_are_laid_left_to_right() -> None:
+def test_parents_are_merged_left_to_right() -> None:
     found = inherited("""
         _a: {weight: 1, group: a}
         _b: {weight: 2, tags: [b]}
@@ -269,7 +271,7 @@ def test_options_are_removed_and_lists_extended_through_parents() -> None:
     assert found["b"] == {"argv": {"--y": None}, "url": [1, 2]}
 
 
-def test_the_star_is_laid_over_all_but_templates_once() -> None:
+def test_the_star_is_merged_into_all_but_templates_once() -> None:
     found = inherited("""
         "*": {url: {append: [s]}, weight: 9}
         _a: {url: [a], weight: 1}

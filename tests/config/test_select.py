@@ -125,7 +125,7 @@ def test_switched_off_by_the_preset() -> None:
     )
 
 
-def test_the_very_name_switches_it_on_a_tag_or_a_pattern_does_not() -> None:
+def test_its_exact_name_enables_it_a_tag_or_a_pattern_does_not() -> None:
     assert reason(OFF, select=("b",)) is None
     assert reason(OFF, select=("t",)) == "disabled (x.yaml:2)"
     assert reason(OFF, select=("b*",)) == "disabled (x.yaml:2)"

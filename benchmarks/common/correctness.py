@@ -74,7 +74,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Part:
+class RankResult:
     """One rank's part of the comparison, as it is sent to rank 0."""
 
     losses: Sequence[float]  # nan if the rank does not have it
@@ -123,7 +123,7 @@ def check(
     del strategy
     gc.collect()  # wrappers are cycles, and hold the memory that the reference needs
     reference = _reference(args, workload, group, replicas, batches) if group.rank == 0 else None
-    ranks = group.gather(Part(mine.losses, _differences(mine, reference, group), mine.hashes))
+    ranks = group.gather(RankResult(mine.losses, _differences(mine, reference, group), mine.hashes))
     return compare(reference, ranks, allowed, args.precision) if reference else None
 
 
@@ -160,7 +160,9 @@ def train(strategy: Strategy, steps: int, batch: Callable[[int], Batch]) -> Trai
     return Trained(losses, gradients, hashes(strategy.model))
 
 
-def compare(reference: Trained, ranks: Sequence[Part], allowed: float, precision: str) -> Verdict:
+def compare(
+    reference: Trained, ranks: Sequence[RankResult], allowed: float, precision: str
+) -> Verdict:
     """The verdict on the parts of all ranks, compared with one device."""
     difference = total = 0.0
     for name, expected in reference.gradients.items():

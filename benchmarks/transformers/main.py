@@ -42,7 +42,7 @@ def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
-    add("--model", default="hf_Bert", help=f"one of {', '.join(models.SHAPES)}")
+    add("--model", default="hf_Bert", help=f"one of {', '.join(models.SIZES)}")
     add("--scale", choices=SCALES, default="full", help="tiny: 4 layers of width 128, for a CPU")
     add("--layers", type=cli.positive, help="of an encoder or a decoder; None: the model's own")
     add("--tokens", type=cli.positive, help="tokens of a sequence; None: the model's own")
@@ -52,15 +52,15 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def make_shape(args: argparse.Namespace) -> models.Shape:
-    """The shape of the model, with its default batch size; ``UnsupportedError`` if unknown."""
-    if args.model not in models.SHAPES:
-        raise UnsupportedError(cli.unknown("model", args.model, models.SHAPES))
-    shape = models.SHAPES[args.model]
-    return shape.sized(tiny=args.scale == "tiny", layers=args.layers, tokens=args.tokens)
+def make_size(args: argparse.Namespace) -> models.Size:
+    """The size of the model, with its own batch size; ``UnsupportedError`` if unknown."""
+    if args.model not in models.SIZES:
+        raise UnsupportedError(cli.unknown("model", args.model, models.SIZES))
+    size = models.SIZES[args.model]
+    return size.sized(tiny=args.scale == "tiny", layers=args.layers, tokens=args.tokens)
 
 
-def check_mode(args: argparse.Namespace, shape: models.Shape, ranks: int) -> None:
+def check_mode(args: argparse.Namespace, size: models.Size, ranks: int) -> None:
     """``UnsupportedError`` if the model cannot be trained in the mode."""
     if args.sequence_parallel:
         raise UnsupportedError(
@@ -68,34 +68,34 @@ def check_mode(args: argparse.Namespace, shape: models.Shape, ranks: int) -> Non
         )
     if args.mode not in ("tp", "tp-fsdp"):
         return
-    if shape.family not in TENSOR:
+    if size.family not in TENSOR:
         why = "projects queries, keys and values with one matrix"
-        if shape.family == "t5":
+        if size.family == "t5":
             why = "adds a position bias of all heads"
         raise UnsupportedError(f"{args.model} has no mode {args.mode}: its attention {why}")
-    size = tensor_size(args, ranks)
-    if shape.heads % size:
+    shards = tensor_size(args, ranks)
+    if size.heads % shards:
         raise UnsupportedError(
-            f"{args.model} has {shape.heads} heads, which {size} ranks cannot share"
+            f"{args.model} has {size.heads} heads, which {shards} ranks cannot share"
         )
 
 
-def make_workload(args: argparse.Namespace, shape: models.Shape) -> Workload:
+def make_workload(args: argparse.Namespace, size: models.Size) -> Workload:
     """The model, as the strategies know it."""
     return Workload(
-        make_model=partial(models.make, shape, tied=args.mode not in training.PIPELINES),
-        loss=models.t5_loss if shape.family == "t5" else models.loss,
+        make_model=partial(models.make, size, tied=args.mode not in training.PIPELINES),
+        loss=models.t5_loss if size.family == "t5" else models.loss,
         blocks=repeated_blocks,
         split=data.split,
-        stages=stages.stages if shape.family in STAGED else None,
+        stages=stages.stages if size.family in STAGED else None,
         stage_loss=models.score_loss,
-        tp_plan=stages.tp_plan if shape.family in TENSOR else None,
+        tp_plan=stages.tp_plan if size.family in TENSOR else None,
     )
 
 
-def make_source(args: argparse.Namespace, shape: models.Shape, group: Group) -> data.Source:
+def make_source(args: argparse.Namespace, size: models.Size, group: Group) -> data.Source:
     """Random inputs and targets of the model, others for each replica."""
-    samples = models.samples(shape, data.sample_count(args, group.world_size), args.seed)
+    samples = models.samples(size, data.sample_count(args, group.world_size), args.seed)
     return data.source(args, samples, group)
 
 
@@ -116,14 +116,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=args.mode != "single") as run:
-        shape = make_shape(args)
-        batch_size = args.batch_size = args.batch_size or shape.batch_size
-        check_mode(args, shape, run.group.world_size)
-        workload = make_workload(args, shape)
+        size = make_size(args)
+        batch_size = args.batch_size = args.batch_size or size.batch_size
+        check_mode(args, size, run.group.world_size)
+        workload = make_workload(args, size)
         strategies.check(args, workload, run.group)
-        items, flops = shape.items(batch_size), shape.flop(batch_size)
-        task = Task(args.model, items, shape.units, flops, models.parameters(workload))
-        source = make_source(args, shape, run.group)
+        items, flops = size.items(batch_size), size.flop(batch_size)
+        task = Task(args.model, items, size.units, flops, models.parameters(workload))
+        source = make_source(args, size, run.group)
         training.check_correctness(run, args, workload, source)
 
         strategy = strategies.build(args, workload, run.group)

@@ -22,7 +22,7 @@ PATCH, CLASSES = 14, 1000
 
 
 @dataclass(frozen=True)
-class Shape:
+class Size:
     """The size of a model, of its inputs, and of a batch."""
 
     family: str  # bert, gpt2, t5, vit
@@ -53,8 +53,8 @@ class Shape:
 
     def sized(
         self, *, tiny: bool = False, layers: int | None = None, tokens: int | None = None
-    ) -> "Shape":
-        """The shape with other ``layers`` or ``tokens``; ``tiny`` trains in an instant on a CPU."""
+    ) -> "Size":
+        """The size with other ``layers`` or ``tokens``; ``tiny`` trains in an instant on a CPU."""
         if tokens is not None and self.family == "vit":
             raise UnsupportedError("--tokens is for texts: ViT reads images")
         found = self
@@ -65,51 +65,51 @@ class Shape:
         return replace(found, layers=layers or found.layers, length=tokens or found.length)
 
 
-SHAPES: Mapping[str, Shape] = {
-    "hf_Bert": Shape("bert", 12, 768, 12, 3072, 30522, 32),
-    "hf_Bert_large": Shape("bert", 24, 1024, 16, 4096, 30522, 16),
-    "hf_GPT2": Shape("gpt2", 12, 768, 12, 3072, 50257, 8),
-    "hf_GPT2_large": Shape("gpt2", 36, 1280, 20, 5120, 50257, 4),
-    "hf_T5": Shape("t5", 6, 512, 8, 2048, 32128, 12, 1024),
-    "hf_T5_large": Shape("t5", 24, 1024, 16, 4096, 32128, 4),
-    "hf_ViT_large": Shape("vit", 40, 1408, 16, 6144, 0, 16, 224),
+SIZES: Mapping[str, Size] = {
+    "hf_Bert": Size("bert", 12, 768, 12, 3072, 30522, 32),
+    "hf_Bert_large": Size("bert", 24, 1024, 16, 4096, 30522, 16),
+    "hf_GPT2": Size("gpt2", 12, 768, 12, 3072, 50257, 8),
+    "hf_GPT2_large": Size("gpt2", 36, 1280, 20, 5120, 50257, 4),
+    "hf_T5": Size("t5", 6, 512, 8, 2048, 32128, 12, 1024),
+    "hf_T5_large": Size("t5", 24, 1024, 16, 4096, 32128, 4),
+    "hf_ViT_large": Size("vit", 40, 1408, 16, 6144, 0, 16, 224),
 }
 
 
-def make(shape: Shape, *, tied: bool = True, attention: str = "sdpa") -> nn.Module:
+def make(size: Size, *, tied: bool = True, attention: str = "sdpa") -> nn.Module:
     """The model with random weights; ``tied``: its scores use the matrix of the embedding."""
     import transformers
 
     common = {"attn_implementation": attention}
-    if shape.family == "vit":
+    if size.family == "vit":
         config: Any = transformers.ViTConfig(
-            **_encoder(shape), image_size=shape.length, patch_size=PATCH, **common
+            **_encoder(size), image_size=size.length, patch_size=PATCH, **common
         )
         config.num_labels = CLASSES
         return transformers.ViTForImageClassification(config)
     # No padding: transformers would look for it in every batch, and wait for the device to do so.
-    text = {"vocab_size": shape.vocabulary, "bos_token_id": 0, "eos_token_id": 0} | common
+    text = {"vocab_size": size.vocabulary, "bos_token_id": 0, "eos_token_id": 0} | common
     text |= {"use_cache": False, "tie_word_embeddings": tied}
-    if shape.family == "bert":
-        places = {"max_position_embeddings": max(512, shape.length), "pad_token_id": None}
-        config = transformers.BertConfig(**_encoder(shape), **places, **text)
+    if size.family == "bert":
+        places = {"max_position_embeddings": max(512, size.length), "pad_token_id": None}
+        config = transformers.BertConfig(**_encoder(size), **places, **text)
         return transformers.BertForMaskedLM(config)
-    if shape.family == "gpt2":
+    if size.family == "gpt2":
         config = transformers.GPT2Config(
-            n_layer=shape.layers,
-            n_embd=shape.width,
-            n_head=shape.heads,
-            n_inner=shape.hidden,
-            n_positions=max(1024, shape.length),
+            n_layer=size.layers,
+            n_embd=size.width,
+            n_head=size.heads,
+            n_inner=size.hidden,
+            n_positions=max(1024, size.length),
             **text,
         )
         return transformers.GPT2LMHeadModel(config)
     config = transformers.T5Config(
-        num_layers=shape.layers,
-        d_model=shape.width,
-        num_heads=shape.heads,
-        d_kv=shape.width // shape.heads,
-        d_ff=shape.hidden,
+        num_layers=size.layers,
+        d_model=size.width,
+        num_heads=size.heads,
+        d_kv=size.width // size.heads,
+        d_ff=size.hidden,
         **text,
     )
     return transformers.T5ForConditionalGeneration(config)
@@ -121,12 +121,12 @@ def parameters(workload: Workload) -> int:
         return sum(p.numel() for p in workload.make_model().parameters())
 
 
-def samples(shape: Shape, count: int, seed: int) -> Dataset[Any]:
+def samples(size: Size, count: int, seed: int) -> Dataset[Any]:
     """Inputs of the model, with their targets."""
-    if shape.family == "vit":
-        return Images(count, shape.length, CLASSES, seed)
-    made = Tokens if shape.family == "gpt2" else Pairs
-    return made(count, shape.length, shape.vocabulary, seed)
+    if size.family == "vit":
+        return Images(count, size.length, CLASSES, seed)
+    made = Tokens if size.family == "gpt2" else Pairs
+    return made(count, size.length, size.vocabulary, seed)
 
 
 def loss(model: nn.Module, batch: Batch) -> Tensor:
@@ -147,10 +147,10 @@ def score_loss(scores: Tensor, batch: Batch) -> Tensor:
     return cross_entropy(scores.flatten(0, -2).float(), batch[1].flatten())
 
 
-def _encoder(shape: Shape) -> dict[str, int]:
+def _encoder(size: Size) -> dict[str, int]:
     return {
-        "num_hidden_layers": shape.layers,
-        "hidden_size": shape.width,
-        "num_attention_heads": shape.heads,
-        "intermediate_size": shape.hidden,
+        "num_hidden_layers": size.layers,
+        "hidden_size": size.width,
+        "num_attention_heads": size.heads,
+        "intermediate_size": size.hidden,
     }

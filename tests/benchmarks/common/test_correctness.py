@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.common import correctness, strategies
-from benchmarks.common.correctness import TOLERANCES, Part, Trained
+from benchmarks.common.correctness import TOLERANCES, RankResult, Trained
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from tests.support.strategies import batch, option_parser, workload
@@ -87,7 +87,7 @@ def test_only_fp32_is_checked_in_another_precision():
 
 ONES = torch.ones(4)
 REFERENCE = Trained([2.0, 1.0], {"a": ONES, "b": ONES}, {})
-RIGHT = Part([2.0, 1.0], {"a": 0.0, "b": 0.0}, {("a",): "x", ("b", 0): "y"})
+RIGHT = RankResult([2.0, 1.0], {"a": 0.0, "b": 0.0}, {("a",): "x", ("b", 0): "y"})
 
 
 def compared(*ranks):

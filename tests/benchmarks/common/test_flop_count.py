@@ -47,10 +47,10 @@ def test_resnet_forward(name):
     assert RESNETS[name].flop(1, 224, 1000) + STEM == pytest.approx(found, rel=WITHIN)
 
 
-@pytest.mark.parametrize("name", sorted(models.SHAPES))
+@pytest.mark.parametrize("name", sorted(models.SIZES))
 def test_transformers(name):
     """With attention as plain matrix products: the fused kernels are counted otherwise, or not."""
-    size, device = models.SHAPES[name], META
+    size, device = models.SIZES[name], META
     if size.family == "gpt2":  # its mask is made by looking at values
         size, device = replace(size, length=64, vocabulary=1000), CPU
     size = replace(size, layers=2)

@@ -3,6 +3,7 @@ import os
 import threading
 import time
 from itertools import repeat
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ import torch.distributed as dist
 
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.session import session, start_barrier
+from tests.support.programs import measured, torchrun
 
 
 def train(run, count):
@@ -115,3 +117,17 @@ def test_nobody_to_wait_for():
     sent = []
     start_barrier(Emitter(sent.append))
     assert sent == []
+
+
+@pytest.mark.slow
+def test_a_rank_that_raises_has_a_name(wire):
+    done = torchrun(Path(__file__).parents[1] / "crashing_ddp.py")
+    assert done.returncode == 1
+    assert "ValueError: planted in rank 1" in done.stderr
+    payloads = wire.close()
+    errors = [
+        p["$data"] for p in payloads if p.get("$event") == "error" and p["$data"]["rank"] == 1
+    ]
+    assert [e["message"] for e in errors] == ["planted in rank 1"]
+    assert 'raise ValueError("planted in rank 1")' in errors[0]["trace"]
+    assert len(measured(payloads)) >= 4  # rank 0's, reported as they came

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import BENCHMARKS, measured
+from tests.support.programs import BENCHMARKS, measured, torchrun
 
 EXAMPLE = Path(__file__).parents[1] / "voir_example"
 
@@ -57,3 +57,15 @@ def test_bad_usage(argv, message):
     done = run(*argv)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+@pytest.mark.slow
+def test_voir_under_torchrun(wire):
+    shim = BENCHMARKS / "common" / "with_voir.py"
+    done = torchrun(shim, "--options", '{"interval": "0.02s"}', EXAMPLE / "train.py", 60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("final loss") == 2  # both ranks ran the script
+    payloads = wire.close()
+    assert len(measured(payloads)) >= 3
+    phases = [p["$data"]["name"] for p in payloads if p.get("$event") == "phase"]
+    assert phases == ["init", "parse_args", "load_script", "run_script", "finalize"]  # one rank's

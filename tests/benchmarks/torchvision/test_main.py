@@ -5,7 +5,7 @@ import sys
 import pytest
 from PIL import Image
 
-from tests.support.programs import BENCHMARKS, measured, program, torchrun
+from tests.support.programs import BENCHMARKS, measured, program
 
 SMALL = [
     "--model=resnet18", "--image-size=32", "--batch-size=2",
@@ -86,25 +86,3 @@ def test_a_folder_that_is_missing(wire, capsys, tmp_path):
         torchvision.main([*SMALL, "--loader", "image-folder", "--data", str(tmp_path / "none")])
     assert exit_.value.code == 2
     assert "none: no such folder" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("mode", ["ddp", "fsdp"])
-def test_the_modes_train_as_one_device_does(wire, mode):
-    torchvision_ddp.main([*SMALL, "--mode", mode, "--check-correctness"])
-    (verdict,) = [p["correctness"] for p in wire.close() if "correctness" in p]
-    assert verdict["ok"]
-    assert verdict["precision"] == "fp64"
-    assert verdict["gradient_error"] < 1e-12
-
-
-@pytest.mark.slow
-def test_rounding_does_not_decide_which_pixel_a_pooling_takes(wire):
-    """In fp32 four ranks of FSDP are 0.12 away after five steps, with nothing wrong."""
-    argv = "--model resnet18 --batch-size 4 --image-size 64 --steps 2 --warmup 1 --mode fsdp"
-    checks = "--check-correctness --check-steps 5"
-    script = BENCHMARKS / "torchvision_ddp" / "main.py"
-    done = torchrun(script, *argv.split(), *checks.split(), ranks=4)
-    assert done.returncode == 0, done.stderr
-    (verdict,) = [p["correctness"] for p in wire.close() if "correctness" in p]
-    assert verdict["ok"]
-    assert verdict["gradient_error"] < 1e-12

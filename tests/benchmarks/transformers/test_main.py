@@ -49,7 +49,7 @@ def test_an_unknown_model(wire, capsys):
 def test_what_does_not_fit_is_refused(argv, ranks, why):
     args = args_of(*argv.split())
     with pytest.raises(UnsupportedError, match=f"^{why}"):
-        transformers.check_mode(args, transformers.make_shape(args), ranks)
+        transformers.check_mode(args, transformers.make_size(args), ranks)
 
 
 @pytest.mark.slow

@@ -21,12 +21,12 @@ def args_of(*argv):
 )  # fmt: skip
 def test_the_models_have_their_published_sizes(name, millions):
     args = args_of("--model", name, "--mode", "single")
-    work = transformers.make_workload(args, transformers.make_shape(args))
+    work = transformers.make_workload(args, transformers.make_size(args))
     assert models.parameters(work) / 1e6 == pytest.approx(millions, rel=2e-3)
 
 
 def test_a_tiny_shape_keeps_its_family():
-    for name, shape in models.SHAPES.items():
+    for name, shape in models.SIZES.items():
         tiny = shape.sized(tiny=True, layers=2)
         assert (tiny.family, tiny.layers, tiny.width) == (shape.family, 2, 128), name
         assert tiny.length == (56 if shape.family == "vit" else 32)
@@ -34,7 +34,7 @@ def test_a_tiny_shape_keeps_its_family():
 
 
 def test_items_of_a_batch_are_tokens_or_images():
-    bert, vit = models.SHAPES["hf_Bert"], models.SHAPES["hf_ViT_large"]
+    bert, vit = models.SIZES["hf_Bert"], models.SIZES["hf_ViT_large"]
     assert (bert.items(2), bert.units) == (2 * 512, "tokens")
     assert (vit.items(2), vit.units) == (2, "images")
     assert bert.sized(tokens=64).items(2) == 128
@@ -43,13 +43,13 @@ def test_items_of_a_batch_are_tokens_or_images():
 
 
 def test_the_operations_of_a_step_grow_with_the_batch():
-    for shape in models.SHAPES.values():
+    for shape in models.SIZES.values():
         assert shape.flop(4) == pytest.approx(2 * shape.flop(2))
 
 
 def test_the_decoder_of_t5_never_sees_the_token_that_it_predicts():
     torch.manual_seed(0)
-    shape = models.SHAPES["hf_T5"].sized(tiny=True, layers=1)
+    shape = models.SIZES["hf_T5"].sized(tiny=True, layers=1)
     model = models.make(shape).eval()
     seen = {}
     inner = model.forward

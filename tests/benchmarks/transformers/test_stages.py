@@ -7,7 +7,7 @@ from benchmarks.transformers import models, stages
 
 @pytest.mark.parametrize("name", ["hf_Bert", "hf_GPT2", "hf_ViT_large"])
 def test_stages_one_after_the_other_are_the_model(name):
-    size = models.SHAPES[name].sized(tiny=True)
+    size = models.SIZES[name].sized(tiny=True)
     torch.manual_seed(0)
     model = models.make(size, tied=False).eval()
     inputs, targets = (tensor[None] for tensor in models.samples(size, 2, seed=0)[1])
@@ -24,7 +24,7 @@ def test_stages_one_after_the_other_are_the_model(name):
 
 
 def test_more_stages_than_parts():
-    model = models.make(models.SHAPES["hf_GPT2"].sized(tiny=True), tied=False)
+    model = models.make(models.SIZES["hf_GPT2"].sized(tiny=True), tied=False)
     with pytest.raises(
         UnsupportedError, match="a model of 4 blocks and two ends cannot have 7 stages"
     ):
@@ -33,7 +33,7 @@ def test_more_stages_than_parts():
 
 @pytest.mark.parametrize("name", ["hf_Bert", "hf_ViT_large"])
 def test_tensor_parallelism_shards_every_matrix_of_the_blocks(name):
-    model = models.make(models.SHAPES[name].sized(tiny=True))
+    model = models.make(models.SIZES[name].sized(tiny=True))
     plan = stages.tp_plan(model)
     assert len(plan) == 4 * 6  # query, key, value, output, up, down
     assert {"ColwiseParallel", "RowwiseParallel"} == {type(s).__name__ for s in plan.values()}

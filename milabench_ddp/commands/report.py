@@ -6,9 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from ..config.facts import MachineFacts
-from ..config.load import SuiteRequest, resolve
-from ..config.tree import to_plain
 from ..errors import SelectionError
 from ..options import ReportOptions
 from ..report.assemble import report_of
@@ -48,6 +45,11 @@ def _table(name: str, options: ReportOptions, weights: Mapping[str, float] | Non
 
 def _weights(config: str) -> dict[str, float]:
     """The weights of the enabled benchmarks of a configuration; they do not depend on a machine."""
+    # imported here because few reports need a configuration, and reading one takes long to import
+    from ..config.facts import MachineFacts
+    from ..config.load import SuiteRequest, resolve
+    from ..config.tree import to_plain
+
     nowhere = MachineFacts("cpu", 1, 1, 1, "", 0.0, Path.cwd())
     benchmarks = resolve(SuiteRequest(config), nowhere).benchmarks
     tables = {name: to_plain(result.entry) for name, result in benchmarks.items()}

@@ -13,6 +13,7 @@ from .mfu import peaks
 from .model import Failure, Report, Row, RunInfo
 from .process import Measurements, ProcessResult
 from .ranks import summarize_ranks
+from .statistics import NAN
 from .summary import summary_row
 
 Weights = Mapping[str, float]
@@ -97,7 +98,7 @@ def _compat(runs: Sequence[Run], weights: Weights) -> Report:
         if records:
             rows.append(compat.milabench_row(records, weights.get(name)))
         else:
-            rows.append(compat.missing(name, weights[name]))
+            rows.append(Row.unmeasured(name, NAN, weights[name], {}, n=NAN))
     infos = tuple(map(run_info, runs))
     measured = Measurements(runs, infos, rows, {}, left_out)
     return Report(True, infos, tuple(rows), tuple(failed), findings.findings_of(measured))

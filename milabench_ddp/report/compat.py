@@ -157,11 +157,6 @@ def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
     )
 
 
-def missing(name: str, weight: float) -> Row:
-    """The row of a benchmark of the given configuration of which there is no file."""
-    return Row(name, NAN, NAN, 0, NAN, NAN, NAN, NAN, NAN, weight)
-
-
 def recorded_weight(config: Payload) -> float:
     """The weight that a file was written with, 0 where it has none."""
     weight = config.get("weight", 0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from .statistics import Floats
 
 REPLICATES = 2000
 SEED = 20261121

@@ -30,7 +30,6 @@ Number = Callable[[Row], float]
 class Metric:
     """A number of a benchmark, what it is, and how it is shown."""
 
-    name: str
     meaning: str
     value: Number
     spread: Number = lambda _: NAN
@@ -49,19 +48,18 @@ class Metric:
         return f"{text} ±{format(spread, self.format)}" if spread > 0 else text
 
 
-_METRICS = (
-    Metric("throughput", "units per second of all devices together", lambda row: row.throughput),
-    Metric("latency", "ms of a step, the median of ranks' medians", lambda row: row.step_ms),
-    Metric("memory", "MiB, the most in use on a device", lambda row: row.peak_memory),
-    Metric("allocated", "MiB, the most that a rank allocated", lambda row: row.allocated),
-    Metric("reserved", "MiB, the most that a rank reserved", lambda row: row.reserved),
-    Metric("mfu", "model FLOPs, of the measured peak", lambda row: row.mfu, format=".1%"),
-    Metric("perf", "units per second of a process", lambda row: row.perf),
-    Metric("score", "units per second of the machine, less what failed", lambda row: row.score),
-    Metric("sem", "standard error of perf, as a fraction", lambda row: row.sem),
-    Metric("std", "deviation of perf's observations, as a fraction", lambda row: row.std),
-)
-METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _METRICS}
+METRICS: Mapping[str, Metric] = {
+    "throughput": Metric("units per second of all devices together", lambda row: row.throughput),
+    "latency": Metric("ms of a step, the median of ranks' medians", lambda row: row.step_ms),
+    "memory": Metric("MiB, the most in use on a device", lambda row: row.peak_memory),
+    "allocated": Metric("MiB, the most that a rank allocated", lambda row: row.allocated),
+    "reserved": Metric("MiB, the most that a rank reserved", lambda row: row.reserved),
+    "mfu": Metric("model FLOPs, of the measured peak", lambda row: row.mfu, format=".1%"),
+    "perf": Metric("units per second of a process", lambda row: row.perf),
+    "score": Metric("units per second of the machine, less what failed", lambda row: row.score),
+    "sem": Metric("standard error of perf, as a fraction", lambda row: row.sem),
+    "std": Metric("deviation of perf's observations, as a fraction", lambda row: row.std),
+}
 
 
 def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
@@ -83,8 +81,9 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
     for row in rows:
         reported |= reported_numbers(row).keys()
     if name in reported:
-        meaning = "as the programs reported it"
-        return Metric(name, meaning, lambda row: reported_numbers(row).get(name, NAN))
+        return Metric(
+            "as the programs reported it", lambda row: reported_numbers(row).get(name, NAN)
+        )
     known = {*METRICS, *TABLES, EFFICIENCY, *reported}
     raise SelectionError(
         f"--table {name}: no benchmark reports it{did_you_mean(name, known)}; "
@@ -134,7 +133,6 @@ def _efficiency_metric(rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
         "95 % interval"
     )
     return Metric(
-        EFFICIENCY,
         meaning,
         lambda row: of(row).value,
         lambda row: of(row).spread,

@@ -118,9 +118,11 @@ class Row:
     peak: Peak | None = None
 
     @classmethod
-    def unmeasured(cls, name: str, fail: float, weight: float, config: Payload) -> "Row":
+    def unmeasured(
+        cls, name: str, fail: float, weight: float, config: Payload, n: float = 0
+    ) -> "Row":
         """The row of a benchmark that left no file."""
-        return cls(name, fail, 0, 0, NAN, NAN, NAN, NAN, NAN, weight, config=config)
+        return cls(name, fail, n, 0, NAN, NAN, NAN, NAN, NAN, weight, config=config)
 
     def reported(self, group: str) -> Payload:
         """What the programs reported of themselves under the key ``group``; empty for nothing."""

@@ -19,7 +19,7 @@ LAUNCHER_LOG = re.compile(
     r"^(?:[IWE]\d{4} .* torch/distributed/|\[\d{4}-\d\d-\d\d .*\] torch\.distributed\.)"
 )
 LAUNCHER_ERROR = re.compile(r"^torch\.distributed\.elastic\.multiprocessing\.errors\.")
-# torchrun's answer to the signal that ended it: whoever sent the signal has recorded why
+# torchrun's answer to the signal that ended it: the sender of the signal has recorded why
 LAUNCHER_STOPPED = re.compile(
     r"^torch\.distributed\.elastic\.multiprocessing\.api\.SignalException: Process \d+ got signal"
 )
@@ -95,13 +95,10 @@ def without_launcher(lines: Sequence[str]) -> list[str]:
         if in_summary:
             rules += bool(RULE.match(line))
             in_summary = rules < 2
-        elif LAUNCHER_ERROR.match(line):
+        elif LAUNCHER_ERROR.match(line) or LAUNCHER_STOPPED.match(line):
             while kept and kept.pop() != TRACEBACK:
                 pass
-            in_summary, rules = True, 0
-        elif LAUNCHER_STOPPED.match(line):
-            while kept and kept.pop() != TRACEBACK:
-                pass
+            in_summary, rules = not LAUNCHER_STOPPED.match(line), 0
         elif not LAUNCHER_LOG.match(line):
             kept.append(line)
     return kept

@@ -86,8 +86,8 @@ class RankSummary:
 
 def rank_id(record: Record, rank: int) -> RankId:
     """The identity of a rank of a process."""
-    words = [word for word in record.words if word not in ("nolog", record.repeat)]
-    device = record.device
+    device, not_a_place = record.device, ("nolog", record.repeat)
+    words = [word for word in record.words if word not in not_a_place]
     if device is not None:
         number = int(device) if str(device).isdecimal() else 0
         return RankId(words[1] if len(words) > 1 else "", 0, number, f"device {device}")
@@ -187,6 +187,8 @@ def local_parts(mode: object, measured: Iterable[str]) -> tuple[str, ...]:
 
 def _mean_parts(ranks: Sequence[Rank]) -> PartTimes:
     """The mean over launches of each part's mean and deviation."""
+    if len(ranks) == 1:
+        return ranks[0].part_ms
     pairs: dict[str, list[tuple[float, float]]] = {}
     for rank in ranks:
         for name, pair in rank.part_ms.items():
@@ -199,6 +201,8 @@ def _mean_parts(ranks: Sequence[Rank]) -> PartTimes:
 
 def _mean_shares(ranks: Sequence[Rank]) -> Mapping[str, float]:
     """The mean over launches of each part's share; where a launch has no such part, 0."""
+    if len(ranks) == 1:
+        return ranks[0].shares
     known = [rank.shares for rank in ranks if rank.shares]
     names = [name for shares in known for name in shares]
     return {name: mean(shares.get(name, 0.0) for shares in known) for name in dict.fromkeys(names)}

@@ -61,18 +61,28 @@ def _samples(record: Record, gpudata: Any, report_defect: ReportDefect) -> None:
     if not isinstance(gpudata, dict):
         report_defect(DefectKind.BAD_SAMPLE)
         return
-    for device, readings in gpudata.items():
-        if device == "time":  # newer files of milabench keep the time among the devices
-            continue
-        try:
-            sample = convert(readings, DeviceSample)
-        except ValueError:
-            report_defect(DefectKind.BAD_SAMPLE)
-            continue
-        if sample.memory is None or sample.load is None:
+    # newer files of milabench keep the time among the devices
+    devices = {device: readings for device, readings in gpudata.items() if device != "time"}
+    for device, sample in _converted(devices).items():
+        if sample is None or sample.memory is None or sample.load is None:
             report_defect(DefectKind.BAD_SAMPLE)
         else:
             record.samples.setdefault(device, []).append(sample)
+
+
+def _converted(devices: dict[str, Any]) -> dict[str, DeviceSample | None]:
+    """The samples of all devices at once, which is the fast way; one by one if any is damaged."""
+    try:
+        return convert(devices, dict[str, DeviceSample | None])
+    except ValueError:
+        return {device: _sample(readings) for device, readings in devices.items()}
+
+
+def _sample(readings: object) -> DeviceSample | None:
+    try:
+        return convert(readings, DeviceSample)
+    except ValueError:
+        return None
 
 
 def _step_times(record: Record, times: Any, report_defect: ReportDefect) -> None:

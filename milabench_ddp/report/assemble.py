@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from ..events import Status
 from ..results.read_run import read_run
-from ..results.records import Payload, Record, Run, is_finite
+from ..results.records import Payload, Record, Run, is_finite, recorded_weight
 from . import compat, failures, findings
 from .mfu import peaks
 from .model import Failure, Report, Row, RunInfo
@@ -61,7 +61,7 @@ def _ours(runs: Sequence[Run], weights: Weights) -> Report:
         else:
             config = planned.get(name, {})
             if weight is None:
-                weight = compat.recorded_weight(config)
+                weight = recorded_weight(config)
             rows.append(Row.unmeasured(name, missing[name], weight, config))
     infos = tuple(map(run_info, runs))
     by_name = dict(sorted(benchmarks.items()))

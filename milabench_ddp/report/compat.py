@@ -6,9 +6,16 @@ All files of a benchmark are pooled, warm-up and failed ones too. A file without
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeGuard
 
-from ..results.records import DefectKind, Payload, Record, is_finite
+from ..results.records import (
+    DefectKind,
+    Payload,
+    Record,
+    is_finite,
+    is_number,
+    recorded_weight,
+    unit_of,
+)
 from ..samples import DeviceSample
 from .model import MilabenchStatistics, MilabenchSummary, Row
 from .statistics import NAN, percentile, ratio
@@ -33,11 +40,11 @@ def why_left_out(record: Record) -> str:
     for defect in record.defects:
         if defect.kind in UNFIT:
             return str(defect.kind)
-    if not (_is_number(start.get("time")) and _is_number(end.get("time"))):
+    if not (is_number(start.get("time")) and is_number(end.get("time"))):
         return "its `start` or its `end` has no time"
     if not record.stopped and "return_code" not in end:
         return "its `end` has no return code"
-    if not all(map(_is_number, record.losses)):
+    if not all(map(is_number, record.losses)):
         return "a loss is not a number"
     if isinstance(record.device, list | dict):
         return "its device is not an index"
@@ -70,7 +77,7 @@ def ngpu(config: Payload) -> int:
 def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     """milabench's statistics of a list: one minimum and one maximum of 5 or more are dropped."""
     known = [value for value in values if value is not None]
-    numbers = sorted(value for value in known if _is_number(value))
+    numbers = sorted(value for value in known if is_number(value))
     if not numbers or len(numbers) < len(known):
         return MilabenchStatistics(NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN)
     if len(numbers) >= 5:
@@ -155,22 +162,3 @@ def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
         unit=unit_of(records),
         milabench=summary,
     )
-
-
-def recorded_weight(config: Payload) -> float:
-    """The weight that a file was written with, 0 where it has none."""
-    weight = config.get("weight", 0)
-    return float(weight) if _is_number(weight) else 0.0
-
-
-def unit_of(records: Iterable[Record]) -> str:
-    """The unit of a benchmark's rates; empty where no file says it."""
-    for record in records:
-        if record.units:
-            return record.units
-    return ""
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    # an int that cannot be a float, with 400 digits say, is not a number here either
-    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1000)

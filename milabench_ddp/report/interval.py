@@ -46,6 +46,9 @@ class Series:
         return units / math.fsum(self.seconds)
 
 
+Launches = Sequence[Sequence[Series]]  # of the processes of each
+
+
 @dataclass(frozen=True)
 class Interval:
     """The standard error of a mean, and the interval that holds it in 95 of 100 cases."""
@@ -55,13 +58,13 @@ class Interval:
     high: float
 
 
-def pooled_mean(launches: Sequence[Sequence[Series]]) -> float:
+def pooled_mean(launches: Launches) -> float:
     """The mean over processes of their mean rates."""
     means = [series.mean for launch in launches for series in launch]
     return math.fsum(means) / len(means)
 
 
-def interval(launches: Sequence[Sequence[Series]]) -> Interval | None:
+def interval(launches: Launches) -> Interval | None:
     """How sure ``pooled_mean(launches)`` is; None where nothing was measured twice."""
     import numpy as np
 

@@ -7,14 +7,14 @@ median absolute deviation) and 4 standard errors of its mean; and by more than 1
 what the job loses is at most that.
 """
 
-import statistics
 from collections.abc import Sequence
 
-from .compat import unit_of
+from ..results.records import unit_of
 from .interval import Series, interval
 from .model import Finding, Findings
 from .process import Measurements, Processes
 from .ranks import RankId, RankSummary, rank_id
+from .statistics import NAN, mean, median
 from .steady import MAD_TO_STD
 
 SLOW = 0.03  # a device that is slower than its peers by less is not worth a word
@@ -27,26 +27,30 @@ FEWEST = 3  # of two, it cannot be said which one is odd
 def slow_devices(measured: Measurements) -> Findings:
     """The slowest of three devices and more, where it is really slower than the others."""
     for name, processes in measured.benchmarks.items():
-        rates = _rates_of_devices(processes)
-        if len(rates) < FEWEST:
+        series = _series_of_devices(processes)
+        if len(series) < FEWEST:
             continue
-        means = {id: statistics.fmean(s.mean for s in series) for id, series in rates.items()}
-        slowest = min(means, key=lambda id: (means[id], id))
-        typical = statistics.median(mean for id, mean in means.items() if id != slowest)
-        gap = typical - means[slowest]
-        sure = interval([[series] for series in rates[slowest]])
-        if gap > SLOW * typical and (sure is None or gap > SURE * sure.sem):
-            unit = unit_of(process.record for process in processes)
-            against = f"{means[slowest]:.5g} against {typical:.5g} {unit}".rstrip()
-            sentence = (
-                f"{name}: {slowest.label} is {gap / typical:.1%} slower than the median of the "
-                f"others ({against})"
-            )
-            evidence = {"rate": means[slowest], "median": typical, "slower": gap / typical}
-            yield Finding(sentence, name, slowest.label, evidence)
+        rates = {id: mean(one.mean for one in found) for id, found in series.items()}
+        slowest = min(rates, key=lambda id: (rates[id], id))
+        rate = rates.pop(slowest)
+        typical = median(rates.values())
+        gap = typical - rate
+        if gap <= SLOW * typical:
+            continue
+        sure = interval([[one] for one in series[slowest]])
+        if sure is not None and gap <= SURE * sure.sem:
+            continue
+        unit = unit_of(process.record for process in processes)
+        against = f"{rate:.5g} against {typical:.5g} {unit}".rstrip()
+        sentence = (
+            f"{name}: {slowest.label} is {gap / typical:.1%} slower than the median of the "
+            f"others ({against})"
+        )
+        evidence = {"rate": rate, "median": typical, "slower": gap / typical}
+        yield Finding(sentence, name, slowest.label, evidence)
 
 
-def _rates_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
+def _series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
     devices: dict[RankId, list[Series]] = {}
     for process in processes:
         if process.record.device is not None and process.series is not None:
@@ -81,20 +85,26 @@ def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
     """The ranks that stand out by their local time, the slowest first, and the others' median."""
     known = [rank for rank in ranks if rank.local]
     if len(known) < FEWEST:
-        return [], 0.0
-    times = [rank.local_ms for rank in known]
-    level, step = statistics.median(times), statistics.median(rank.median for rank in known)
-    spread = MAD_TO_STD * statistics.median(abs(time - level) for time in times)
-    far = max(SLOW * level, FAR * spread, MATTERS * step if step > 0 else 0.0)
-    odd = [rank for rank in known if rank.local_ms - level > max(far, SURE * rank.local_error)]
-    others = [rank.local_ms for rank in ranks if rank not in odd]
-    return sorted(odd, key=lambda rank: -rank.local_ms), statistics.median(others)
+        return [], NAN
+    level = median(rank.local_ms for rank in known)
+    spread = MAD_TO_STD * median(abs(rank.local_ms - level) for rank in known)
+    step = median(rank.median for rank in known)
+    far = max(SLOW * level, FAR * spread)
+    if step > 0:
+        far = max(far, MATTERS * step)
+    odd: list[RankSummary] = []
+    others: list[RankSummary] = []
+    for rank in known:
+        is_odd = rank.local_ms - level > max(far, SURE * rank.local_error)
+        (odd if is_odd else others).append(rank)
+    odd.sort(key=lambda rank: -rank.local_ms)
+    return odd, median(rank.local_ms for rank in others)
 
 
 def slowest_part(rank: RankSummary, ranks: Sequence[RankSummary]) -> str:
     """The part of a rank's local time that is furthest above the median of all."""
 
     def excess(part: str) -> float:
-        return rank.local[part] - statistics.median(other.local.get(part, 0.0) for other in ranks)
+        return rank.local[part] - median(other.local.get(part, 0.0) for other in ranks)
 
     return max(rank.local, key=excess)

@@ -8,9 +8,9 @@ around their mean; ``sem`` how sure ``perf`` is (see ``interval``).
 import math
 from collections.abc import Sequence
 
-from ..results.records import TABLES, Payload, Record
+from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
-from .interval import Series, interval, pooled_mean
+from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import ProcessSummary, Row, Summary
 from .process import Processes, ProcessResult
@@ -53,9 +53,9 @@ def summary_row(
         std=ratio(deviation(_rates(series)), perf),
         peak_memory=memory,
         score=(whole if whole > 0 else perf) * max(0.0, 1 - fail / len(processes)),
-        weight=compat.recorded_weight(config) if weight is None else weight,
+        weight=recorded_weight(config) if weight is None else weight,
         enabled=weight is not None or bool(config.get("enabled", True)),
-        unit=compat.unit_of(records),
+        unit=unit_of(records),
         summary=Summary(
             interval=(sure.low, sure.high) if sure else None,
             observations=len(_rates(series)),
@@ -84,7 +84,7 @@ def _by_launch(processes: Processes) -> list[list[Series]]:
     return [launches[key] for key in sorted(launches)]
 
 
-def _rates(launches: Sequence[Sequence[Series]]) -> list[float]:
+def _rates(launches: Launches) -> list[float]:
     rates: list[float] = []
     for launch in launches:
         for series in launch:

@@ -1,6 +1,6 @@
 """What the result files of a run say, as values; made by the readers beside this file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -27,6 +27,18 @@ def is_finite(value: object) -> TypeGuard[float]:
 def is_rate(value: object) -> TypeGuard[float]:
     """Whether it can be a rate: one that is not negative, and neither absurdly large nor small."""
     return is_finite(value) and (value == 0 or value > 1 / LARGEST)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether milabench takes a value for a number: NaN and infinity are some."""
+    # an int that cannot be a float, with 400 digits say, is not a number here
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1000)
+
+
+def recorded_weight(config: Payload) -> float:
+    """The weight that a file was written with, 0 where it has none."""
+    weight = config.get("weight", 0)
+    return float(weight) if is_number(weight) else 0.0
 
 
 class DefectKind(StrEnum):
@@ -156,6 +168,14 @@ class Record:
     def has(self, *kinds: DefectKind) -> bool:
         """Whether the file has a defect of one of these kinds."""
         return any(defect.kind in kinds for defect in self.defects)
+
+
+def unit_of(records: Iterable[Record]) -> str:
+    """The unit of a benchmark's rates; empty where no file says it."""
+    for record in records:
+        if record.units:
+            return record.units
+    return ""
 
 
 @dataclass(frozen=True)

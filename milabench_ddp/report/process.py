@@ -13,6 +13,7 @@ from ..results.records import Observation, Payload, Record, Run, is_rate
 from . import compat, steady
 from .interval import Series
 from .model import Rows, RunInfo
+from .ranks import RankId, rank_id
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,15 @@ class ProcessResult:
 
 
 Processes = Sequence[ProcessResult]
+
+
+def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
+    """What processes that are alone on their devices measured, by device."""
+    devices: dict[RankId, list[Series]] = {}
+    for process in processes:
+        if process.record.device is not None and process.series is not None:
+            devices.setdefault(rank_id(process.record, 0), []).append(process.series)
+    return devices
 
 
 @dataclass(frozen=True)

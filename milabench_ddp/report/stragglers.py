@@ -10,10 +10,10 @@ what the job loses is at most that.
 from collections.abc import Sequence
 
 from ..results.records import unit_of
-from .interval import Series, interval
+from .interval import interval
 from .model import Finding, Findings
-from .process import Measurements, Processes
-from .ranks import RankId, RankSummary, rank_id
+from .process import Measurements, series_of_devices
+from .ranks import RankSummary
 from .statistics import NAN, mean, median
 from .steady import MAD_TO_STD
 
@@ -27,7 +27,7 @@ FEWEST = 3  # of two, it cannot be said which one is odd
 def slow_devices(measured: Measurements) -> Findings:
     """The slowest of three devices and more, where it is really slower than the others."""
     for name, processes in measured.benchmarks.items():
-        series = _series_of_devices(processes)
+        series = series_of_devices(processes)
         if len(series) < FEWEST:
             continue
         rates = {id: mean(one.mean for one in found) for id, found in series.items()}
@@ -48,14 +48,6 @@ def slow_devices(measured: Measurements) -> Findings:
         )
         evidence = {"rate": rate, "median": typical, "slower": gap / typical}
         yield Finding(sentence, name, slowest.label, evidence)
-
-
-def _series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
-    devices: dict[RankId, list[Series]] = {}
-    for process in processes:
-        if process.record.device is not None and process.series is not None:
-            devices.setdefault(rank_id(process.record, 0), []).append(process.series)
-    return devices
 
 
 def slow_ranks(measured: Measurements) -> Findings:

@@ -13,8 +13,8 @@ from . import compat
 from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import ProcessSummary, Row, Summary
-from .process import Processes, ProcessResult
-from .ranks import RankId, RankSummary, rank_id
+from .process import Processes, ProcessResult, series_of_devices
+from .ranks import RankSummary
 from .statistics import NAN, deviation, largest, mean, ratio
 
 
@@ -99,11 +99,8 @@ def _ngpu(record: Record) -> int:
 
 def _sum_over_devices(processes: Processes) -> float:
     """What the devices of the machine do together, where each has processes of its own."""
-    devices: dict[RankId, list[float]] = {}
-    for process in processes:
-        if process.series is not None and process.record.device is not None:
-            devices.setdefault(rank_id(process.record, 0), []).append(process.series.mean)
-    return math.fsum(map(mean, devices.values()))
+    devices = series_of_devices(processes).values()
+    return math.fsum(mean(series.mean for series in found) for found in devices)
 
 
 def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:

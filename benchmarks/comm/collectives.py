@@ -59,7 +59,9 @@ class Exchange:
         type's epsilon, relative, whatever the order (Higham, Accuracy and Stability, 4.2).
         """
         result, expected = self.result.float(), self.expected().float()
-        slack = (ranks - 1) * torch.finfo(self.result.dtype).eps / 2 if self.sums else 0.0
+        slack = 0.0
+        if self.sums:
+            slack = (ranks - 1) * torch.finfo(self.result.dtype).eps / 2
         return bool(((result - expected).abs() <= slack * expected).all())
 
 
@@ -102,7 +104,8 @@ def reduce_scatter(tensors: RankTensors, elements: int) -> Exchange:
 
 def all_to_all(tensors: RankTensors, elements: int) -> Exchange:
     """Every rank gets one part of each; the size is that of the input."""
-    count, first = elements // tensors.ranks, tensors.rank * (elements // tensors.ranks)
+    count = elements // tensors.ranks
+    first = tensors.rank * count
     data, result = tensors.input_of(tensors.rank, elements), tensors.empty(elements)
     return Exchange(
         lambda: dist.all_to_all_single(result, data),
@@ -122,7 +125,8 @@ def broadcast(tensors: RankTensors, elements: int) -> Exchange:
 
 def p2p(tensors: RankTensors, elements: int) -> Exchange:
     """Each rank sends to the next and receives from the one before it: a ring."""
-    after, before = (tensors.rank + 1) % tensors.ranks, (tensors.rank - 1) % tensors.ranks
+    after = (tensors.rank + 1) % tensors.ranks
+    before = (tensors.rank - 1) % tensors.ranks
     data, result = tensors.input_of(tensors.rank, elements), tensors.empty(elements)
 
     def call() -> None:

@@ -128,7 +128,8 @@ def check(
 
 
 def _cast(batches: Batches, dtype: torch.dtype, step: int, replica: int) -> Batch:
-    return tuple(t.to(dtype) if t.is_floating_point() else t for t in batches(step, replica))
+    batch = batches(step, replica)
+    return tuple(t.to(dtype) if t.is_floating_point() else t for t in batch)
 
 
 def _batch(batches: Batches, replica: int, step: int) -> Batch:
@@ -173,7 +174,8 @@ def compare(
         difference += max(found, default=squares)
     worst = 0.0
     for k, expected_loss in enumerate(reference.losses):
-        known = [rank.losses[k] for rank in ranks if not math.isnan(rank.losses[k])]
+        losses = [rank.losses[k] for rank in ranks]
+        known = [loss for loss in losses if not math.isnan(loss)]
         loss = sum(known) / len(known) if known else math.nan
         error = abs(loss - expected_loss) / max(abs(expected_loss), 1e-12)
         worst = error if math.isnan(error) else max(worst, error)
@@ -243,7 +245,9 @@ def _differences(mine: Trained, reference: Trained | None, group: Group) -> dict
 
     It sends one gradient after the other, so that no rank has more than two models in memory.
     """
-    sizes = [{n: (g.shape, g.dtype) for n, g in reference.gradients.items()} if reference else {}]
+    sizes: list[dict[str, Any]] = [{}]
+    if reference is not None:
+        sizes = [{name: (g.shape, g.dtype) for name, g in reference.gradients.items()}]
     if group.world_size > 1:
         dist.broadcast_object_list(sizes, device=group.device)
     found = {}

@@ -91,9 +91,13 @@ class Transformer:
         the queries and of the result take 4 s h a, of the memory 4 m h a, attention 4 s m a.
         """
         h, a = self.width, self.inner or self.width
-        own = 8 * tokens * h * a + 4 * tokens**2 * a + 4 * tokens * h * self.hidden
-        across = 4 * (tokens + memory) * h * a + 4 * tokens * memory * a if memory else 0
-        return own + across
+        projections = 8 * tokens * h * a
+        attention = 4 * tokens**2 * a
+        perceptron = 4 * tokens * h * self.hidden
+        if memory:
+            projections += 4 * (tokens + memory) * h * a
+            attention += 4 * tokens * memory * a
+        return projections + attention + perceptron
 
     def gpt(self, sequences: int, tokens: int, vocabulary: int) -> float:
         """Of a step of a language model: the layers, and 2 s h V for the scores."""

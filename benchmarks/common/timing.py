@@ -125,17 +125,19 @@ class StepTimer:
 
     def step_fractions(self) -> dict[str, float]:
         """The fraction of the measured steps in each part, in sum 1; empty for a single part."""
-        total = sum(self.ms)
-        if not total:
-            return {}
-        return {name: round(sum(ms) / total, 6) for name, ms in self._all_parts().items()}
+        total, fractions = sum(self.ms), {}
+        if total:
+            for name, ms in self._all_parts().items():
+                fractions[name] = round(sum(ms) / total, 6)
+        return fractions
 
     def part_spread(self) -> dict[str, tuple[float, float]]:
         """Mean and standard deviation of each part over the measured steps, in milliseconds."""
-        if not self.ms:
-            return {}
-        parts = self._all_parts().items()
-        return {name: (round(fmean(ms), 4), round(pstdev(ms), 4)) for name, ms in parts}
+        spread = {}
+        if self.ms:
+            for name, ms in self._all_parts().items():
+                spread[name] = round(fmean(ms), 4), round(pstdev(ms), 4)
+        return spread
 
     def flush(self) -> None:
         """After a failure, report what is known of the steps that ended, and wait for nothing."""

@@ -74,9 +74,13 @@ def shapes(m: int, n: int, k: int) -> list[Shape]:
     """The shapes of a sweep, the one given first."""
     found = {(m, n, k): None}  # a dict, since it keeps the order
     for parts in SWEEP[1:]:
-        sides = [int(side * part) for side, part in zip((m, n, k), parts, strict=True)]
-        found[tuple(max(MULTIPLE, side // MULTIPLE * MULTIPLE) for side in sides)] = None
+        found[tuple(map(swept_side, (m, n, k), parts))] = None
     return list(found)
+
+
+def swept_side(side: int, part: float) -> int:
+    """A part of ``side``, rounded down to a multiple of ``MULTIPLE``."""
+    return max(MULTIPLE, int(side * part) // MULTIPLE * MULTIPLE)
 
 
 def check_fp8(device: torch.device, n: int, k: int) -> None:

@@ -39,4 +39,4 @@ def largest_stage(shape: Shape, count: int) -> int:
     first, last = shape.end_parameters
     sizes = [first, *[shape.block_parameters] * shape.layers, last]
     cuts = balanced_cuts(sizes, min(count, len(sizes)))
-    return max(sum(sizes[a:b]) for a, b in pairwise(cuts))
+    return max(sum(sizes[first:end]) for first, end in pairwise(cuts))

@@ -1,6 +1,6 @@
 """How the models of `transformers` are divided: pipeline stages, tensor parallel shards."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -46,13 +46,8 @@ def stages(model: nn.Module, count: int) -> list[nn.Module]:
         raise UnsupportedError(
             f"a model of {len(parts) - 2} blocks and two ends cannot have {count} stages"
         )
-    named = [[(name, model.get_submodule(name)) for name in part.names] for part in parts]
-    sizes = [sum(p.numel() for _, m in modules for p in m.parameters()) for modules in named]
-    cuts = balanced_cuts(sizes, count)
-    return [
-        Stage(parts[first:end], [pair for modules in named[first:end] for pair in modules])
-        for first, end in pairwise(cuts)
-    ]
+    sizes = [sum(p.numel() for p in part.parameters_in(model)) for part in parts]
+    return [Stage(model, parts[first:end]) for first, end in pairwise(balanced_cuts(sizes, count))]
 
 
 @dataclass(frozen=True)
@@ -62,22 +57,31 @@ class Part:
     names: Sequence[str]
     call: Callable[[nn.Module, Tensor], Tensor]  # (a module that has them, x)
 
+    def parameters_in(self, model: nn.Module) -> Iterator[nn.Parameter]:
+        """The parameters of these modules of ``model``."""
+        for name in self.names:
+            yield from model.get_submodule(name).parameters()
+
 
 class Stage(nn.Module):
     """Some consecutive parts of a model; parameters have the names that they have in it."""
 
-    def __init__(self, parts: Sequence[Part], modules: Iterable[tuple[str, nn.Module]]) -> None:
-        """Take the parts and their modules."""
+    def __init__(self, model: nn.Module, parts: Sequence[Part]) -> None:
+        """Take the modules of the parts out of ``model``."""
         super().__init__()
         self._calls = [part.call for part in parts]
-        for name, module in modules:
-            at: nn.Module = self
-            *path, last = name.split(".")
-            for step in path:
-                if not hasattr(at, step):
-                    at.add_module(step, nn.Module())
-                at = at.get_submodule(step)
-            at.add_module(last, module)
+        for part in parts:
+            for name in part.names:
+                self._add(name, model.get_submodule(name))
+
+    def _add(self, name: str, module: nn.Module) -> None:
+        owner: nn.Module = self
+        *path, last = name.split(".")
+        for step in path:
+            if not hasattr(owner, step):
+                owner.add_module(step, nn.Module())
+            owner = owner.get_submodule(step)
+        owner.add_module(last, module)
 
     def forward(self, x: Tensor) -> Tensor:
         """One part after the other."""

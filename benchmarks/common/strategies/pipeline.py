@@ -67,8 +67,10 @@ def pipeline(setup: Setup) -> "Pipeline":
     assert workload.stages is not None
     count = size * stages_per_rank(setup.args)
     parts = workload.stages(setup.model(), count)
-    mine = {k: _prepared(setup, parts[k], mesh) for k in _indices(setup.args, rank, size)}
-    return Pipeline(setup, mesh, mine, count)
+    local = {}
+    for k in _indices(setup.args, rank, size):
+        local[k] = _prepared(setup, parts[k], mesh)
+    return Pipeline(setup, mesh, local, count)
 
 
 def _indices(args: argparse.Namespace, rank: int, size: int) -> list[int]:
@@ -147,7 +149,8 @@ class Pipeline:
                 f"{args.schedule} with {self._chunks} microbatches: {error}"
             ) from error
         self._build_s = setup.elapsed()
-        self._bubble = (mesh["stage"].size() - 1) / (self._chunks + mesh["stage"].size() - 1)
+        ranks = mesh["stage"].size()
+        self._bubble = (ranks - 1) / (self._chunks + ranks - 1)
 
     def forward_backward(self, batch: Batch) -> Tensor:
         """Run all microbatches; the loss on the rank of the last stage, on the others nan."""
@@ -173,9 +176,13 @@ class Pipeline:
 
         (p - 1) / (m + p - 1) for p ranks and m microbatches; the other schedules have less.
         """
-        found = {"parameters_held": local_numel(self.model), "build_s": self._build_s}
-        found |= {"chunks": self._chunks}
-        return found | {"bubble_at_most": round(self._bubble, 4)} | self._compiler.metrics()
+        return {
+            "parameters_held": local_numel(self.model),
+            "build_s": self._build_s,
+            "chunks": self._chunks,
+            "bubble_at_most": round(self._bubble, 4),
+            **self._compiler.metrics(),
+        }
 
     def _loss(self, output: Tensor, targets: Tensor) -> Tensor:
         assert self._workload.stage_loss is not None

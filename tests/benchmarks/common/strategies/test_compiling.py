@@ -56,7 +56,7 @@ def compiled(backend, *modules):
 def test_graphs_and_breaks_are_counted(backend, kind, graphs, breaks):
     seen = compiled(backend, kind())
     assert (seen["compile"], seen["graphs"], seen["graph_breaks"]) == (backend, graphs, breaks)
-    assert 0 < seen["compile_s"] < 60
+    assert seen["compile_s"] > 0
 
 
 def test_each_compiler_counts_its_own():

@@ -8,14 +8,24 @@ from benchmarks.common.device import KINDS
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Keeps descriptions as they are written, and shows the default of every option."""
+    """Keeps descriptions as they are written, and shows the default of every option that has one.
+
+    A help text itself says what happens without the option, if that is not a value.
+    """
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None or (action.nargs == 0 and action.default is False):
+            return action.help
+        return super()._get_help_string(action)
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """A parser that shows ``description`` (the program's docstring) and takes ``--device``."""
     made = argparse.ArgumentParser(description=description, formatter_class=_Formatter)
     made.add_argument(
-        "--device", choices=KINDS, help="device to measure; None: the accelerator, else the CPU"
+        "--device",
+        choices=KINDS,
+        help="device to measure; by default the accelerator, else the CPU",
     )
     return made
 

@@ -21,7 +21,12 @@ from benchmarks.common.precision import PRECISIONS
 
 SYNTHETIC_BATCHES = 2  # that `synthetic` takes in turn
 CORE, E2E = ("fixed", "synthetic"), ("pytorch", "image-folder")
-LOADERS = CORE + E2E
+LOADERS = {
+    "fixed": "one batch",
+    "synthetic": "two batches in turn",
+    "pytorch": "a DataLoader of random samples",
+    "image-folder": "a DataLoader of the images in --data",
+}
 # Of the images of ImageNet, as every classifier of torchvision expects them.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

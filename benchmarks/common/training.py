@@ -7,7 +7,7 @@ it waits for a batch is the part ``data`` of the step.
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import torch
 import torch.profiler
 
 from benchmarks.common import cli, correctness, strategies
-from benchmarks.common.data import Source
+from benchmarks.common.data import LOADERS, Source
 from benchmarks.common.device import reset_peak_memory
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.session import Session
@@ -48,24 +48,28 @@ class Task:
 def add_options(
     parser: argparse.ArgumentParser,
     *,
-    batch_size: int = 32,
+    batch_size: int | None = 32,
     steps: int = 30,
     warmup: int = 5,
     lr: float = 0.01,
-    loaders: Sequence[str] = ("fixed", "pytorch"),
+    loaders: Collection[str] = ("fixed", "pytorch"),
 ) -> None:
-    """Add the options of the loop, of its data, and of ``--check-correctness``."""
+    """Add the options of the loop, of its data, and of ``--check-correctness``.
+
+    A program without a ``batch_size`` takes that of its model by default.
+    """
     add = parser.add_argument_group("training").add_argument
-    add("--batch-size", type=cli.positive, default=batch_size, help="items in a replica's step")
+    text = "items in a replica's step"
+    if batch_size is None:
+        text += "; by default the model's own"
+    add("--batch-size", type=cli.positive, default=batch_size, help=text)
     add("--steps", type=cli.positive, default=steps, help="number of measured steps")
     text = "steps before the measured ones; at least one, because the first compiles and allocates"
     add("--warmup", type=cli.positive, default=warmup, help=text)
     text = "core: batches are on the device already; e2e: a loader, and copies to the device"
-    add("--trainer", choices=TRAINERS, help=f"{text}; None: by --loader, else core")
-    text = "fixed: one batch; synthetic: two in turn; pytorch: a DataLoader of random samples"
-    if "image-folder" in loaders:
-        text += "; image-folder: a DataLoader of the images in --data"
-    add("--loader", choices=loaders, help=f"{text}; None: fixed for core, pytorch for e2e")
+    add("--trainer", choices=TRAINERS, help=f"{text}; by default as --loader says, else core")
+    text = "; ".join(f"{name}: {LOADERS[name]}" for name in loaders)
+    add("--loader", choices=loaders, help=f"{text}; by default fixed for core, pytorch for e2e")
     add("--num-workers", type=cli.natural, default=2, help="worker processes of the loader")
     text = "amp: autocast to bf16; amp-fp16: autocast to fp16, with a gradient scaler"
     add("--precision", "--dtype", choices=PRECISIONS, default="fp32", help=text)

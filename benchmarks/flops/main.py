@@ -51,7 +51,7 @@ def options() -> argparse.ArgumentParser:
     parser = cli.parser(__doc__)
     parser.add_argument("--m", type=cli.positive, default=1024, help="rows of A and C")
     parser.add_argument("--n", type=cli.positive, default=1024, help="columns of B and C")
-    parser.add_argument("--k", type=cli.positive, help="columns of A, rows of B; None: --n")
+    parser.add_argument("--k", type=cli.positive, help="columns of A, rows of B; by default --n")
     parser.add_argument(
         "--dtype", choices=(*PURE, FP8), default="fp32", help="type of the elements"
     )

@@ -66,8 +66,7 @@ def options() -> argparse.ArgumentParser:
     add("--batch-size", type=cli.positive, default=32, help="images in a step of each device")
     add("--image-size", type=cli.positive, default=224, help="height and width, in pixels")
     add("--channels-last", action="store_true", help="keep images as NHWC in memory")
-    text = "fixed: one batch; synthetic: two in turn; pytorch: a DataLoader of random images"
-    text += "; image-folder: a DataLoader of the images in --data"
+    text = "; ".join(f"{name}: {what}" for name, what in LOADERS.items())
     add("--loader", choices=LOADERS, default="fixed", help=text)
     add("--data", type=Path, metavar="FOLDER", help="folder of images for --loader image-folder")
     add("--num-workers", type=cli.natural, default=2, help="worker processes of the loader")

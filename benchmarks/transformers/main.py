@@ -44,10 +44,13 @@ def options() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--model", default="hf_Bert", help=f"one of {', '.join(models.SIZES)}")
     add("--scale", choices=SCALES, default="full", help="tiny: 4 layers of width 128, for a CPU")
-    add("--layers", type=cli.positive, help="of an encoder or a decoder; None: the model's own")
-    add("--tokens", type=cli.positive, help="tokens of a sequence; None: the model's own")
-    training.add_options(parser)
-    parser.set_defaults(batch_size=None)  # the model's own
+    add(
+        "--layers",
+        type=cli.positive,
+        help="layers of an encoder or a decoder; by default the model's own",
+    )
+    add("--tokens", type=cli.positive, help="tokens of a sequence; by default the model's own")
+    training.add_options(parser, batch_size=None)
     strategies.add_options(parser)
     return parser
 

@@ -44,7 +44,7 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--static-graph": (
         _DDP,
-        {"action": OnOff, "help": "all steps are like the first; None: where DDP can"},
+        {"action": OnOff, "help": "all steps are like the first; by default where DDP can"},
     ),
     "--broadcast-buffers": (
         _DDP,
@@ -72,7 +72,10 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--reshard-after-forward": (
         (*_FSDP, "pdp"),
-        {"action": OnOff, "help": "free gathered parameters until backward; None: not under pdp"},
+        {
+            "action": OnOff,
+            "help": "free gathered parameters until backward; by default not under pdp",
+        },
     ),
     "--mixed-precision": (
         (*_FSDP, "pdp"),
@@ -97,19 +100,19 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--shard-size": (
         ("hsdp",),
-        {"type": cli.positive, "help": "ranks that share one copy of the model; None: half"},
+        {"type": cli.positive, "help": "ranks that share one copy of the model; by default half"},
     ),
     "--ndevice-per-proc": (
         ("pdp",),
-        {"type": cli.positive, "help": "ranks of one pipeline; None: 2"},
+        {"type": cli.positive, "help": "ranks of one pipeline; by default 2"},
     ),
     "--schedule": (
         _PIPELINE,
-        {"choices": SCHEDULES, "default": "1F1B", "help": "order in which microbatches flow"},
+        {"choices": SCHEDULES, "default": "1F1B", "help": "schedule of the microbatches"},
     ),
     "--chunks": (
         _PIPELINE,
-        {"type": cli.positive, "help": "microbatches of a batch; None: as many as stages"},
+        {"type": cli.positive, "help": "microbatches of a batch; by default as many as stages"},
     ),
     "--stages-per-rank": (
         _PIPELINE,
@@ -125,7 +128,7 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--tp-size": (
         ("tp-fsdp",),
-        {"type": cli.positive, "help": "ranks that share each matrix; None: 2"},
+        {"type": cli.positive, "help": "ranks that share each matrix; by default 2"},
     ),
     "--sequence-parallel": (
         ("tp", "tp-fsdp"),

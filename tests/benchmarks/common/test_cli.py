@@ -28,9 +28,13 @@ def test_bad_values_are_named(argv, message, capsys):
 def test_help_says_what_it_does_and_the_defaults():
     parser = cli.parser("What it does.\n\n    as written")
     parser.add_argument("--n", type=cli.positive, default=3, help="how many")
+    parser.add_argument("--k", type=cli.natural, help="how few; by default none")
+    parser.add_argument("--all", action="store_true", help="everything")
     text = parser.format_help()
     assert "What it does.\n\n    as written" in text
     assert "how many (default: 3)" in text
+    assert "how few; by default none\n" in text
+    assert "everything\n" in text
 
 
 def test_unknown_names():

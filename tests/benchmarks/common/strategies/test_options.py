@@ -56,7 +56,7 @@ def test_the_help_names_the_modes_of_an_option(capsys):
     with pytest.raises(SystemExit):
         parser.parse_args(["--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "ranks that share one copy of the model; None: half [hsdp]" in text
+    assert "ranks that share one copy of the model; by default half [hsdp]" in text
 
 
 def test_a_parser_has_the_options_of_its_modes_alone():

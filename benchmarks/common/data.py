@@ -147,7 +147,7 @@ def sample_count(args: argparse.Namespace, ranks: int) -> int:
     return int(args.batch_size * ranks * (args.warmup + args.steps))
 
 
-def split(batch: Batch, parts: int) -> list[Batch]:
+def split_batch(batch: Batch, parts: int) -> list[Batch]:
     """The batch in equal parts."""
     return list(zip(*(tensor.chunk(parts) for tensor in batch), strict=True))
 

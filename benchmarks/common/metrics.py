@@ -32,7 +32,7 @@ def encode(payload: Mapping[str, Any]) -> bytes:
     return line
 
 
-def split(payload: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def split_steps(payload: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The payload itself; step times as one payload for each ``CHUNK`` steps."""
     times = payload.get("step_times")
     if times is None:
@@ -59,7 +59,7 @@ class Channel:
 
     def __call__(self, payload: Mapping[str, Any]) -> None:
         """Send one payload, in several lines if one cannot hold it."""
-        for part in split(payload):
+        for part in split_steps(payload):
             line = encode(part)
             if self._fd is None:
                 return

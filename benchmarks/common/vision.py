@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from torchvision import models
 
 from benchmarks.common import cli, data, flop_count, strategies, training
-from benchmarks.common.data import LOADERS, Source, split
+from benchmarks.common.data import LOADERS, Source, split_batch
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.training import Task
@@ -38,22 +38,22 @@ def options(
     return parser
 
 
-def check(args: argparse.Namespace) -> None:
+def check_model(args: argparse.Namespace) -> None:
     """``UnsupportedError`` for an unknown model."""
     known = models.list_models(module=models)
     if args.model not in known:
         raise UnsupportedError(cli.unknown("model", args.model, known))
 
 
-def workload(args: argparse.Namespace) -> Workload:
+def make_workload(args: argparse.Namespace) -> Workload:
     """The classifier with random weights, and the cross entropy of its labels."""
     torch.backends.cudnn.benchmark = True  # the shapes never change
     return Workload(
-        make_model=lambda: _model(args), loss=_loss, blocks=repeated_blocks, split=split
+        make_model=lambda: _model(args), loss=_loss, blocks=repeated_blocks, split=split_batch
     )
 
 
-def source(args: argparse.Namespace, group: Group) -> Source:
+def make_source(args: argparse.Namespace, group: Group) -> Source:
     """Batches of images and labels, as the options say."""
     if data.loader_of(args) == "image-folder":
         images = data.image_folder(args.data, args.image_size, CLASSES)
@@ -63,7 +63,7 @@ def source(args: argparse.Namespace, group: Group) -> Source:
     return data.source(args, images, group, _memory_format(args))
 
 
-def task(args: argparse.Namespace) -> Task:
+def make_task(args: argparse.Namespace) -> Task:
     """The images of a step, and its operations: by formula for a ResNet, counted for others."""
     count, size = args.batch_size, args.image_size
 

@@ -72,7 +72,7 @@ def make_workload(args: argparse.Namespace, shape: model.Shape) -> Workload:
         make_model=partial(model.make, shape),
         loss=model.loss,
         blocks=model.blocks_of,
-        split=data.split,
+        split=data.split_batch,
         stages=stages.stages,
         stage_loss=model.stage_loss,
         fill=model.fill,
@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         shape = checked_shape(args, run.group.world_size)
         workload = make_workload(args, shape)
         strategies.check(args, workload, run.group)
-        estimate = memory.check(shape, args, run.group)
+        estimate = memory.checked_estimate(shape, args, run.group)
         tokens, flops = args.batch_size * args.block_size, shape.flop(args.batch_size)
         task = Task(args.model, tokens, "tokens", flops, shape.parameters)
         source = make_source(args, run.group)

@@ -65,7 +65,7 @@ def estimate(shape: Shape, args: argparse.Namespace, ranks: int) -> Memory:
     )
 
 
-def check(shape: Shape, args: argparse.Namespace, group: Group) -> Memory:
+def checked_estimate(shape: Shape, args: argparse.Namespace, group: Group) -> Memory:
     """The estimate; ``UnsupportedError`` if the device, or the host, has less."""
     memory = estimate(shape, args, group.world_size)
     needs = f"{args.model} in mode {args.mode} on {group.world_size} ranks needs about"

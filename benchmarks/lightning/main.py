@@ -175,13 +175,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise UnsupportedError(
                 "lightning is not installed: run `milabench install` or install it"
             )
-        vision.check(args)
+        vision.check_model(args)
         PRECISIONS[args.precision].activate(run.device)
-        workload, task = vision.workload(args), vision.task(args)
+        workload, task = vision.make_workload(args), vision.make_task(args)
         torch.manual_seed(args.seed)  # the same weights on every rank
         model = Classifier(workload.make_model(), workload.loss, args.lr)
         steps = run.steps(
-            vision.source(args, run.group).stream(run.group.rank, run.group.world_size),
+            vision.make_source(args, run.group).stream(run.group.rank, run.group.world_size),
             work=task.items,
             units=task.units,
             count=args.steps,

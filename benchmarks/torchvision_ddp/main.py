@@ -47,9 +47,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=True) as run:
-        vision.check(args)
-        source = vision.source(args, run.group)
-        workload, task = vision.workload(args), vision.task(args)
+        vision.check_model(args)
+        source = vision.make_source(args, run.group)
+        workload, task = vision.make_workload(args), vision.make_task(args)
         training.check_correctness(run, args, workload, source)
 
         strategy = strategies.build(args, workload, run.group)

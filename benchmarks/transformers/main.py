@@ -89,7 +89,7 @@ def make_workload(args: argparse.Namespace, size: models.Size) -> Workload:
         make_model=partial(models.make, size, tied=args.mode not in training.PIPELINES),
         loss=models.t5_loss if size.family == "t5" else models.loss,
         blocks=repeated_blocks,
-        split=data.split,
+        split=data.split_batch,
         stages=stages.stages if size.family in STAGED else None,
         stage_loss=models.score_loss,
         tp_plan=stages.tp_plan if size.family in TENSOR else None,

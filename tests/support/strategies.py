@@ -28,7 +28,7 @@ def workload(args):
         make_model=partial(gpt.make, SHAPE),
         loss=gpt.loss,
         blocks=gpt.blocks_of,
-        split=data.split,
+        split=data.split_batch,
         stages=stages.stages,
         stage_loss=gpt.stage_loss,
         fill=gpt.fill,

@@ -6,7 +6,15 @@ import torch
 from PIL import Image
 
 from benchmarks.common import cli, data, training
-from benchmarks.common.data import Images, Pairs, Placement, Source, Tokens, image_folder, split
+from benchmarks.common.data import (
+    Images,
+    Pairs,
+    Placement,
+    Source,
+    Tokens,
+    image_folder,
+    split_batch,
+)
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 
@@ -73,7 +81,7 @@ def test_batches_come_in_the_form_that_was_asked_for(loader):
 
 def test_split():
     batch = torch.arange(6), torch.arange(12).view(6, 2)
-    parts = split(batch, 3)
+    parts = split_batch(batch, 3)
     assert [len(part[0]) for part in parts] == [2, 2, 2]
     assert same([torch.cat(tensors) for tensors in zip(*parts, strict=True)], batch)
 

@@ -25,7 +25,7 @@ def both_passes(make, loss, device=META):
 
 def classifier(name, size):
     argv = ["--model", name, "--image-size", str(size)]
-    return vision.workload(vision.options("").parse_args(argv))
+    return vision.make_workload(vision.options("").parse_args(argv))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def test_step_times_arrive_whole_in_lines_that_are_atomic(ms, first, rank):
     sent = []
     metrics.Emitter(sent.append).step_times(rank, first, ms, ms)
     (payload,) = sent
-    lines = [metrics.encode(part) for part in metrics.split(payload)]
+    lines = [metrics.encode(part) for part in metrics.split_steps(payload)]
     parts = [json.loads(line)["step_times"] for line in lines]
     assert all(len(line) <= 4096 for line in lines)
     assert [value for part in parts for value in part["ms"]] == [round(value, 4) for value in ms]

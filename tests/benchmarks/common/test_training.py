@@ -12,7 +12,7 @@ from torch import nn
 
 from benchmarks.common import cli, session, strategies, training
 from benchmarks.common.correctness import Verdict
-from benchmarks.common.data import Placement, Source, Tokens, loader_of, split
+from benchmarks.common.data import Placement, Source, Tokens, loader_of, split_batch
 from benchmarks.common.training import Task, WrongGradientsError
 from benchmarks.common.workload import Workload
 from tests.support.fake_time import Time
@@ -48,7 +48,7 @@ def loss(model, batch):
 
 def train(args, compute=loss, samples=Tokens(100, 4, 10, 0)):  # noqa: B008
     """The loop of a program, around a toy."""
-    work = Workload(make_model=Toy, loss=compute, blocks=lambda model: [], split=split)
+    work = Workload(make_model=Toy, loss=compute, blocks=lambda model: [], split=split_batch)
     with session.session("cpu") as run:
         place = Placement(run.device)
         source = Source(samples, args.batch_size, place, 1, loader_of(args))

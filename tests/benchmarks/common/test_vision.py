@@ -14,7 +14,7 @@ def args_of(*argv):
 
 def made(*argv):
     with META:  # shapes alone: nothing is computed
-        return vision.workload(args_of(*argv)).make_model()
+        return vision.make_workload(args_of(*argv)).make_model()
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,16 @@ def test_channels_last():
 def test_the_repeated_blocks(name, count):
     args = args_of("--model", name)
     with META:
-        work = vision.workload(args)
+        work = vision.make_workload(args)
         model = work.make_model()
     blocks = work.blocks(model)
     assert len([b for b in blocks if not isinstance(b, nn.Sequential)]) == count
 
 
 def test_the_operations_of_a_resnet_are_by_formula_and_of_others_counted():
-    resnet = vision.task(args_of("--batch-size", "4", "--image-size", "64"))
+    resnet = vision.make_task(args_of("--batch-size", "4", "--image-size", "64"))
     assert (resnet.flops_source, resnet.parameters) == ("formula", 25_557_032)
-    vgg = vision.task(args_of("--model", "vgg11", "--batch-size", "4"))
+    vgg = vision.make_task(args_of("--model", "vgg11", "--batch-size", "4"))
     assert vgg.flops_source == "3 x forward of torch.utils.flop_counter"
     # 7.61 G multiplications for an image, says torchvision's documentation.
     assert vgg.flops == pytest.approx(4 * 3 * 2 * 7.61e9, rel=0.01)
@@ -54,9 +54,9 @@ def test_the_operations_of_a_resnet_are_by_formula_and_of_others_counted():
 
 def test_an_unknown_model_names_the_nearest():
     with pytest.raises(UnsupportedError, match="unknown model 'resnet5': did you mean resnet50, "):
-        vision.check(args_of("--model", "resnet5"))
+        vision.check_model(args_of("--model", "resnet5"))
 
 
 def test_detectors_are_no_classifiers():
     with pytest.raises(UnsupportedError, match="unknown model 'fasterrcnn_resnet50_fpn'"):
-        vision.check(args_of("--model", "fasterrcnn_resnet50_fpn"))
+        vision.check_model(args_of("--model", "fasterrcnn_resnet50_fpn"))

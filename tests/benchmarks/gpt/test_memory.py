@@ -52,8 +52,10 @@ def test_what_cannot_fit_is_refused(monkeypatch):
     with pytest.raises(
         UnsupportedError, match=r"GPTXXXL in mode ddp on 8 ranks needs about 13\d\.\d GiB"
     ):
-        gpt_memory.check(SHAPE, options(mode="ddp", optimizer="sgd", batch_size=64), group)
-    gpt_memory.check(SHAPE, options(mode="fsdp"), group)
+        gpt_memory.checked_estimate(
+            SHAPE, options(mode="ddp", optimizer="sgd", batch_size=64), group
+        )
+    gpt_memory.checked_estimate(SHAPE, options(mode="fsdp"), group)
 
 
 def test_ranks_share_the_host(monkeypatch):
@@ -70,8 +72,8 @@ def test_what_is_offloaded_must_fit_the_host(monkeypatch):
     with pytest.raises(
         UnsupportedError, match=r"on 4 ranks needs about 18\.\d GiB of the host .* are 15\.0"
     ):
-        gpt_memory.check(SHAPE, asked, Group(torch.device("cuda", 0), 0, 4))
-    gpt_memory.check(SHAPE, asked, Group(torch.device("cuda", 0), 0, 8))
+        gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cuda", 0), 0, 4))
+    gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cuda", 0), 0, 8))
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,6 @@ def test_the_largest_fits_where_it_is_spread_enough(monkeypatch, ranks, argv):
     shape = gpt.shape_of("GPT1T", 3072, 1024)
     asked = {"model": "GPT1T", "precision": "bf16", "batch_size": 1, "optimizer": "adamw"}
     args = options(**asked, activation="checkpoint", **argv)
-    gpt_memory.check(shape, args, Group(torch.device("cuda", 0), 0, ranks))
+    gpt_memory.checked_estimate(shape, args, Group(torch.device("cuda", 0), 0, ranks))
     with pytest.raises(UnsupportedError, match=r"GPT1T in mode .* on 8 ranks needs about \d+"):
-        gpt_memory.check(shape, args, Group(torch.device("cuda", 0), 0, 8))
+        gpt_memory.checked_estimate(shape, args, Group(torch.device("cuda", 0), 0, 8))

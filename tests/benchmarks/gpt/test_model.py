@@ -62,6 +62,6 @@ def test_no_token_sees_what_follows():
 
 def test_a_split_batch_is_the_batch():
     tokens, targets = batch(6)
-    parts = data.split((tokens, targets), 3)
+    parts = data.split_batch((tokens, targets), 3)
     assert torch.equal(torch.cat([part[0] for part in parts]), tokens)
     assert torch.equal(torch.cat([part[1] for part in parts]), targets)

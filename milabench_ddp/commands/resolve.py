@@ -22,12 +22,10 @@ def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) 
     Returns 0; raises ConfigError and SelectionError.
     """
     resolved = resolve(request, facts)
-    selection = resolved.selection
     chosen = {}
     for name, result in resolved.benchmarks.items():
-        entry = result.entry
-        if selection.selects(name, entry) and not selection.excludes(name, entry):
-            chosen[name] = entry
+        if resolved.selection.reason_against(name, result.entry) is None:
+            chosen[name] = result.entry
     out.write(f"# {shown(resolved.path)}, preset {resolved.preset}\n")
     out.write(to_yaml(chosen, explain=explain))
     return 0

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
-from .tree import ListNode, MappingNode, Scalar, ScalarNode, TreeNode
+from .tree import Entries, ListNode, MappingNode, Scalar, ScalarNode, TreeNode
 
 _PLAIN = re.compile(r"-{0,2}[A-Za-z_/][\w/.-]*(?: [\w/.-]+)*", re.ASCII)
 _WIDE = 2**20  # characters: never folded
 
 
-def to_yaml(entries: Mapping[str, MappingNode], *, explain: bool) -> str:
+def to_yaml(entries: Entries, *, explain: bool) -> str:
     """Block YAML that loads to the same mapping.
 
     With ``explain``, ``# file:line`` behind each value.

@@ -1,11 +1,11 @@
 """OmegaConf's ``${...}`` over the mapping of all benchmarks."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from ..errors import ConfigError
 from .tree import (
+    Entries,
     Location,
     MappingNode,
     ScalarNode,
@@ -19,7 +19,7 @@ from .tree import (
 _MARK = "${"
 
 
-def interpolate(entries: Mapping[str, MappingNode]) -> dict[str, MappingNode]:
+def interpolate(entries: Entries) -> Entries:
     """Resolve every ``${...}``, absolute (``${name.weight}``) or relative (``${..weight}``).
 
     Templates may be referred to and are left as they are. The tree must be final. Raises

@@ -26,7 +26,7 @@ from .select import Selection, parse_selection, skip_reason
 from .shipped import find_config
 from .sizing import SizingOptions
 from .system import System
-from .tree import MappingNode, shown
+from .tree import Entries, MappingNode, shown
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,6 @@ def load(request: SuiteRequest, facts: MachineFacts) -> Suite:
     return Suite(resolved.path, resolved.preset, tuple(benchmarks), tuple(skipped))
 
 
-def _defined(suite: MappingNode) -> dict[str, MappingNode]:
+def _defined(suite: MappingNode) -> Entries:
     """The entries but for those that a later file removed with ``!delete``."""
     return {name: node for name, node in suite.entries.items() if isinstance(node, MappingNode)}

@@ -9,6 +9,7 @@ from .checks import wrong
 from .merge import finalize, merge_benchmark
 from .placeholders import fill, names_in, only_name
 from .tree import (
+    Entries,
     ListNode,
     Location,
     MappingNode,
@@ -26,9 +27,7 @@ NODES_AXIS = "nodes"
 Combination = Mapping[str, TreeNode]  # a value for each axis
 
 
-def with_node_counts(
-    entries: Mapping[str, MappingNode], counts: Sequence[int]
-) -> dict[str, MappingNode]:
+def with_node_counts(entries: Entries, counts: Sequence[int]) -> Entries:
     """Give every matrix that has the axis ``nodes`` these values, as ``--nodes 4,2,1`` asks.
 
     Raises SelectionError where there are several counts, and no matrix to take them.
@@ -50,7 +49,7 @@ def with_node_counts(
     return changed
 
 
-def expand(entries: Mapping[str, MappingNode]) -> dict[str, MappingNode]:
+def expand(entries: Entries) -> Entries:
     """Replace every entry that has a ``job`` by its variants, in its place.
 
     ``{axis}`` is filled in in every string of the job; where it is the whole string the value keeps

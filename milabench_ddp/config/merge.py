@@ -10,27 +10,29 @@ waiting for something older (``!delete``, ``append``, a mapping) stays so until 
 """
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from typing import TypeVar
 
 from ..errors import ConfigError, did_you_mean
 from .checks import wrong
 from .read import read_yaml
-from .shipped import shipped_config
+from .shipped import find_shipped
 from .tree import (
     DeleteNode,
+    Entries,
     ListNode,
     MappingNode,
     Origin,
-    ScalarNode,
     TreeNode,
     expanded,
     is_null,
     shown,
     text_of,
 )
+
+Tree = TypeVar("Tree", bound=TreeNode)
 
 ALL = "*"  # the entry that is merged into every benchmark
 
@@ -54,7 +56,9 @@ def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
     older, newer = old.get("tags"), new.get("tags")
     if new.replaces or older is None or not isinstance(newer, ListNode):
         return merged
-    return merged.with_entries({"tags": _unite(older, newer)})
+    if newer.replaces:
+        return merged
+    return merged.with_entries({"tags": _append(older, newer)})
 
 
 def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
@@ -69,24 +73,18 @@ def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
     return MappingNode(entries, new.origin)
 
 
-def finalize(node: MappingNode) -> MappingNode:
+def finalize(node: Tree) -> Tree:
     """Drop what is removed, and make lists of what was appended: no older layer will come."""
-    entries = {}
-    for key, value in node.entries.items():
-        if not isinstance(value, DeleteNode):
-            entries[key] = _final(value)
-    return MappingNode(entries, node.origin)
-
-
-def _final(node: TreeNode) -> TreeNode:
-    match node:
-        case MappingNode():
-            return finalize(node)
-        case ListNode():
-            kept = [_final(item) for item in node.items if not isinstance(item, DeleteNode)]
-            return ListNode(tuple(kept), node.origin)
-        case _:
-            return node
+    if isinstance(node, MappingNode):
+        entries = {}
+        for key, value in node.entries.items():
+            if not isinstance(value, DeleteNode):
+                entries[key] = finalize(value)
+        return replace(node, entries=entries, replaces=False)
+    if isinstance(node, ListNode):
+        kept = [finalize(item) for item in node.items if not isinstance(item, DeleteNode)]
+        return replace(node, items=tuple(kept), appends=False, replaces=False)
+    return node
 
 
 def _merge_mappings(old: MappingNode, new: MappingNode) -> MappingNode:
@@ -98,25 +96,15 @@ def _merge_mappings(old: MappingNode, new: MappingNode) -> MappingNode:
     return MappingNode(entries, new.origin, old.replaces)
 
 
-def _append(old: TreeNode, new: ListNode) -> TreeNode:
-    match old:
-        case ListNode():
-            return replace(old, items=(*old.items, *new.items), origin=new.origin)
-        case DeleteNode() | ScalarNode(value=None):
-            return ListNode(new.items, new.origin, replaces=True)
-        case _:
-            found = "a mapping" if isinstance(old, MappingNode) else "a single value"
-            raise ConfigError(
-                f"`append` in {new.origin} adds to a list, but its key holds {found} ({old.origin})"
-            )
-
-
-def _unite(old: TreeNode, new: ListNode) -> TreeNode:
-    if new.replaces:
-        return new
-    if not isinstance(old, ListNode):
-        return ListNode(new.items, new.origin, replaces=True)
-    return replace(old, items=(*old.items, *new.items), origin=new.origin)
+def _append(old: TreeNode, new: ListNode) -> ListNode:
+    if isinstance(old, ListNode):
+        return replace(old, items=old.items + new.items, origin=new.origin)
+    if new.appends and not isinstance(old, DeleteNode) and not is_null(old):
+        found = "a mapping" if isinstance(old, MappingNode) else "a single value"
+        raise ConfigError(
+            f"`append` in {new.origin} adds to a list, but its key holds {found} ({old.origin})"
+        )
+    return ListNode(new.items, new.origin, replaces=True)
 
 
 def read_suite(path: Path) -> MappingNode:
@@ -150,7 +138,7 @@ def _included(name: str, origin: Origin) -> Path:
     path = origin.folder / expanded(name)
     if path.is_file():
         return Path(os.path.normpath(path))
-    shipped = shipped_config(name)
+    shipped = find_shipped("config", name)
     if shipped is None:
         raise ConfigError(f"unknown include `{name}` in {origin}: no such file: {shown(path)}")
     return shipped
@@ -170,7 +158,7 @@ def _named(key: str, mapping: MappingNode, expected: str) -> list[tuple[str, Ori
     return names
 
 
-def inherit(entries: Mapping[str, MappingNode]) -> dict[str, MappingNode]:
+def inherit(entries: Entries) -> Entries:
     """Merge every entry into its parents (left to right), and ``"*"`` into all but templates.
 
     ``"*"`` counts once: parents are merged into their children without it. Raises ConfigError for
@@ -193,7 +181,7 @@ def inherit(entries: Mapping[str, MappingNode]) -> dict[str, MappingNode]:
 
 def _with_parents(
     name: str,
-    entries: Mapping[str, MappingNode],
+    entries: Entries,
     resolved: dict[str, MappingNode],
     path: tuple[str, ...],
 ) -> MappingNode:
@@ -212,7 +200,7 @@ def _with_parents(
     return resolved[name]
 
 
-def _cycle(names: list[str], entries: Mapping[str, MappingNode]) -> str:
+def _cycle(names: list[str], entries: Entries) -> str:
     steps = []
     for name in names[:-1]:
         origin = entries[name].entries["inherits"].origin

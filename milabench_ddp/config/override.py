@@ -1,6 +1,6 @@
 """``--override name.key=value``: one more layer, from the command line."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -8,7 +8,7 @@ from ..errors import ConfigError, SelectionError, did_you_mean
 from .merge import ALL, merge_benchmark
 from .placeholders import only_name
 from .read import parse_yaml
-from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode
+from .tree import Entries, ListNode, MappingNode, Origin, ScalarNode, TreeNode
 
 _EARLY = {"inherits", "job", "matrix", "presets"}  # these decide what else is merged
 _FLAT = {"argv", "env"}  # what follows these is one key, whatever dots it holds
@@ -58,9 +58,7 @@ def locate(address: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
     return [], []
 
 
-def apply_overrides(
-    overrides: Iterable[Override], entries: Mapping[str, MappingNode], *, early: bool
-) -> dict[str, MappingNode]:
+def apply_overrides(overrides: Iterable[Override], entries: Entries, *, early: bool) -> Entries:
     """The entries with the values of the overrides, which are the newest layer.
 
     Args:

@@ -14,7 +14,7 @@ from .benchmark import program_of
 from .facts import MachineFacts
 from .shipped import shipped_root
 from .sizing import Sizer, SizingOptions
-from .tree import ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode
+from .tree import Entries, ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w.-]*)\}\}|(?<!\$)\{([A-Za-z_][\w.-]*)\}")
 # A form is a whole argument, or all of it behind `word=` (batch_size=auto_batch(8)).
@@ -51,9 +51,7 @@ def fill(text: str, value: Callable[[str], str | None], *, unescape: bool) -> st
     return _PLACEHOLDER.sub(replacement, text)
 
 
-def fill_all(
-    entries: Mapping[str, MappingNode], facts: MachineFacts, options: SizingOptions
-) -> dict[str, MappingNode]:
+def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> Entries:
     """Fill in the argv, env and voir of every benchmark.
 
     Raises ConfigError for a placeholder that is not known, and for a malformed scaling file.

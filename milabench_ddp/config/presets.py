@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ..errors import SelectionError, did_you_mean
 from .facts import MachineFacts
 from .merge import merge_benchmark
-from .tree import MappingNode, ScalarNode, TreeNode
+from .tree import Entries, MappingNode, ScalarNode, TreeNode
 
 STANDARD = ("small", "full")
 
@@ -20,7 +20,7 @@ class PresetResult:
     disables: bool = False  # the preset is what disables the benchmark
 
 
-def choose_preset(asked: str, facts: MachineFacts, entries: Mapping[str, MappingNode]) -> str:
+def choose_preset(asked: str, facts: MachineFacts, entries: Entries) -> str:
     """The preset that is meant: ``auto`` is ``full`` where there is a GPU, else ``small``.
 
     Raises SelectionError for a name that is not standard and that no benchmark has.

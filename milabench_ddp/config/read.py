@@ -60,11 +60,7 @@ def parse_yaml(text: str, source: str, line: int | None = None) -> TreeNode:
     reader = _Reader(source, line)
     loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        loader = loader_type(text)
-        try:
-            top = loader.get_single_node()
-        finally:
-            loader.dispose()
+        top = yaml.compose(text, loader_type)
     except yaml.MarkedYAMLError as error:
         raise reader.broken(error) from None
     except yaml.reader.ReaderError as error:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from ..errors import ConfigError, did_you_mean
+from ..errors import ConfigError
 from .checks import Check, check_keys, flag, one_of, single, text, texts, whole, wrong
-from .shipped import shipped_root
+from .shipped import find_shipped, not_found
 from .tree import (
     MappingNode,
     Origin,
@@ -151,17 +151,10 @@ def find_profile(name: str) -> Path:
     path = expanded(name)
     if path.is_file():
         return path
-    known = shipped_profiles()
-    if name.removesuffix(".yaml") in known:
-        return known[name.removesuffix(".yaml")]
-    hint = did_you_mean(name, known) or f"; shipped are: {', '.join(known)}"
-    raise ConfigError(f"--runner {name}: no such file, and no shipped profile of that name{hint}")
-
-
-def shipped_profiles() -> dict[str, Path]:
-    """The profiles that come with the package, by their names, in their order."""
-    folder = shipped_root() / "runners"
-    return {str(p.relative_to(folder).with_suffix("")): p for p in sorted(folder.rglob("*.yaml"))}
+    shipped = find_shipped("runners", name)
+    if shipped is not None:
+        return shipped
+    raise ConfigError(f"--runner {not_found('runners', 'profile', name)}")
 
 
 def read_profile(path: Path) -> RunnerProfile:

@@ -5,7 +5,7 @@ same name; `build` fills it. The others are read by milabench, or kept for the r
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +32,6 @@ from .tree import (
     DeleteNode,
     ListNode,
     MappingNode,
-    Scalar,
     ScalarNode,
     TreeNode,
     is_null,
@@ -158,20 +157,11 @@ _VOIR_OPTIONS = dict.fromkeys(("gpu_poll", "interval", "skip", "stop"), single)
 
 
 @dataclass(frozen=True)
-class DefaultContext:
-    """What the default of a key may depend on."""
-
-    name: str  # of the benchmark
-    group: str
-    arch: str
-
-
-@dataclass(frozen=True)
 class Key:
     """A key of a benchmark."""
 
     check: Check
-    default: Callable[[DefaultContext], Scalar] | None = None  # None: the key may be absent
+    default: str | float | None = None  # {name}, {group}, {arch} filled in; None: may be absent
     in_preset: bool = False  # a preset may change how hard a benchmark works, not what it is
 
 
@@ -181,16 +171,16 @@ KEYS: Mapping[str, Key] = {
     "client": Key(free),
     "definition": Key(text),  # the folder of the program
     "docker_image": Key(text),
-    "enabled": Key(flag, lambda _: True, in_preset=True),
+    "enabled": Key(flag, default=True, in_preset=True),
     "env": Key(environment, in_preset=True),
     "gradient_accumulation_steps": Key(whole(1)),
-    "group": Key(text, lambda context: context.name),
-    "install_group": Key(text, lambda context: context.group),  # those that share an environment
-    "install_variant": Key(text, lambda context: context.arch),
+    "group": Key(text, default="{name}"),
+    "install_group": Key(text, default="{group}"),  # those that share an environment
+    "install_variant": Key(text, default="{arch}"),
     "instrument": Key(one_of("voir")),
     "matrix": Key(free),  # the combination of a variant, once the matrix is expanded
     "max_duration": Key(
-        number("a positive number of seconds", 0, above=True), lambda _: 600, in_preset=True
+        number("a positive number of seconds", 0, above=True), default=600, in_preset=True
     ),
     "num_machines": Key(whole(1), in_preset=True),
     "pip": Key(free),
@@ -212,7 +202,7 @@ KEYS: Mapping[str, Key] = {
         )
     ),
     "voir": Key(mapping_of({"options": mapping_of(_VOIR_OPTIONS)}), in_preset=True),
-    "weight": Key(number("a number, 0 or more", 0), lambda _: 0),
+    "weight": Key(number("a number, 0 or more", 0), default=0),
 }
 
 _PRESET_KEYS = frozenset(name for name, key in KEYS.items() if key.in_preset)
@@ -268,10 +258,12 @@ def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
     """
     stated = {key: node for key, node in entry.entries.items() if not is_null(node)}
     group = text_of(stated.get("group", ScalarNode(name, DEFAULT))) or name
-    context = DefaultContext(name, group, arch)
     for key, declared in KEYS.items():
-        if declared.default and key not in stated:
-            stated[key] = ScalarNode(declared.default(context), DEFAULT)
+        default = declared.default
+        if isinstance(default, str):
+            default = default.format(name=name, group=group, arch=arch)
+        if default is not None and key not in stated:
+            stated[key] = ScalarNode(default, DEFAULT)
     tags = stated.get("tags")
     if isinstance(tags, ListNode):
         stated["tags"] = _sorted(tags)

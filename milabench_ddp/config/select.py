@@ -1,6 +1,6 @@
 """Which benchmarks run: ``--select`` and ``--exclude``, and every other reason against one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
@@ -10,7 +10,7 @@ from .benchmark import program_of
 from .conditions import evaluate
 from .facts import MachineFacts
 from .presets import PresetResult
-from .tree import MappingNode, ScalarNode, scalar_text, text_of
+from .tree import Entries, MappingNode, ScalarNode, scalar_text, text_of
 
 # What a user who comes from sbatch may have meant.
 _OTHER_OPTION = {"--exclude": " (--exclude-nodes leaves nodes out)"}
@@ -23,18 +23,17 @@ class Selection:
     select: tuple[str, ...]
     exclude: tuple[str, ...]
 
-    def selects(self, name: str, entry: MappingNode) -> bool:
-        """Whether the benchmark is asked for; without ``--select`` every one is."""
-        return not self.select or _any_matches(self.select, labels(name, entry))
+    def reason_against(self, name: str, entry: MappingNode) -> str | None:
+        """Why the benchmark is left out, None where it is not; without ``--select`` all are in."""
+        found = labels(name, entry)
+        if any(_matches(word, found) for word in self.exclude):
+            return "excluded by --exclude"
+        if self.select and not any(_matches(word, found) for word in self.select):
+            return "not selected by --select"
+        return None
 
-    def excludes(self, name: str, entry: MappingNode) -> bool:
-        """Whether the benchmark is to be left out."""
-        return _any_matches(self.exclude, labels(name, entry))
 
-
-def parse_selection(
-    select: Iterable[str], exclude: Iterable[str], entries: Mapping[str, MappingNode]
-) -> Selection:
+def parse_selection(select: Iterable[str], exclude: Iterable[str], entries: Entries) -> Selection:
     """Split the words at commas; raises SelectionError for one that matches nothing."""
     known: set[str] = set()
     for name, entry in entries.items():
@@ -57,10 +56,6 @@ def labels(name: str, entry: MappingNode) -> set[str]:
     }
     found.update(text_of(tag) or "" for tag in entry.items("tags"))
     return found - {""}
-
-
-def _any_matches(words: Iterable[str], found: set[str]) -> bool:
-    return any(_matches(word, found) for word in words)
 
 
 def _matches(word: str, found: set[str]) -> bool:
@@ -88,13 +83,11 @@ def skip_reason(
     Raises ConfigError for a condition outside the grammar.
     """
     entry = result.entry
-    if selection.excludes(name, entry):
-        return "excluded by --exclude"
-    if not selection.selects(name, entry):
-        return "not selected by --select"
-    disabled_reason = _disabled_reason(result)
-    if disabled_reason and name not in selection.select:
-        return disabled_reason
+    reason = selection.reason_against(name, entry)
+    if reason is None and name not in selection.select:
+        reason = _disabled_reason(result)
+    if reason:
+        return reason
     if program_of(entry) is None:
         return "has neither a `definition` nor a `program`"
     return _unmet_condition(entry, facts) or _too_few_nodes(entry, facts)

@@ -1,5 +1,6 @@
-"""The configurations and benchmarks that come with the package."""
+"""The configurations, runner profiles and benchmarks that come with the package."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import ConfigError, did_you_mean
@@ -9,12 +10,43 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def shipped_root() -> Path:
-    """The folder that holds the shipped ``config/`` and ``benchmarks/``.
+    """The folder that holds the shipped ``config/``, ``runners/`` and ``benchmarks/``.
 
     In a wheel that is a folder inside the package; in a checkout, the top of the repository.
     """
     inside = _PACKAGE / "shipped"
     return inside if inside.is_dir() else _PACKAGE.parent
+
+
+def shipped_files(folder: str) -> dict[str, Path]:
+    """The YAML files of ``config`` or ``runners`` that are shipped, by their names, in order."""
+    top = shipped_root() / folder
+    files = {}
+    for file in sorted(top.rglob("*.yaml")):
+        name = file.relative_to(top).with_suffix("")
+        files[str(name)] = file
+    return files
+
+
+def find_shipped(folder: str, name: str) -> Path | None:
+    """The shipped file ``ddp`` or ``sweeps/x``, None where there is none."""
+    return shipped_files(folder).get(name.removesuffix(".yaml"))
+
+
+def not_found(folder: str, kind: str, name: str, others: Iterable[str] = ()) -> str:
+    """What is wrong with the name of a file that is neither there nor shipped.
+
+    Args:
+        folder: of the shipped files.
+        kind: what they are called.
+        name: as it was given.
+        others: what else may have been meant.
+    """
+    shipped = [known for known in shipped_files(folder) if "/_" not in f"/{known}"]
+    hint = did_you_mean(name, [*shipped, *others])
+    if not hint:
+        hint = f"; shipped are: {', '.join(shipped) or 'none'}"
+    return f"{name}: no such file, and no shipped {kind} of that name{hint}"
 
 
 def find_config(config: str) -> Path:
@@ -25,29 +57,10 @@ def find_config(config: str) -> Path:
     path = expanded(config)
     if path.exists() and not path.is_dir():  # also a pipe
         return path
-    named = shipped_config(config)
-    if named is not None:
-        return named
+    shipped = find_shipped("config", config)
+    if shipped is not None:
+        return shipped
     if path.is_dir():
         raise ConfigError(f"{shown(path)}: a folder, not a configuration file")
-    names = _names()
-    near = [*names, *map(shown, path.parent.glob("*.yaml"))]
-    hint = did_you_mean(config, near) or f"; shipped are: {', '.join(names) or 'none'}"
-    raise ConfigError(f"{config}: no such file, and no shipped configuration of that name{hint}")
-
-
-def shipped_config(name: str) -> Path | None:
-    """The shipped configuration ``ddp`` or ``sweeps/x``, None where there is none."""
-    folder = shipped_root() / "config"
-    path = folder / f"{name.removesuffix('.yaml')}.yaml"
-    inside = not Path(name).is_absolute() and ".." not in Path(name).parts
-    return path if inside and path.is_file() else None
-
-
-def _names() -> list[str]:
-    folder = shipped_root() / "config"
-    names = []
-    for file in folder.rglob("*.yaml"):
-        if not file.name.startswith("_"):
-            names.append(str(file.relative_to(folder).with_suffix("")))
-    return sorted(names)
+    beside = map(shown, path.parent.glob("*.yaml"))
+    raise ConfigError(not_found("config", "configuration", config, beside))

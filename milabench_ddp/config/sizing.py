@@ -95,16 +95,15 @@ def largest_batch(observed: Sequence[Observation], capacity_mib: float) -> int |
     """
     if not observed:
         return None
-    mean_size = sum(size for size, _ in observed) / len(observed)
-    mean_memory = sum(memory for _, memory in observed) / len(observed)
-    variance = sum((size - mean_size) ** 2 for size, _ in observed)
-    if variance > 0:
-        slope = sum((s - mean_size) * (m - mean_memory) for s, m in observed) / variance
+    from statistics import fmean, linear_regression  # 8 ms that most configurations need not spend
+
+    sizes, memory = zip(*observed, strict=True)
+    if len(set(sizes)) > 1:
+        slope, fixed = linear_regression(sizes, memory)
     else:
-        slope = mean_memory / mean_size
+        slope, fixed = fmean(memory) / sizes[0], 0.0
     if slope <= 0:
         return None
-    fixed = mean_memory - slope * mean_size
     largest = int((capacity_mib - fixed) / slope)
     return largest if largest >= 1 else None
 

@@ -109,6 +109,7 @@ class MappingNode:
 
 
 TreeNode = ScalarNode | ListNode | MappingNode | DeleteNode
+Entries = Mapping[str, MappingNode]  # the benchmarks and templates of a suite, by name
 Location = tuple[str | int, ...]  # the keys and indices that lead to a value
 
 

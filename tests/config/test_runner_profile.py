@@ -9,8 +9,8 @@ from milabench_ddp.config.runner_profile import (
     RunnerProfile,
     find_profile,
     read_profile,
-    shipped_profiles,
 )
+from milabench_ddp.config.shipped import shipped_files
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import write
 
@@ -124,7 +124,7 @@ def test_a_bad_value_is_named_with_its_line(here: Path, text: str, message: str)
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("name", shipped_profiles())
+@pytest.mark.parametrize("name", shipped_files("runners"))
 def test_what_is_shipped_is_right(name: str) -> None:
     runner = read_profile(find_profile(name))
     assert runner.kind in ("local", "slurm", "ssh")
@@ -132,7 +132,7 @@ def test_what_is_shipped_is_right(name: str) -> None:
 
 
 def test_all_kinds_are_shipped() -> None:
-    assert {"local", "slurm", "ssh"} <= set(shipped_profiles())
+    assert {"local", "slurm", "ssh"} <= set(shipped_files("runners"))
 
 
 def test_a_path_wins_over_a_name(here: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_path_wins_over_a_name(here: Path) -> None:
 def test_no_such_profile(here: Path) -> None:
     with pytest.raises(ConfigError, match=r"profile of that name: did you mean `slurm`\?"):
         find_profile("slrum")
-    shipped = ", ".join(shipped_profiles())
+    shipped = ", ".join(shipped_files("runners"))
     with pytest.raises(ConfigError) as caught:
         find_profile("my/own.yaml")
     assert str(caught.value).endswith(f"of that name; shipped are: {shipped}")

@@ -15,11 +15,7 @@ SUITE = entries("""
 
 def chosen(*, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> list[str]:
     selection = parse_selection(select, exclude, SUITE)
-    return [
-        name
-        for name, entry in SUITE.items()
-        if selection.selects(name, entry) and not selection.excludes(name, entry)
-    ]
+    return [name for name, entry in SUITE.items() if selection.reason_against(name, entry) is None]
 
 
 def test_what_a_benchmark_answers_to() -> None:

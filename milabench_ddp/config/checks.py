@@ -24,6 +24,7 @@ from .tree import (
 
 # Takes the key as it is shown, and its node; returns the value, or raises ConfigError.
 Check = Callable[[str, TreeNode], Any]
+Checks = Mapping[str, Check]  # by key
 
 _MEMORY = re.compile(r"\s*(\d+(?:\.\d*)?)\s*((?:([kmgt])(i?))?[bo])?\s*", re.IGNORECASE)
 
@@ -45,6 +46,13 @@ def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
     for key, node in mapping.entries.items():
         if key not in known:
             raise unknown("key", key, node.origin, known)
+
+
+def as_mapping(key: str, node: TreeNode, expected: str = "a mapping") -> MappingNode:
+    """The node itself; raises ConfigError where it is not a mapping."""
+    if not isinstance(node, MappingNode):
+        raise wrong(key, node, expected)
+    return node
 
 
 def free(key: str, node: TreeNode) -> Any:
@@ -73,19 +81,7 @@ def _scalar(expected: str, accepts: Callable[[Scalar], bool]) -> Check:
 
 flag = _scalar("true or false", lambda value: isinstance(value, bool))
 text = _scalar("a text", lambda value: isinstance(value, str) and value != "")
-
-
-def texts(key: str, node: TreeNode) -> tuple[str, ...]:
-    """A list of texts."""
-    if not isinstance(node, ListNode):
-        raise wrong(key, node, "a list of texts")
-    found = []
-    for item in node.items:
-        value = text_of(item)
-        if value is None:
-            raise wrong(key, item, "a list of texts")
-        found.append(value)
-    return tuple(found)
+any_text = _scalar("a text", lambda value: isinstance(value, str))
 
 
 def path(key: str, node: TreeNode) -> Path:
@@ -126,18 +122,17 @@ def one_of(*words: str) -> Check:
     return check
 
 
-def mapping_of(checks: Mapping[str, Check], required: Iterable[str] = ()) -> Check:
+def mapping_of(checks: Checks, required: Iterable[str] = ()) -> Check:
     """A mapping with these keys; one whose value is null counts as not stated."""
 
     def check(key: str, node: TreeNode) -> dict[str, Any]:
-        if not isinstance(node, MappingNode):
-            raise wrong(key, node, "a mapping")
-        check_keys(checks, node)
+        stated = as_mapping(key, node)
+        check_keys(checks, stated)
         for name in required:
-            if name not in node.entries:
+            if name not in stated.entries:
                 raise ConfigError(f"`{key}` in {node.origin} has no `{name}`")
         values = {}
-        for name, value in node.entries.items():
+        for name, value in stated.entries.items():
             if name in required or not is_null(value):
                 values[name] = checks[name](f"{key}.{name}", value)
         return values
@@ -145,15 +140,21 @@ def mapping_of(checks: Mapping[str, Check], required: Iterable[str] = ()) -> Che
     return check
 
 
-def list_of(item_check: Check) -> Check:
-    """A list of such values."""
+def list_of(item_check: Check, expected: str = "a list") -> Check:
+    """A list of such values; ``expected`` says so in words."""
 
     def check(key: str, node: TreeNode) -> tuple[Any, ...]:
         if not isinstance(node, ListNode):
-            raise wrong(key, node, "a list")
-        return tuple(item_check(f"{key}[{at}]", item) for at, item in enumerate(node.items))
+            raise wrong(key, node, expected)
+        values = []
+        for at, item in enumerate(node.items):
+            values.append(item_check(f"{key}[{at}]", item))
+        return tuple(values)
 
     return check
+
+
+texts = list_of(any_text, "a list of texts")
 
 
 def memory_mib(key: str, node: TreeNode) -> float:
@@ -172,10 +173,8 @@ def memory_mib(key: str, node: TreeNode) -> float:
 
 def environment(key: str, node: TreeNode) -> dict[str, str]:
     """A mapping of variables to their values as text; null leaves one out."""
-    if not isinstance(node, MappingNode):
-        raise wrong(key, node, "a mapping of variables")
     variables = {}
-    for name, value in node.entries.items():
+    for name, value in as_mapping(key, node, "a mapping of variables").entries.items():
         if not name or "=" in name or "\0" in name:
             raise ConfigError(f"`{name}` in {value.origin} cannot name an environment variable")
         word = _word(f"{key}.{name}", value)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 
-from ..errors import ConfigError, SelectionError, did_you_mean
-from .checks import wrong
+from ..errors import ConfigError, SelectionError
+from .checks import as_mapping
 from .merge import finalize, merge_benchmark
 from .placeholders import fill, names_in, only_name
 from .tree import (
@@ -92,20 +92,19 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
     body = job.without("name")
     for values in product(*axes.values()):
         combination = dict(zip(axes, values, strict=True))
-        filled = map_scalars(body, partial(_fill_scalar, combination))
+        filled = map_scalars(body, partial(_filled_scalar, combination))
         record = MappingNode({"matrix": MappingNode(combination, job.origin)}, job.origin)
         assert isinstance(filled, MappingNode)
         variant = merge_benchmark(filled, record)
-        yield _variant_name(job, combination), variant, f"{name} {_shown(combination)}"
+        origin = job.entries["name"].origin
+        variant_name = _filled(job.text("name"), combination, origin, is_last=True)
+        yield variant_name, variant, f"{name} {_shown(combination)}"
 
 
 def _part(entry: MappingNode, key: str, name: str) -> MappingNode:
-    node = entry.get(key)
-    if node is None:
+    if key not in entry.entries:
         raise ConfigError(f"`{name}` in {entry.origin} has a `job` but no `{key}`")
-    if not isinstance(node, MappingNode):
-        raise wrong(key, node, "a mapping")
-    return node
+    return as_mapping(key, entry.entries[key])
 
 
 def _axes(matrix: MappingNode) -> dict[str, tuple[TreeNode, ...]]:
@@ -117,16 +116,7 @@ def _axes(matrix: MappingNode) -> dict[str, tuple[TreeNode, ...]]:
     return axes
 
 
-def _variant_name(job: MappingNode, combination: Combination) -> str:
-    origin = job.entries["name"].origin
-    for axis in names_in(job.text("name")):
-        if axis not in combination:
-            hint = did_you_mean(axis, combination)
-            raise ConfigError(f"unknown placeholder `{{{axis}}}` in {origin}{hint}")
-    return fill(job.text("name"), partial(_axis_text, combination, origin), unescape=True)
-
-
-def _fill_scalar(combination: Combination, scalar: ScalarNode, _: Location) -> TreeNode:
+def _filled_scalar(combination: Combination, scalar: ScalarNode, _: Location) -> TreeNode:
     if not isinstance(scalar.value, str):
         return scalar
     node = combination.get(only_name(scalar.value) or "")
@@ -134,21 +124,22 @@ def _fill_scalar(combination: Combination, scalar: ScalarNode, _: Location) -> T
         return ScalarNode(node.value, scalar.origin)
     if node is not None:
         return node
-    axis_text = partial(_axis_text, combination, scalar.origin)
-    return ScalarNode(fill(scalar.value, axis_text, unescape=False), scalar.origin)
+    text = _filled(scalar.value, combination, scalar.origin, is_last=False)
+    return ScalarNode(text, scalar.origin)
 
 
-def _axis_text(combination: Combination, origin: Origin, axis: str) -> str | None:
-    """The value of an axis as a part of a text; None for another placeholder."""
-    node = combination.get(axis)
-    if node is None:
-        return None
-    if not isinstance(node, ScalarNode):
-        raise ConfigError(
-            f"`{{{axis}}}` in {origin} stands for {describe_value(node)}, "
-            "which must be the whole value and not a part of it"
-        )
-    return scalar_text(node.value)
+def _filled(text: str, combination: Combination, origin: Origin, *, is_last: bool) -> str:
+    """The text with the values of the axes in it; see ``placeholders.fill``."""
+    values = {}
+    for axis, node in combination.items():
+        if isinstance(node, ScalarNode):
+            values[axis] = node.value
+        elif axis in names_in(text):
+            raise ConfigError(
+                f"`{{{axis}}}` in {origin} stands for {describe_value(node)}, "
+                "which must be the whole value and not a part of it"
+            )
+    return fill(text, values, origin, is_last=is_last)
 
 
 def _shown(combination: Combination) -> str:

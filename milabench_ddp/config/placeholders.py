@@ -5,7 +5,7 @@ the interpolation; every other brace (``{}``, a lone one, JSON) is itself.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import ConfigError, did_you_mean
@@ -14,7 +14,7 @@ from .benchmark import program_of
 from .facts import MachineFacts
 from .shipped import shipped_root
 from .sizing import Sizer, SizingOptions
-from .tree import Entries, ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode
+from .tree import Entries, ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode, scalar_text
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w.-]*)\}\}|(?<!\$)\{([A-Za-z_][\w.-]*)\}")
 # A form is a whole argument, or all of it behind `word=` (batch_size=auto_batch(8)).
@@ -22,6 +22,8 @@ _FORM = re.compile(
     r"(?P<before>[\w.-]+=)?"
     r"(?:auto\((?P<sized>[^,()]*),(?P<unsized>[^,()]*)\)|auto_batch\((?P<batch>[^,()]*)\))"
 )
+Values = Mapping[str, Scalar]  # by the names of the placeholders
+
 _FILLED = ("argv", "env", "voir")
 
 
@@ -36,17 +38,23 @@ def only_name(text: str) -> str | None:
     return found[2] if found else None
 
 
-def fill(text: str, value: Callable[[str], str | None], *, unescape: bool) -> str:
-    """Replace each placeholder by its value; None leaves it as it is.
+def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
+    """Replace each placeholder by its value.
 
-    ``unescape`` turns ``{{name}}`` into ``{name}``: the last of several passes does that.
+    The last of several passes turns ``{{name}}`` into ``{name}``, and raises ConfigError for a
+    placeholder that is not known; the others leave both as they are.
     """
 
     def replacement(found: re.Match[str]) -> str:
-        if found[1]:
-            return f"{{{found[1]}}}" if unescape else found[0]
-        filled = value(found[2])
-        return found[0] if filled is None else filled
+        escaped, name = found.groups()
+        if name in values:
+            return scalar_text(values[name])
+        if not is_last:
+            return found[0]
+        if escaped:
+            return f"{{{escaped}}}"
+        hint = did_you_mean(name, values)
+        raise ConfigError(f"unknown placeholder `{found[0]}` in {origin}{hint}")
 
     return _PLACEHOLDER.sub(replacement, text)
 
@@ -60,7 +68,7 @@ def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> E
     machine = _machine_values(facts, options)
     filled = {}
     for name, entry in entries.items():
-        values = machine | _own_values(name, entry, facts)
+        values = {**machine, **_own_values(name, entry, facts)}
         filler = Filler(name, values, options.cpu.auto, sizer)
         changes = {}
         for key in _FILLED:
@@ -70,7 +78,7 @@ def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> E
     return filled
 
 
-def _machine_values(facts: MachineFacts, options: SizingOptions) -> dict[str, Scalar]:
+def _machine_values(facts: MachineFacts, options: SizingOptions) -> Values:
     base = facts.base
     return {
         "arch": facts.arch,
@@ -88,7 +96,7 @@ def _machine_values(facts: MachineFacts, options: SizingOptions) -> dict[str, Sc
     }
 
 
-def _own_values(name: str, entry: MappingNode, facts: MachineFacts) -> dict[str, Scalar]:
+def _own_values(name: str, entry: MappingNode, facts: MachineFacts) -> Values:
     program = program_of(entry)
     return {
         "milabench_code": str(program.parent) if program else "{milabench_code}",
@@ -103,7 +111,7 @@ class Filler:
     """Fills in the placeholders, ``auto()`` and ``auto_batch()`` of one benchmark."""
 
     name: str
-    values: Mapping[str, Scalar]
+    values: Values
     auto: bool  # whether CPU sizing is on
     sizer: Sizer
 
@@ -137,22 +145,13 @@ class Filler:
         # A form is looked for in what the file says, not in what a value happens to spell.
         form = _FORM.fullmatch(text)
         if form is None:
-            return self._filled(text, origin)
+            return fill(text, self.values, origin, is_last=True)
+        sized = "sized" if self.auto else "unsized"
+        stated = form["batch"] if form["batch"] is not None else form[sized]
+        chosen = fill(stated, self.values, origin, is_last=True).strip()
         if form["batch"] is not None:
-            default = self._filled(form["batch"], origin).strip()
-            chosen = self.sizer.batch_size(self.name, default)
-        else:
-            chosen = self._filled(form["sized" if self.auto else "unsized"], origin).strip()
+            chosen = self.sizer.batch_size(self.name, chosen)
         return f"{form['before'] or ''}{chosen}"
-
-    def _filled(self, text: str, origin: Origin) -> str:
-        def value(name: str) -> str:
-            if name not in self.values:
-                hint = did_you_mean(name, self.values)
-                raise ConfigError(f"unknown placeholder `{{{name}}}` in {origin}{hint}")
-            return str(self.values[name])
-
-        return fill(text, value, unescape=True)
 
 
 def _number(text: str) -> Scalar:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..errors import ConfigError
-from .checks import Check, check_keys, flag, one_of, single, text, texts, whole, wrong
+from .checks import Check, as_mapping, check_keys, flag, one_of, single, text, texts, whole
 from .shipped import find_shipped, not_found
 from .tree import (
-    MappingNode,
     Origin,
     ScalarNode,
     TreeNode,
@@ -55,10 +54,8 @@ def setting(default: T, check: Check, help: str, *, is_fixed: bool = False, **na
 
 
 def _scalar_texts(key: str, node: TreeNode) -> dict[str, str]:
-    if not isinstance(node, MappingNode):
-        raise wrong(key, node, "a mapping")
     values = {}
-    for name, value in node.entries.items():
+    for name, value in as_mapping(key, node).entries.items():
         values[name] = scalar_text(single(f"{key}.{name}", value))
     return values
 

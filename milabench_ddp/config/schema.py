@@ -13,6 +13,8 @@ from typing import Any, Literal
 from ..errors import ConfigError
 from .checks import (
     Check,
+    Checks,
+    as_mapping,
     check_keys,
     command_line,
     environment,
@@ -120,9 +122,10 @@ PLAN_METHODS: Mapping[str, Mapping[str, PlanOption]] = {
 
 
 def _plan(key: str, node: TreeNode) -> PlanSpec:
-    checks: dict[str, Check] = {"method": one_of(*PLAN_METHODS)}
+    checks = {"method": one_of(*PLAN_METHODS)}
     for options in PLAN_METHODS.values():  # an option of another method may have been inherited
-        checks |= {name: option.check for name, option in options.items()}
+        for name, option in options.items():
+            checks[name] = option.check
     stated = mapping_of(checks, required=["method"])(key, node)
     method = stated["method"]
     values = {}
@@ -145,7 +148,7 @@ def _folder(key: str, node: TreeNode) -> str:
 _NAME = re.compile(r"\w[\w.+=@-]*")
 _SHARE = number("a number from 0 to 1", 0, 1)
 
-_FAKE_IMAGENET: Mapping[str, Check] = {
+_FAKE_IMAGENET: Checks = {
     "classes": whole(1),
     "folder": _folder,
     "images": whole(1),
@@ -219,12 +222,10 @@ def check_name(name: str, entry: MappingNode) -> None:
 
 def check_known(entry: MappingNode) -> None:
     """Raise ConfigError for a key that is unknown in a benchmark, its job, or its presets."""
-    check_keys(KEYS.keys() | {"inherits", "presets", "job"}, entry)
-    _check_presets(entry)
-    job = entry.mapping("job")
-    if job:
-        check_keys(KEYS.keys() | {"inherits", "presets", "name"}, job)
-        _check_presets(job)
+    for part, key in ((entry, "job"), (entry.mapping("job"), "name")):
+        if part:
+            check_keys(KEYS.keys() | {"inherits", "presets", key}, part)
+            _check_presets(part)
 
 
 def check_values(entry: MappingNode) -> None:
@@ -238,13 +239,9 @@ def _check_presets(entry: MappingNode) -> None:
     presets = entry.get("presets")
     if presets is None or _is_absent(presets):
         return
-    if not isinstance(presets, MappingNode):
-        raise wrong("presets", presets, "a mapping of presets")
-    for name, preset in presets.entries.items():
-        if isinstance(preset, MappingNode):
-            check_keys(_PRESET_KEYS, preset)
-        elif not _is_absent(preset):
-            raise wrong(f"presets.{name}", preset, "a mapping")
+    for name, preset in as_mapping("presets", presets, "a mapping of presets").entries.items():
+        if not _is_absent(preset):
+            check_keys(_PRESET_KEYS, as_mapping(f"presets.{name}", preset))
 
 
 def _is_absent(node: TreeNode) -> bool:
@@ -257,7 +254,7 @@ def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
     A key whose value is null counts as not stated.
     """
     stated = {key: node for key, node in entry.entries.items() if not is_null(node)}
-    group = text_of(stated.get("group", ScalarNode(name, DEFAULT))) or name
+    group = text_of(stated.get("group")) or name
     for key, declared in KEYS.items():
         default = declared.default
         if isinstance(default, str):

@@ -120,28 +120,29 @@ def read_scaling(path: Path) -> dict[str, list[Observation]]:
 def _observations(node: TreeNode) -> list[Observation]:
     if not isinstance(node, MappingNode):
         raise ConfigError(f"{node.origin}: expected a mapping, got {describe_value(node)}")
-    new, old = node.get("observations"), node.get("model")
-    if isinstance(new, ListNode):
-        return [_observation(item) for item in new.items]
-    if new is None and isinstance(old, MappingNode):
-        return [
-            (_size(size, memory.origin), memory_mib("model", memory))
-            for size, memory in old.entries.items()
-        ]
-    if new is None and old is None:
-        return []
-    raise ConfigError(f"{node.origin}: `observations` must be a list, `model` a mapping")
+    observed = []
+    match node.get("observations"), node.get("model"):
+        case ListNode(items), _:
+            for item in items:
+                observed.append(_observation(item))
+        case None, MappingNode(entries):
+            for size, memory in entries.items():
+                observed.append(_of_size(size, memory.origin, memory))
+        case None, None:
+            pass
+        case _:
+            raise ConfigError(f"{node.origin}: `observations` must be a list, `model` a mapping")
+    return observed
 
 
 def _observation(node: TreeNode) -> Observation:
-    entries = node.entries if isinstance(node, MappingNode) else {}
-    size, memory = entries.get("batch_size"), entries.get("memory")
-    if not isinstance(size, ScalarNode) or memory is None:
-        raise ConfigError(f"{node.origin}: an observation needs `batch_size` and `memory`")
-    return _size(str(size.value), size.origin), memory_mib("memory", memory)
+    match node:
+        case MappingNode({"batch_size": ScalarNode(size, origin), "memory": memory}):
+            return _of_size(str(size), origin, memory)
+    raise ConfigError(f"{node.origin}: an observation needs `batch_size` and `memory`")
 
 
-def _size(text: str, origin: Origin) -> float:
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigError(f"{origin}: `{text}` is not a batch size")
-    return float(text)
+def _of_size(size: str, origin: Origin, memory: TreeNode) -> Observation:
+    if not size.isdecimal() or int(size) < 1:
+        raise ConfigError(f"{origin}: `{size}` is not a batch size")
+    return float(size), memory_mib("memory", memory)

@@ -1,6 +1,6 @@
 """``system.yaml``: what a person says of the machine, which wins over what is detected."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..machine.backends import BACKENDS
 from .checks import (
-    Check,
+    Checks,
     check_keys,
     flag,
     free,
@@ -111,7 +111,7 @@ def _capacity(key: str, node: TreeNode) -> float | None:
 
 
 _UNUSED = {"hostname", "port"}  # of a node, which milabench reads
-_NODE: Mapping[str, Check] = {
+_NODE: Checks = {
     "hostname": text,
     "ip": text,
     "main": flag,
@@ -120,7 +120,7 @@ _NODE: Mapping[str, Check] = {
     "sshport": whole(1),
     "user": text,
 }
-_SIZER: Mapping[str, Check] = {
+_SIZER: Checks = {
     "auto": _switch,
     "batch_size": whole(1),
     "capacity": _capacity,
@@ -129,14 +129,14 @@ _SIZER: Mapping[str, Check] = {
     "power": whole(2),
     "save": path,  # the scaling file that milabench writes; read where there is no `config`
 }
-_CPU: Mapping[str, Check] = {
+_CPU: Checks = {
     "auto": _switch,
     "max": whole(1),
     "min": whole(1),
     "n_workers": whole(0),
     "reserved_cores": whole(0),
 }
-_SYSTEM: Mapping[str, Check] = {
+_SYSTEM: Checks = {
     "arch": one_of(*BACKENDS),
     "docker": free,
     "docker_image": text,

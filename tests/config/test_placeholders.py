@@ -162,7 +162,7 @@ A_NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]*", fullmatch=True)
 
 
 def with_values(text: str) -> str:
-    return fill(text, TEXTS.get, unescape=True)
+    return fill(text, TEXTS, DEFAULT, is_last=True)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,6 @@ def with_values(text: str) -> str:
         ("x{a}y{batch-size}z", "x1y64z"),
         ("{{a}}", "{a}"),
         ("{{{a}}}", "{{a}}"),
-        ("{b}", "{b}"),
         ("${a}", "${a}"),
         ("{}", "{}"),
         ("{", "{"),
@@ -186,20 +185,26 @@ def test_only_names_in_braces_are_placeholders(text: str, result: str) -> None:
     assert with_values(text) == result
 
 
+def test_the_last_pass_knows_every_placeholder() -> None:
+    assert fill("{a}{b}", TEXTS, DEFAULT, is_last=False) == "1{b}"
+    with pytest.raises(ConfigError, match=r"^unknown placeholder `\{b\}` in \(default\)"):
+        with_values("{a}{b}")
+
+
 @given(st.text(alphabet="{}$ab \"':1,", max_size=12).filter(lambda text: not names_in(text)))
 @example("{{a}}")
 def test_text_without_placeholders_is_itself_until_it_is_unescaped(text: str) -> None:
-    assert fill(text, TEXTS.get, unescape=False) == text
+    assert fill(text, TEXTS, DEFAULT, is_last=False) == text
 
 
 @given(A_NAME)
 def test_an_escaped_name_comes_out_as_written(name: str) -> None:
-    assert fill(f"{{{{{name}}}}}", lambda _: "wrong", unescape=True) == f"{{{name}}}"
+    assert fill(f"{{{{{name}}}}}", {name: "wrong"}, DEFAULT, is_last=True) == f"{{{name}}}"
 
 
 @given(A_NAME, st.text(max_size=5))
 def test_a_value_is_not_looked_at_again(name: str, value: str) -> None:
-    assert fill(f"<{{{name}}}>", lambda _: value, unescape=True) == f"<{value}>"
+    assert fill(f"<{{{name}}}>", {name: value}, DEFAULT, is_last=True) == f"<{value}>"
 
 
 def test_a_whole_placeholder() -> None:

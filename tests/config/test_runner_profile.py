@@ -106,7 +106,10 @@ def test_what_it_does_not_say_is_the_clusters_choice(here: Path) -> None:
         ("kind: slurm\npartition: [a]", "wrong value for `partition` in r.yaml:2"),
         ("kind: slurm\nexclude: 3", "wrong value for `exclude` in r.yaml:2"),
         ("kind: slurm\nsetup: one", "wrong value for `setup` in r.yaml:2: expected a list"),
-        ("kind: slurm\nsetup:\n- {a: b}", "wrong value for `setup` in r.yaml:3"),
+        (
+            "kind: slurm\nsetup:\n- {a: b}",
+            "wrong value for `setup[0]` in r.yaml:3: expected",
+        ),
         (
             "kind: slurm\nenvironment: [A]",
             "wrong value for `environment` in r.yaml:2: expected a m",

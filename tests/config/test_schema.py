@@ -155,7 +155,7 @@ BAD = [
                                    "expected a list of texts, got the text `x`"),
     ("tags", "a", "wrong value for `tags` in (default): "
                   "expected a list of texts, got the text `a`"),
-    ("tags", [1], "wrong value for `tags` in (default): expected a list of texts, got `1`"),
+    ("tags", [1], "wrong value for `tags[0]` in (default): expected a text, got `1`"),
     ("validation", {"usage": {"gpu_load": 1}},
      "unknown key `gpu_load` in (default): did you mean `gpu_load_threshold`?"),
     ("validation", {"usage": {"gpu_load_threshold": 2}},

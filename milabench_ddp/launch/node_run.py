@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from ..events import Data, Event, Note
 from ..machine.backends import BACKENDS
@@ -101,7 +101,7 @@ class LaunchRunner:
         """
         folder = self._run_dir.benchmark(launch.benchmark.name)
         environ = {**self._environ, TRACES: str(folder)}
-        with LaunchWriter(self._run_dir, launch, self._header) as writer:
+        with closing(LaunchWriter(self._run_dir, launch, self._header)) as writer:
             writer.write_header()
 
             def write_and_emit(event: Event) -> None:

@@ -18,8 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..results.rank import Rank
-from ..results.records import Record, is_finite
+from ..results.records import Rank, Record, is_finite
 from .statistics import NAN, largest, mean, percentile
 
 if TYPE_CHECKING:

@@ -1,18 +1,17 @@
 """A payload of metrics of a `.data` file -> what a `Record` keeps of it."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from ..codec import convert
 from ..samples import DeviceSample
-from .rank import Rank
 from .records import (
     FACTS,
     TABLES,
     DefectKind,
     Observation,
     Payload,
+    Rank,
     Record,
     is_finite,
     is_rate,
@@ -31,14 +30,11 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
         record.losses.append(data["loss"])
     if "gpudata" in data:
         _samples(record, data["gpudata"], report_defect)
-    if "step_times" in data:
-        _step_times(record, data["step_times"], report_defect)
-    if "memory_peak" in data:
-        _memory_peak(record, data)
-    if isinstance(data.get("node"), str) and type(data.get("rank")) is int:
-        _rank(record, data["rank"]).node = data["node"]
-    if isinstance(data.get("shares"), dict):
-        _parts(record, data)
+    if "step_times" in data and not _take_steps(record, data["step_times"]):
+        report_defect(DefectKind.BAD_STEPS)
+    rank = data.get("rank", 0)
+    if _is_rank(rank):
+        _add_to_rank(record, rank, data)
     for key in FACTS:
         if isinstance(data.get(key), dict) and data.get("rank", 0) == 0:
             record.facts.setdefault(key, {}).update(data[key])
@@ -85,45 +81,55 @@ def _sample(readings: object) -> DeviceSample | None:
         return None
 
 
-def _step_times(record: Record, times: Any, report_defect: ReportDefect) -> None:
-    try:
-        rank, ms, wait_ms = times["rank"], times["ms"], times["wait_ms"]
-    except (LookupError, TypeError):
-        report_defect(DefectKind.BAD_STEPS)
-        return
-    known = type(rank) is int and isinstance(ms, list) and isinstance(wait_ms, list)
-    if not (known and _rank(record, rank).take(ms, wait_ms)):
-        report_defect(DefectKind.BAD_STEPS)
+def _take_steps(record: Record, times: Any) -> bool:
+    """Whether these are usable step times; then they are appended to those of their rank."""
+    match times:
+        case {"rank": rank, "ms": list() as ms, "wait_ms": list() as wait_ms} if _is_rank(rank):
+            return _rank(record, rank).take(ms, wait_ms)
+    return False
 
 
-def _memory_peak(record: Record, data: Payload) -> None:
+def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
+    """What else a payload says of one rank: its node, its memory, the parts of its steps."""
+    if isinstance(data.get("node"), str) and "rank" in data:
+        _rank(record, rank).node = data["node"]
+    if "memory_peak" in data:
+        _memory_peak(record, rank, data["memory_peak"])
+    if isinstance(data.get("shares"), dict):
+        known = _rank(record, rank)
+        known.shares = {part: share for part, share in data["shares"].items() if is_finite(share)}
+        known.part_ms = _part_ms(data.get("part_ms"))
+
+
+def _memory_peak(record: Record, rank: int, peak: Any) -> None:
     """Allocated and reserved, or one number, which is what was reserved."""
-    peak, rank = data["memory_peak"], data.get("rank", 0)
-    listed = peak if isinstance(peak, list) else [peak]
-    if type(rank) is not int or not listed or not is_finite(listed[-1]):
+    match peak:
+        case [allocated, reserved]:
+            pass
+        case [reserved] | reserved:
+            allocated = None
+    if not is_finite(reserved):
         return
     known = _rank(record, rank)
-    known.reserved = _greater(known.reserved, listed[-1])
-    if len(listed) > 1 and is_finite(listed[0]):
-        known.allocated = _greater(known.allocated, listed[0])
+    known.reserved = max(float(reserved), known.reserved)  # NaN is never the greater
+    if is_finite(allocated):
+        known.allocated = max(float(allocated), known.allocated)
 
 
-def _parts(record: Record, data: Payload) -> None:
-    rank, part_ms = data.get("rank", 0), data.get("part_ms")
-    if type(rank) is not int:
-        return
-    known = _rank(record, rank)
-    known.shares = {name: share for name, share in data["shares"].items() if is_finite(share)}
-    times: dict[str, tuple[float, float]] = {}
-    for name, pair in part_ms.items() if isinstance(part_ms, dict) else ():
-        if isinstance(pair, list) and len(pair) == 2 and all(map(is_finite, pair)):
-            times[name] = float(pair[0]), float(pair[1])
-    known.part_ms = times
+def _part_ms(times: Any) -> dict[str, tuple[float, float]]:
+    """The mean and the deviation of each part that has both."""
+    part_ms: dict[str, tuple[float, float]] = {}
+    if isinstance(times, dict):
+        for part, pair in times.items():
+            match pair:
+                case [mean, deviation] if is_finite(mean) and is_finite(deviation):
+                    part_ms[part] = float(mean), float(deviation)
+    return part_ms
+
+
+def _is_rank(value: object) -> bool:
+    return type(value) is int  # not a bool
 
 
 def _rank(record: Record, rank: int) -> Rank:
-    return record.ranks.get(rank) or record.ranks.setdefault(rank, Rank())
-
-
-def _greater(known: float, value: float) -> float:
-    return float(value) if math.isnan(known) else max(known, float(value))
+    return record.ranks.setdefault(rank, Rank())

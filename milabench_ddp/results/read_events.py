@@ -6,15 +6,15 @@ which are most of a file, are not even parsed.
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .payload import add_payload
 from .records import DefectKind, FileDefect, Record
 
-KNOWN_WITHOUT_USE = frozenset({"phase", "line", "message", "ready", "begin"})
+KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin")
 NOT_PARSED = b'{"event": "line", '
-SENT_BADLY = {"format_error": DefectKind.FORMAT_ERROR, "binary": DefectKind.FORMAT_ERROR}
 
 
 def read_events(path: Path) -> Record:
@@ -23,10 +23,13 @@ def read_events(path: Path) -> Record:
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
-                reader.line(number, line)
+                reader.read_line(number, line)
     except OSError as error:
         reader.defect(DefectKind.UNREADABLE, None, error.strerror or str(error))
-    return reader.finish()
+    else:
+        reader.check_whole()
+    reader.record.defects = list(reader.defects.values())
+    return reader.record
 
 
 def output_lines(path: Path, stream: str) -> Iterator[str]:
@@ -46,37 +49,33 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
 class _EventReader:
     def __init__(self, path: Path) -> None:
         self.record = Record(path)
-        self.lines = 0
-        self.only: set[str] = set()
-        self._defects: dict[tuple[DefectKind, str], FileDefect] = {}
+        self.defects: dict[tuple[DefectKind, str], FileDefect] = {}
+        self._lines = 0
+        self._events: set[str] = set()  # the names of those that were met
 
     def defect(self, kind: DefectKind, line: int | None, detail: str = "") -> None:
-        seen = self._defects.get((kind, detail))
-        self._defects[kind, detail] = FileDefect(
-            self.record.path,
-            kind,
-            seen.line if seen else line,
-            seen.count + 1 if seen else 1,
-            detail,
-        )
+        new = FileDefect(self.record.path, kind, line, 0, detail)
+        known = self.defects.get((kind, detail), new)
+        self.defects[kind, detail] = replace(known, count=known.count + 1)
 
-    def line(self, number: int, line: bytes) -> None:
-        self.lines = number
+    def read_line(self, number: int, line: bytes) -> None:
+        self._lines = number
         if line.startswith(NOT_PARSED) and line.endswith(b"}\n"):
-            self.only.add("line")
+            self._events.add("line")
             return
         try:
             entry = json.loads(line.decode())
         except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
             self._garbled(number, line, error)
             return
-        if not isinstance(entry, dict):
-            self.defect(DefectKind.NOT_OBJECT, number)
-        elif not isinstance(entry.get("event"), str):
-            self.defect(DefectKind.NO_EVENT, number)
-        else:
-            self.only.add(entry["event"])
-            self._event(number, entry["event"], entry.get("data"))
+        match entry:
+            case {"event": str(event)}:
+                self._events.add(event)
+                self._event(number, event, entry.get("data"))
+            case dict():
+                self.defect(DefectKind.NO_EVENT, number)
+            case _:
+                self.defect(DefectKind.NOT_OBJECT, number)
 
     def _garbled(self, number: int, line: bytes, error: ValueError) -> None:
         if not line.strip():
@@ -90,58 +89,48 @@ class _EventReader:
 
     def _event(self, number: int, event: str, data: Any) -> None:
         record = self.record
-        if event == "data":
-            if isinstance(data, dict):
+        match event, data:
+            case "data", dict():
                 add_payload(record, data, lambda kind: self.defect(kind, number))
-            else:
+            case "config", dict():
+                record.config = data
+            case "start", dict():
+                if record.start is not None:
+                    self.defect(DefectKind.TWO_STARTS, number)
+                record.start = record.start or data
+            case "end", dict():
+                if record.end is not None:
+                    self.defect(DefectKind.TWO_ENDS, number)
+                record.end = data
+            case "data" | "config" | "start" | "end", _:
                 self.defect(DefectKind.BAD_EVENT, number)
-        elif event == "stop":
-            record.stopped = True
-        elif event in ("config", "meta", "start", "end"):
-            if isinstance(data, dict):
-                self._milestone(number, event, data)
-            elif event != "meta":
-                self.defect(DefectKind.BAD_EVENT, number)
-        elif event == "error":
-            record.errors.append(data if isinstance(data, dict) else {"message": str(data)})
-        elif event == "overseer_error":
-            said = data if isinstance(data, dict) else {"message": data}
-            detail = ": ".join(str(said[key]) for key in ("type", "message") if said.get(key))
-            self.defect(DefectKind.INSTRUMENT, number, detail)
-        elif event in SENT_BADLY:
-            self.defect(SENT_BADLY[event], number)
-        elif event not in KNOWN_WITHOUT_USE:
-            self.defect(DefectKind.UNKNOWN_EVENT, number, event)
+            case "meta", dict():
+                record.meta = record.meta or data
+            case "stop", _:
+                record.stopped = True
+            case "error", _:
+                record.errors.append(data if isinstance(data, dict) else {"message": str(data)})
+            case "overseer_error", _:
+                said = data if isinstance(data, dict) else {"message": data}
+                words = [str(said[key]) for key in ("type", "message") if said.get(key)]
+                self.defect(DefectKind.INSTRUMENT, number, ": ".join(words))
+            case "format_error" | "binary", _:
+                self.defect(DefectKind.FORMAT_ERROR, number)
+            case _ if event not in KNOWN_WITHOUT_USE:
+                self.defect(DefectKind.UNKNOWN_EVENT, number, event)
 
-    def _milestone(self, number: int, event: str, data: dict[str, Any]) -> None:
-        record = self.record
-        if event == "config":
-            record.config = data
-        elif event == "meta":
-            record.meta = record.meta or data
-        elif event == "start":
-            if record.start is not None:
-                self.defect(DefectKind.TWO_STARTS, number)
-            record.start = record.start or data
-        else:
-            if record.end is not None:
-                self.defect(DefectKind.TWO_ENDS, number)
-            record.end = data
-
-    def finish(self) -> Record:
-        record = self.record
-        if any(kind is DefectKind.UNREADABLE for kind, _ in self._defects):
-            pass  # nothing more can be said of it
-        elif not self.lines:
+    def check_whole(self) -> None:
+        """After the last line: what makes the file as a whole useless, or doubtful."""
+        config = self.record.config
+        if not self._lines:
             self.defect(DefectKind.EMPTY, None)
-        elif not record.config:
-            only = "it holds only `message` events" if self.only == {"message"} else ""
-            self.defect(DefectKind.NO_CONFIG, None, only)
-        elif not isinstance(record.config.get("name"), str):
+        elif not config:
+            only_messages = self._events == {"message"}
+            detail = "it holds only `message` events" if only_messages else ""
+            self.defect(DefectKind.NO_CONFIG, None, detail)
+        elif not isinstance(config.get("name"), str):
             self.defect(DefectKind.NO_NAME, None)
-        elif record.config["name"] == "remote" and record.config.get("definition") == ".":
+        elif config["name"] == "remote" and config.get("definition") == ".":
             self.defect(DefectKind.LAUNCHER, None)
-        elif record.start is None:
+        elif self.record.start is None:
             self.defect(DefectKind.NO_START, None)
-        record.defects = list(self._defects.values())
-        return record

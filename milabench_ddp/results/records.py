@@ -1,5 +1,7 @@
 """What the result files of a run say, as values; made by the readers beside this file."""
 
+import math
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,7 +10,6 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ..events import Status
 from ..samples import DeviceSample
-from .rank import Rank
 from .state import RunState
 
 Payload = Mapping[str, Any]
@@ -97,6 +98,37 @@ class Observation(NamedTuple):
     rate: Any  # units per second; may be null or worse in a damaged file
     steps: int | None = None  # how many steps it covers; milabench does not say
     warmup: bool = False
+
+
+@dataclass(slots=True)
+class Rank:
+    """What one rank of a process measured, as rank 0 reports it at the end; without the warm-up.
+
+    The times of 8,192 ranks and 1,000 steps stay in memory, so they are an array of doubles, and of
+    the waits only the sum is kept.
+    """
+
+    ms: "array[float]" = field(default_factory=lambda: array("d"))  # of each step
+    waited: float = 0.0  # for data in all of these steps, in ms
+    shares: Mapping[str, float] = field(default_factory=dict)  # of the steps, by part; sum 1
+    part_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation
+    allocated: float = math.nan  # the most memory, in MiB; NaN where it is not known
+    reserved: float = math.nan
+    node: str = ""  # where it runs, of several nodes
+
+    def take(self, ms: list[float], wait_ms: list[float]) -> bool:
+        """Append steps in the order of time; False, and none is taken, where one is not a time."""
+        try:
+            steps, waited = array("d", ms), math.fsum(wait_ms)
+        except (OverflowError, TypeError, ValueError):
+            return False
+        if not (math.isfinite(sum(steps)) and math.isfinite(waited)):
+            return False
+        if steps and min(steps) < 0:
+            return False
+        self.ms.extend(steps)
+        self.waited += waited
+        return True
 
 
 @dataclass

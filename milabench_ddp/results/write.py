@@ -12,8 +12,7 @@ import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 from ..errors import RunDirError
 from ..events import Data, Ended, Event, Line, Note, Started
@@ -33,7 +32,7 @@ class DataHeader:
 
 
 class LaunchWriter:
-    """The result files of one launch."""
+    """The result files of one launch; ``close`` closes them."""
 
     def __init__(self, run_dir: RunDir, launch: Launch, header: DataHeader) -> None:
         self._run_dir, self._launch, self._header = run_dir, launch, header
@@ -41,15 +40,8 @@ class LaunchWriter:
         self._files: dict[tuple[str, str], BinaryIO] = {}
         self._stack = ExitStack()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close all files."""
         self._stack.close()
 
     def write_header(self) -> None:

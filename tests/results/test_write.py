@@ -1,4 +1,5 @@
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_a_process_has_its_files_in_milabench_s_format(tmp_path: Path):
     (launch,) = plan_launches(benchmark(record={"url": "x"}), cluster(gpus=1), SITE)
-    with LaunchWriter(RunDir(tmp_path), launch, HEADER) as writer:
+    with closing(LaunchWriter(RunDir(tmp_path), launch, HEADER)) as writer:
         writer.write_header()
         tag, argv = "b.D0", launch.processes[0].argv
         writer.write(Started(tag, 1.0, 7, argv))
@@ -59,7 +60,7 @@ def test_a_process_has_its_files_in_milabench_s_format(tmp_path: Path):
 
 def test_njobs_says_how_many_and_which_devices(tmp_path: Path):
     (launch,) = plan_launches(benchmark(plan=njobs(2)), cluster(gpus=4), SITE)
-    with LaunchWriter(RunDir(tmp_path), launch, HEADER) as writer:
+    with closing(LaunchWriter(RunDir(tmp_path), launch, HEADER)) as writer:
         writer.write_header()
     config = lines(tmp_path / "b.1.data")[0]["data"]
     assert (config["plan"], config["devices"]) == ({"method": "njobs", "n": 2}, [2, 3])
@@ -70,5 +71,5 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path):
     (launch,) = plan_launches(benchmark(), cluster(gpus=1), SITE)
     (tmp_path / "b.D0.data").symlink_to("/dev/full")
     full = pytest.raises(RunDirError, match=r"cannot write .*b\.D0\.data: No space left on device")
-    with full, LaunchWriter(RunDir(tmp_path), launch, HEADER) as writer:
+    with full, closing(LaunchWriter(RunDir(tmp_path), launch, HEADER)) as writer:
         writer.write_header()

@@ -1,7 +1,8 @@
 """Run folders -> the report about them: where, when and on what each was measured, and what."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard
 
@@ -11,8 +12,8 @@ from ..results.records import Payload, Record, Run, is_finite, recorded_weight
 from . import compat, failures, findings
 from .mfu import peaks
 from .model import Failure, Report, Row, RunInfo
-from .process import Measurements, ProcessResult
-from .ranks import summarize_ranks
+from .process import MeasuredBenchmark, Measurements, ProcessResult
+from .settings import as_mapping
 from .statistics import NAN
 from .summary import summary_row
 
@@ -35,123 +36,127 @@ def report_of(
     """
     distinct = {Path(path).resolve(): Path(path) for path in paths}
     runs = [read_run(path) for path in distinct.values()]
-    return _compat(runs, weights or {}) if compat_formulas else _ours(runs, weights or {})
-
-
-def _ours(runs: Sequence[Run], weights: Weights) -> Report:
-    benchmarks: dict[str, list[ProcessResult]] = {}
-    failed: list[Failure] = []
-    for run in runs:
-        for record in run.records:
-            process = ProcessResult(run, record)
-            benchmarks.setdefault(record.name, []).append(process)
-            if process.failed:
-                failed.append(failures.process_failure(process))
-    unexplained = failures.benchmark_failures(runs, failed, weights)
-    missing = Counter(failure.benchmark for failure in unexplained)
-    measured_peaks = peaks(benchmarks)
     planned = _planned(runs)
-    rows: list[Row] = []
-    for name in sorted(benchmarks.keys() | missing.keys()):
-        weight = weights.get(name)
-        if name in benchmarks:
-            processes = benchmarks[name]
-            ranks = summarize_ranks((p.record, p.unsteady_steps) for p in processes)
-            rows.append(summary_row(processes, weight, missing[name], ranks, measured_peaks))
-        else:
-            config = planned.get(name, {})
-            if weight is None:
-                weight = recorded_weight(config)
-            rows.append(Row.unmeasured(name, missing[name], weight, config))
+    if compat_formulas:
+        benchmarks, failed = _compat(runs, weights or {})
+    else:
+        benchmarks, failed = _ours(runs, weights or {}, planned)
     infos = tuple(map(run_info, runs))
-    by_name = dict(sorted(benchmarks.items()))
-    measured = Measurements(runs, infos, rows, by_name)
-    found = findings.findings_of(measured)
-    return Report(False, infos, tuple(rows), (*failed, *unexplained), found, planned)
+    found = findings.findings_of(Measurements(compat_formulas, runs, infos, benchmarks))
+    rows = tuple(benchmark.row for benchmark in benchmarks)
+    return Report(compat_formulas, infos, rows, tuple(failed), found, planned)
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
     """The resolved benchmarks of the runs, as run.json has them."""
     planned: dict[str, Payload] = {}
     for run in runs:
-        if run.state is not None:
-            suite = run.state.header.suite
-            planned |= {name: config for name, config in suite.items() if isinstance(config, dict)}
+        if run.state is None:
+            continue
+        for name, config in run.state.header.suite.items():
+            if isinstance(config, dict):
+                planned[name] = config
     return planned
 
 
-def _compat(runs: Sequence[Run], weights: Weights) -> Report:
-    benchmarks: dict[str, list[Record]] = {name: [] for name in weights}
+def _ours(
+    runs: Sequence[Run], weights: Weights, planned: Mapping[str, Payload]
+) -> tuple[list[MeasuredBenchmark], list[Failure]]:
+    processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
     failed: list[Failure] = []
-    left_out: list[tuple[Record, str]] = []
     for run in runs:
         for record in run.records:
-            if reason := compat.why_left_out(record):
-                left_out.append((record, reason))
-                continue
-            benchmarks.setdefault(record.name, []).append(record)
-            if not compat.succeeded(record):
-                process = ProcessResult(run, record)
+            process = ProcessResult(run, record)
+            processes_of[record.name].append(process)
+            if process.failed:
                 failed.append(failures.process_failure(process))
-    rows: list[Row] = []
-    for name, records in sorted(benchmarks.items()):
-        if records:
-            rows.append(compat.milabench_row(records, weights.get(name)))
+    unexplained = failures.benchmark_failures(runs, failed, weights)
+    missing = Counter(failure.benchmark for failure in unexplained)
+    measured_peaks = peaks(processes_of)
+    benchmarks: list[MeasuredBenchmark] = []
+    for name in sorted({*processes_of, *missing}):
+        weight = weights.get(name)
+        processes = processes_of.get(name, [])
+        if processes:
+            row = summary_row(processes, weight, missing[name], measured_peaks)
         else:
-            rows.append(Row.unmeasured(name, NAN, weights[name], {}, n=NAN))
-    infos = tuple(map(run_info, runs))
-    measured = Measurements(runs, infos, rows, {}, left_out)
-    return Report(True, infos, tuple(rows), tuple(failed), findings.findings_of(measured))
+            config = planned.get(name, {})
+            weight = recorded_weight(config) if weight is None else weight
+            row = Row.unmeasured(name, missing[name], weight, config)
+        benchmarks.append(MeasuredBenchmark(row, processes))
+    return benchmarks, failed + unexplained
+
+
+def _compat(runs: Sequence[Run], weights: Weights) -> tuple[list[MeasuredBenchmark], list[Failure]]:
+    records_of: dict[str, list[Record]] = {name: [] for name in weights}
+    failed: list[Failure] = []
+    for run in runs:
+        for record in run.records:
+            if compat.why_left_out(record):
+                continue
+            records_of.setdefault(record.name, []).append(record)
+            if not compat.succeeded(record):
+                failed.append(failures.process_failure(ProcessResult(run, record)))
+    benchmarks: list[MeasuredBenchmark] = []
+    for name, records in sorted(records_of.items()):
+        if records:
+            row = compat.milabench_row(records, weights.get(name))
+        else:
+            row = Row.unmeasured(name, NAN, weights[name], {}, n=NAN)
+        benchmarks.append(MeasuredBenchmark(row))
+    return benchmarks, failed
 
 
 def run_info(run: Run) -> RunInfo:
     """The head of the report of a run; what its files do not say is left empty."""
     meta: Payload = next((record.meta for record in run.records if record.meta), {})
-    header = run.state.header if run.state else None
-    cpu = _mapping(meta, "cpu")
+    accelerators = as_mapping(meta.get("accelerators"))
+    cpu = as_mapping(meta.get("cpu"))
     started, ended = _span(run)
-    arch = _arch(run, meta)
-    return RunInfo(
+    arch = str(accelerators.get("arch") or _configured_arch(run))
+    devices = _devices(as_mapping(accelerators.get("gpus")))
+    if not devices and arch == "cpu":
+        devices = "no GPU"
+    info = RunInfo(
         name=run.name,
         path=run.path,
-        outcome=header.outcome if header else "",
-        preset=header.preset if header else "",
+        outcome="",
         started=started,
-        seconds=ended - started if started is not None and ended is not None else None,
-        host=str(_mapping(meta, "os").get("nodename") or ""),
+        seconds=None if started is None or ended is None else ended - started,
+        host=str(as_mapping(meta.get("os")).get("nodename") or ""),
         cpu=" x ".join(str(cpu[key]) for key in ("count", "brand") if cpu.get(key)),
-        devices=_devices(meta) or ("no GPU" if arch == "cpu" else ""),
+        devices=devices,
         arch=arch,
         version=_version(meta),
         waiting=run.in_status(Status.WAITING),
         running=run.in_status(Status.RUNNING),
         skipped=tuple(run.skipped),
     )
+    if run.state is None:
+        return info
+    header = run.state.header
+    return replace(info, outcome=header.outcome, preset=header.preset)
 
 
-def _arch(run: Run, meta: Payload) -> str:
-    if arch := _mapping(meta, "accelerators").get("arch"):
-        return str(arch)
+def _configured_arch(run: Run) -> object:
     for record in run.records:
         if arch := record.config.get("arch"):
-            return str(arch)
+            return arch
     return ""
 
 
-def _devices(meta: Payload) -> str:
+def _devices(gpus: Payload) -> str:
     products: Counter[str] = Counter()
-    gpus = _mapping(_mapping(meta, "accelerators"), "gpus")
-    for index in gpus:
-        products[str(_mapping(gpus, index).get("product") or "unnamed device")] += 1
+    for gpu in gpus.values():
+        products[str(as_mapping(gpu).get("product") or "unnamed device")] += 1
     return ", ".join(f"{count} x {name}" for name, count in products.items())
 
 
 def _version(meta: Payload) -> str:
     versions = []
-    if torch := _mapping(meta, "pytorch").get("torch"):
-        versions.append(f"torch {torch}")
-    if milabench := _mapping(meta, "milabench").get("tag"):
-        versions.append(f"milabench {milabench}")
+    for name, place, key in (("torch", "pytorch", "torch"), ("milabench", "milabench", "tag")):
+        if version := as_mapping(meta.get(place)).get(key):
+            versions.append(f"{name} {version}")
     return ", ".join(versions)
 
 
@@ -163,13 +168,9 @@ def _span(run: Run) -> tuple[float | None, float | None]:
         starts.append(run.state.header.created)
         ends.append(run.state.header.ended)
     first = min(filter(_is_time, starts), default=None)
-    return first, None if run.goes_on else max(filter(_is_time, ends), default=None)
+    last = max(filter(_is_time, ends), default=None)
+    return first, None if run.goes_on else last
 
 
 def _is_time(value: object) -> TypeGuard[float]:
     return is_finite(value) and 0 <= value < _YEAR_10000
-
-
-def _mapping(payload: Payload, key: str) -> Payload:
-    value = payload.get(key)
-    return value if isinstance(value, Mapping) else {}

@@ -1,39 +1,52 @@
 """What a reader of the numbers must know: what was left out, what is wrong, what stands out.
 
-A new finding is a function ``Measurements -> Findings`` and a line in ``FINDINGS``, which
-gives it its name, its severity and its advice.
+A new finding is a function and a line that gives it its name, its severity and its advice: in
+``RUN_FINDINGS`` a function ``Measurements -> Findings``, in ``BENCHMARK_FINDINGS`` a function
+``MeasuredBenchmark -> Findings``, to whose sentences the benchmark's name is added.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from ..events import Status
 from ..results.records import Payload, is_finite
+from . import compat
 from .model import Finding, Findings, Severity
-from .process import Measurements
+from .process import MeasuredBenchmark, Measurements
 from .stragglers import slow_devices, slow_ranks
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
+Subject = TypeVar("Subject", Measurements, MeasuredBenchmark)
 
 
 @dataclass(frozen=True)
-class Finder:
+class Finder(Generic[Subject]):
     """What finds one kind of thing."""
 
-    find: Callable[[Measurements], Findings]
+    find: Callable[[Subject], Findings]
     severity: Severity
     advice: str = ""  # what to do about it
+
+    def findings(self, name: str, subject: Subject) -> Findings:
+        """What it finds, with all that it has in common."""
+        for finding in self.find(subject):
+            yield replace(finding, name=name, severity=self.severity, advice=self.advice)
 
 
 def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     """All findings: first those about runs and files, then benchmark by benchmark."""
     found: list[Finding] = []
-    for name, finder in FINDINGS.items():
-        for finding in finder.find(measured):
-            named = replace(finding, name=name, severity=finder.severity, advice=finder.advice)
-            found.append(named)
-    return tuple(sorted(found, key=lambda finding: finding.benchmark))
+    for name, of_runs in RUN_FINDINGS.items():
+        found += of_runs.findings(name, measured)
+    for benchmark in measured.benchmarks:
+        about = benchmark.row.name
+        for name, of_benchmark in BENCHMARK_FINDINGS.items():
+            for finding in of_benchmark.findings(name, benchmark):
+                sentence = f"{about}: {finding.sentence}"
+                found.append(replace(finding, sentence=sentence, benchmark=about))
+    return tuple(found)
 
 
 def damaged_files(measured: Measurements) -> Findings:
@@ -47,94 +60,105 @@ def damaged_files(measured: Measurements) -> Findings:
 def different_presets(measured: Measurements) -> Findings:
     """Runs of different presets are one number."""
     presets = {info.preset for info in measured.infos}
-    yield from _pooled("runs with different preset are pooled", presets)
+    return _pooled("runs with different preset are pooled", presets)
 
 
 def different_devices(measured: Measurements) -> Findings:
     """Runs on different devices are one number."""
     devices = {info.devices for info in measured.infos}
-    yield from _pooled("runs with different devices are pooled", devices)
+    return _pooled("runs with different devices are pooled", devices)
 
 
-def several_units(measured: Measurements) -> Findings:
+def several_units(benchmark: MeasuredBenchmark) -> Findings:
     """Rates of one benchmark in several units."""
-    for name, processes in measured.benchmarks.items():
-        units = {process.record.units for process in processes}
-        yield from _pooled(f"{name}: its rates have several units, and are pooled", units, name)
+    units = {process.record.units for process in benchmark.processes}
+    return _pooled("its rates have several units, and are pooled", units)
 
 
-def several_node_counts(measured: Measurements) -> Findings:
+def several_node_counts(benchmark: MeasuredBenchmark) -> Findings:
     """Runs of one benchmark on different numbers of nodes."""
-    for name, processes in measured.benchmarks.items():
-        counts = {str(process.record.config.get("num_machines", 1)) for process in processes}
-        sentence = f"{name}: runs on different numbers of nodes are pooled"
-        yield from _pooled(sentence, counts, name)
+    configs = [process.record.config for process in benchmark.processes]
+    counts = {str(config.get("num_machines", 1)) for config in configs}
+    return _pooled("runs on different numbers of nodes are pooled", counts)
 
 
-def _pooled(sentence: str, values: set[str], benchmark: str = "") -> Findings:
+def _pooled(sentence: str, values: set[str]) -> Findings:
     known = sorted(filter(None, values))
     if len(known) > 1:
-        yield Finding(f"{sentence}: {', '.join(known)}", benchmark, evidence={"values": known})
+        yield Finding(f"{sentence}: {', '.join(known)}", evidence={"values": known})
 
 
 def left_out_by_milabench(measured: Measurements) -> Findings:
     """Files that milabench's formulas do not count."""
-    for record, reason in measured.left_out:
-        sentence = f"{record.path}: left out, as milabench does: {reason}"
-        yield Finding(sentence, place=str(record.path))
+    if not measured.compat:
+        return
+    for run in measured.runs:
+        for record in run.records:
+            if reason := compat.why_left_out(record):
+                sentence = f"{record.path}: left out, as milabench does: {reason}"
+                yield Finding(sentence, place=str(record.path))
 
 
-def nothing_measured(measured: Measurements) -> Findings:
+def measured_peaks(measured: Measurements) -> Findings:
+    """The peak that MFU is a fraction of."""
+    peaks = {benchmark.row.peak for benchmark in measured.benchmarks}
+    known = [peak for peak in peaks if peak is not None]
+    for peak in sorted(known, key=lambda peak: (peak.precision, peak.benchmark)):
+        speed = f"{peak.tflop_s:.4g} TFLOP/s"
+        sentence = (
+            f"MFU in {peak.precision} is relative to the {speed} that {peak.benchmark} measured"
+        )
+        yield Finding(sentence, evidence={"tflop_s": peak.tflop_s})
+
+
+def nothing_measured(benchmark: MeasuredBenchmark) -> Findings:
     """Processes that ended ok, or still run, without a rate that counts."""
-    for name, processes in measured.benchmarks.items():
-        for process in processes:
-            tag, status = process.record.tag, process.status
-            is_expected = process.record.reports and status in (Status.OK, Status.RUNNING)
-            if is_expected and process.series is None:
-                what = "only warm-up" if process.warmup_marked else "no training rate"
-                yet = " yet" if status is Status.RUNNING else ""
-                yield Finding(f"{name}: {tag}: {what} was measured{yet}", name, tag)
+    for process in benchmark.processes:
+        if process.series is not None or not process.record.reports:
+            continue
+        tag, status = process.record.tag, process.status
+        if status in (Status.OK, Status.RUNNING):
+            missing = "only warm-up" if process.warmup_marked else "no training rate"
+            yet = " yet" if status is Status.RUNNING else ""
+            yield Finding(f"{tag}: {missing} was measured{yet}", place=tag)
 
 
-def no_steady_state(measured: Measurements) -> Findings:
+def no_steady_state(benchmark: MeasuredBenchmark) -> Findings:
     """Rates that still rise or fall at the end."""
-    for name, processes in measured.benchmarks.items():
-        unsteady = [process for process in processes if process.steady.problem]
-        if unsteady:
-            tag, count = unsteady[0].record.tag, len(processes)
-            of = f" (in {len(unsteady)} of {count} processes)" if count > 1 else ""
-            sentence = f"{name}: {tag}: {unsteady[0].steady.problem}{of}"
-            yield Finding(sentence, name, tag, {"unsteady": len(unsteady), "processes": count})
+    unsteady = [process for process in benchmark.processes if process.steady.problem]
+    if unsteady:
+        tag, count = unsteady[0].record.tag, len(benchmark.processes)
+        sentence = f"{tag}: {unsteady[0].steady.problem}"
+        if count > 1:
+            sentence += f" (in {len(unsteady)} of {count} processes)"
+        evidence = {"unsteady": len(unsteady), "processes": count}
+        yield Finding(sentence, place=tag, evidence=evidence)
 
 
-def start_up_left_out(measured: Measurements) -> Findings:
+def start_up_left_out(benchmark: MeasuredBenchmark) -> Findings:
     """Observations before the steady state, which are in no number."""
-    for name, processes in measured.benchmarks.items():
-        left_out = sum(process.steady.start for process in processes)
-        total = sum(len(process.measured) for process in processes)
-        if left_out:
-            of = f" of {len(processes)} processes" if len(processes) > 1 else ""
-            share = f"{left_out} of {total} observations{of}"
-            sentence = f"{name}: {share} left out: before steady state"
-            yield Finding(sentence, name, evidence={"left_out": left_out, "observations": total})
+    left_out = benchmark.row.summary.warmup_detected
+    if left_out:
+        total = left_out + benchmark.row.summary.observations
+        count = len(benchmark.processes)
+        of = f" of {count} processes" if count > 1 else ""
+        sentence = f"{left_out} of {total} observations{of} left out: before steady state"
+        yield Finding(sentence, evidence={"left_out": left_out, "observations": total})
 
 
-def memory_not_sampled(measured: Measurements) -> Findings:
+def memory_not_sampled(benchmark: MeasuredBenchmark) -> Findings:
     """The peak of memory is what the program says."""
-    for row in measured.rows:
-        processes = measured.benchmarks.get(row.name, ())
-        if row.reserved >= 0 and not any(process.record.samples for process in processes):
-            sentence = "peak_memory is what the program reserved; the device was not sampled"
-            yield Finding(f"{row.name}: {sentence}", row.name)
+    sampled = any(process.record.samples for process in benchmark.processes)
+    if benchmark.row.reserved >= 0 and not sampled:
+        yield Finding("peak_memory is what the program reserved; the device was not sampled")
 
 
-def checked_gradients(measured: Measurements) -> Findings:
+def checked_gradients(benchmark: MeasuredBenchmark) -> Findings:
     """What ``--check-correctness`` came to, each verdict once."""
-    for name, processes in measured.benchmarks.items():
-        checks = [process.record.reported("correctness") for process in processes]
-        for sentence, count in Counter(map(_check, filter(None, checks))).items():
-            times = f" ({count} processes)" if count > 1 else ""
-            yield Finding(f"{name}: {sentence}{times}", name, evidence={"count": count})
+    checks = [process.record.reported("correctness") for process in benchmark.processes]
+    for sentence, count in Counter(map(_check, filter(None, checks))).items():
+        times = f" ({count} processes)" if count > 1 else ""
+        yield Finding(f"{sentence}{times}", evidence={"count": count})
 
 
 def _check(check: Payload) -> str:
@@ -151,25 +175,17 @@ def _check(check: Payload) -> str:
     return f"WRONG: {sentence}: it does not train as it should, and its speed means nothing"
 
 
-def measured_peaks(measured: Measurements) -> Findings:
-    """The peak that MFU is a fraction of."""
-    peaks = {row.peak for row in measured.rows if row.peak is not None}
-    for peak in sorted(peaks, key=lambda peak: (peak.precision, peak.benchmark)):
-        speed = f"{peak.tflop_s:.4g} TFLOP/s"
-        sentence = (
-            f"MFU in {peak.precision} is relative to the {speed} that {peak.benchmark} measured"
-        )
-        yield Finding(sentence, evidence={"tflop_s": peak.tflop_s})
-
-
-FINDINGS: Mapping[str, Finder] = {
+APART = "report on each run alone"
+RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "damaged_file": Finder(damaged_files, WARNING),
-    "different_presets": Finder(different_presets, WARNING, "report on each run alone"),
-    "different_devices": Finder(different_devices, WARNING, "report on each run alone"),
+    "different_presets": Finder(different_presets, WARNING, APART),
+    "different_devices": Finder(different_devices, WARNING, APART),
     "left_out_by_milabench": Finder(left_out_by_milabench, WARNING, "read it without --compat"),
     "measured_peak": Finder(measured_peaks, NOTE),
-    "several_units": Finder(several_units, WARNING, "report on each run alone"),
-    "several_node_counts": Finder(several_node_counts, WARNING, "report on each run alone"),
+}
+BENCHMARK_FINDINGS: Mapping[str, Finder[MeasuredBenchmark]] = {
+    "several_units": Finder(several_units, WARNING, APART),
+    "several_node_counts": Finder(several_node_counts, WARNING, APART),
     "nothing_measured": Finder(nothing_measured, WARNING, "let it run for longer"),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),
     "start_up_left_out": Finder(start_up_left_out, NOTE),

@@ -4,7 +4,7 @@ Left out are observations that the program marked as warm-up and, of the rest, t
 steady state (see ``steady``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from ..events import NAN_LOSS, NO_RATE, Outcome, Status, Verdict, exit_reason
 from ..results.records import Observation, Payload, Record, Run, is_rate
 from . import compat, steady
 from .interval import Series
-from .model import Rows, RunInfo
+from .model import Row, RunInfo
 from .ranks import RankId, rank_id
 
 
@@ -109,14 +109,21 @@ def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
 
 
 @dataclass(frozen=True)
+class MeasuredBenchmark:
+    """A benchmark: its row, and the processes that the row was made from."""
+
+    row: Row
+    processes: Processes = ()  # none with milabench's formulas
+
+
+@dataclass(frozen=True)
 class Measurements:
     """What findings are made from."""
 
+    compat: bool  # whether the rows are by milabench's formulas
     runs: Sequence[Run]
     infos: Sequence[RunInfo]  # of the same runs
-    rows: Rows
-    benchmarks: Mapping[str, Processes]  # by name; empty with milabench's formulas
-    left_out: Sequence[tuple[Record, str]] = ()  # by milabench's formulas, and why
+    benchmarks: Sequence[MeasuredBenchmark]  # in the order of their names
 
 
 def _without_end(record: Record, run: Run) -> Verdict | None:

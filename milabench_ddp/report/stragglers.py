@@ -9,10 +9,9 @@ what the job loses is at most that.
 
 from collections.abc import Sequence
 
-from ..results.records import unit_of
 from .interval import interval
 from .model import Finding, Findings
-from .process import Measurements, series_of_devices
+from .process import MeasuredBenchmark, series_of_devices
 from .ranks import RankSummary
 from .statistics import NAN, mean, median
 from .steady import MAD_TO_STD
@@ -24,53 +23,49 @@ MATTERS = 0.01  # of a step
 FEWEST = 3  # of two, it cannot be said which one is odd
 
 
-def slow_devices(measured: Measurements) -> Findings:
+def slow_devices(benchmark: MeasuredBenchmark) -> Findings:
     """The slowest of three devices and more, where it is really slower than the others."""
-    for name, processes in measured.benchmarks.items():
-        series = series_of_devices(processes)
-        if len(series) < FEWEST:
-            continue
-        rates = {id: mean(one.mean for one in found) for id, found in series.items()}
-        slowest = min(rates, key=lambda id: (rates[id], id))
-        rate = rates.pop(slowest)
-        typical = median(rates.values())
-        gap = typical - rate
-        if gap <= SLOW * typical:
-            continue
-        sure = interval([[one] for one in series[slowest]])
-        if sure is not None and gap <= SURE * sure.sem:
-            continue
-        unit = unit_of(process.record for process in processes)
-        against = f"{rate:.5g} against {typical:.5g} {unit}".rstrip()
-        sentence = (
-            f"{name}: {slowest.label} is {gap / typical:.1%} slower than the median of the "
-            f"others ({against})"
-        )
-        evidence = {"rate": rate, "median": typical, "slower": gap / typical}
-        yield Finding(sentence, name, slowest.label, evidence)
+    series = series_of_devices(benchmark.processes)
+    if len(series) < FEWEST:
+        return
+    rates = {id: mean(one.mean for one in found) for id, found in series.items()}
+    slowest = min(rates, key=lambda id: (rates[id], id))
+    rate = rates.pop(slowest)
+    typical = median(rates.values())
+    gap = typical - rate
+    if gap <= SLOW * typical:
+        return
+    sure = interval([[one] for one in series[slowest]])
+    if sure is not None and gap <= SURE * sure.sem:
+        return
+    against = f"{rate:.5g} against {typical:.5g} {benchmark.row.unit}".rstrip()
+    slower = gap / typical
+    sentence = f"{slowest.label} is {slower:.1%} slower than the median of the others ({against})"
+    evidence = {"rate": rate, "median": typical, "slower": slower}
+    yield Finding(sentence, place=slowest.label, evidence=evidence)
 
 
-def slow_ranks(measured: Measurements) -> Findings:
+def slow_ranks(benchmark: MeasuredBenchmark) -> Findings:
     """The ranks of a job that hold the others up."""
-    for row in measured.rows:
-        processes = measured.benchmarks.get(row.name, ())
-        found, typical = stragglers(row.ranks)
-        if not found or any(process.record.device is not None for process in processes):
-            continue
-        first, others = found[0], found[1:]
-        slower, part = first.local_ms / typical - 1, slowest_part(first, row.ranks)
-        sentence = (
-            f"{row.name}: {first.id.label} is {slower:.1%} slower than the median of the others in "
-            f"its own work ({first.local_ms:.5g} against {typical:.5g} ms a step, mostly {part}): "
-            "they wait for it"
-        )
-        if others:
-            sentence += f"; and for {len(others)} more"
-            nodes = {rank.id.node for rank in others}
-            if len(nodes) == 1 and "" not in nodes:
-                sentence += f", all of {nodes.pop()}"
-        evidence = {"local_ms": first.local_ms, "median": typical, "slower": slower, "part": part}
-        yield Finding(sentence, row.name, first.id.label, evidence)
+    ranks = benchmark.row.ranks
+    found, typical = stragglers(ranks)
+    if not found or any(process.record.device is not None for process in benchmark.processes):
+        return
+    first, *others = found
+    local_ms = first.local_ms
+    slower = local_ms / typical - 1
+    part = slowest_part(first, ranks)
+    sentence = (
+        f"{first.id.label} is {slower:.1%} slower than the median of the others in its own work "
+        f"({local_ms:.5g} against {typical:.5g} ms a step, mostly {part}): they wait for it"
+    )
+    if others:
+        sentence += f"; and for {len(others)} more"
+        nodes = {rank.id.node for rank in others}
+        if len(nodes) == 1 and "" not in nodes:
+            sentence += f", all of {nodes.pop()}"
+    evidence = {"local_ms": local_ms, "median": typical, "slower": slower, "part": part}
+    yield Finding(sentence, place=first.id.label, evidence=evidence)
 
 
 def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:

@@ -14,7 +14,7 @@ from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import ProcessSummary, Row, Summary
 from .process import Processes, ProcessResult, series_of_devices
-from .ranks import RankSummary
+from .ranks import summarize_ranks
 from .statistics import NAN, deviation, largest, mean, ratio
 
 
@@ -22,7 +22,6 @@ def summary_row(
     processes: Processes,
     weight: float | None,
     missing: int = 0,
-    ranks: tuple[RankSummary, ...] = (),
     peaks: Peaks | None = None,
 ) -> Row:
     """The row of a benchmark.
@@ -31,7 +30,6 @@ def summary_row(
         processes: all of it that left a file, at least one.
         weight: that of the configuration that was given; None for the recorded one.
         missing: how many failures there are beside those of the processes.
-        ranks: its ranks or devices.
         peaks: the measured peaks of matrix products, for its MFU.
     """
     records = [process.record for process in processes]
@@ -68,7 +66,7 @@ def summary_row(
             processes=tuple(map(_process, processes)),
         ),
         config=config,
-        ranks=ranks,
+        ranks=summarize_ranks((p.record, p.unsteady_steps) for p in processes),
         tables=_tables(records),
         mfu=mfu,
         peak=peak,

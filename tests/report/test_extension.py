@@ -74,18 +74,16 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
         """Benchmarks of which few rates were measured."""
 
         from .model import Finding, Findings
-        from .process import Measurements
+        from .process import MeasuredBenchmark
 
         FEWEST = 30
 
 
-        def few_rates(measured: Measurements) -> Findings:
+        def few_rates(benchmark: MeasuredBenchmark) -> Findings:
             """A mean of few rates is uncertain."""
-            for name, processes in measured.benchmarks.items():
-                count = sum(len(process.measured) for process in processes)
-                if count < FEWEST:
-                    sentence = f"{name}: only {count} rates were measured"
-                    yield Finding(sentence, name, evidence={"rates": count})
+            count = sum(len(process.measured) for process in benchmark.processes)
+            if count < FEWEST:
+                yield Finding(f"only {count} rates were measured", evidence={"rates": count})
         ''',
     )
     findings = "milabench_ddp/report/findings.py"

@@ -36,16 +36,31 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
     if count is not None and count < 1:
         raise MachineError(f"--gpus {count}: at least one device is needed")
     if device is None:
-        return _detect_any(count, environ)
-    if device not in BACKENDS:
+        backend, found = _first_with_devices(count, environ)
+    elif device in BACKENDS:
+        backend = BACKENDS[device]
+        found = backend.discover(environ, count)
+    else:
         raise MachineError(f"--device {device}: unknown; known are {', '.join(BACKENDS)}")
-    backend = BACKENDS[device]
-    found = backend.discover(environ, count)
     if not found.devices:
         why = "; ".join(found.notes)
-        others = " or ".join(_alternatives(device, environ))
+        others = " or ".join(_alternatives(environ))
         raise MachineError(f"--device {device}: {why}. Here there is {others}")
-    return _first(backend, found, count, environ)
+    available = len(found.devices)
+    if count is not None and count > available:
+        why = ""
+        for name, value in backend.caller_filters(environ):
+            why += f" with {name}={value}"
+        for note in found.notes:
+            why += f" ({note})"
+        raise MachineError(
+            f"--gpus {count}: {_counted(backend, found)} can be used here{why}. Ask "
+            f"for at most {available}, or for CPU slots with `--device cpu --gpus {count}`"
+        )
+    # Only the first label: the name becomes a part of tags, whose parts are separated by dots.
+    hostname = socket.gethostname().split(".")[0]
+    node = Node(hostname, found.devices[:count], cpu_count())
+    return Detection(Cluster(backend.name, (node,)), found.notes)
 
 
 def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[str, str]) -> Node:
@@ -76,55 +91,31 @@ def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None)
     return Cluster(arch, tuple(Node(f"node{n}", devices, count) for n in range(nodes)))
 
 
-def _detect_any(count: int | None, environ: Mapping[str, str]) -> Detection:
+def _first_with_devices(
+    count: int | None, environ: Mapping[str, str]
+) -> tuple[Backend, DiscoveryResult]:
     """The first back-end that has a device; CPU slots, the last, are always there."""
     missing: list[str] = []
-    for backend in _present():
+    for backend in _gpu_backends():
         found = backend.discover(environ, count)
         if found.devices:
-            return _first(backend, found, count, environ)
+            return backend, found
         missing += found.notes
-    slots = BACKENDS["cpu"].discover(environ, count)
+    cpu = BACKENDS["cpu"]
     note = f"this measures the CPU, not a GPU: {'; '.join(missing)}"
-    return Detection(_this_host("cpu", slots.devices), (note,))
+    return cpu, DiscoveryResult(cpu.discover(environ, count).devices, (note,))
 
 
-def _present() -> list[Backend]:
+def _gpu_backends() -> list[Backend]:
     """The back-ends of GPUs that this host may have."""
     backends = BACKENDS.values()
     return [backend for backend in backends if backend.name != "cpu" and backend.may_be_present()]
 
 
-def _first(
-    backend: Backend, found: DiscoveryResult, count: int | None, environ: Mapping[str, str]
-) -> Detection:
-    """This host with the first ``count`` of the devices that were found."""
-    available = len(found.devices)
-    if count is not None and count > available:
-        why = ""
-        for name, value in backend.caller_filters(environ):
-            why += f" with {name}={value}"
-        for note in found.notes:
-            why += f" ({note})"
-        raise MachineError(
-            f"--gpus {count}: {_counted(backend, found)} can be used here{why}. Ask "
-            f"for at most {available}, or for CPU slots with `--device cpu --gpus {count}`"
-        )
-    return Detection(_this_host(backend.name, found.devices[:count]), found.notes)
-
-
-def _this_host(arch: str, devices: tuple[Device, ...]) -> Cluster:
-    # Only the first label: the name becomes a part of tags, whose parts are separated by dots.
-    name = socket.gethostname().split(".")[0]
-    return Cluster(arch, (Node(name, devices, cpu_count()),))
-
-
-def _alternatives(asked: str, environ: Mapping[str, str]) -> list[str]:
+def _alternatives(environ: Mapping[str, str]) -> list[str]:
     """What else `--device` can take here."""
     offers = []
-    for backend in _present():
-        if backend.name == asked:
-            continue
+    for backend in _gpu_backends():
         found = backend.discover(environ, None)
         if found.devices:
             offers.append(f"`--device {backend.name}` ({_counted(backend, found)})")

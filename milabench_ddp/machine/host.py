@@ -28,13 +28,8 @@ def host(root: Path = Path("/")) -> dict[str, object]:
 def operating_system() -> dict[str, str]:
     """The system as ``uname`` tells it."""
     uname = os.uname()
-    return {
-        "sysname": uname.sysname,
-        "nodename": uname.nodename,
-        "release": uname.release,
-        "version": uname.version,
-        "machine": uname.machine,
-    }
+    names = ("sysname", "nodename", "release", "version", "machine")
+    return dict(zip(names, uname, strict=True))
 
 
 def cpu_name(root: Path = Path("/")) -> str:
@@ -128,24 +123,18 @@ def cpu_quota(root: Path = Path("/")) -> float:
         group = PurePosixPath(path.lstrip("/"))
         for folder in (group, *group.parents):
             if not controllers:
-                limits.append(_quota_v2(root / "sys/fs/cgroup" / folder))
+                limits.append(_quota(root / "sys/fs/cgroup" / folder, "cpu.max"))
             elif "cpu" in controllers.split(","):
-                limits.append(_quota_v1(root / "sys/fs/cgroup/cpu" / folder))
+                version_1 = root / "sys/fs/cgroup/cpu" / folder
+                limits.append(_quota(version_1, "cpu.cfs_quota_us", "cpu.cfs_period_us"))
     return min(limits)
 
 
-def _quota_v2(folder: Path) -> float:
+def _quota(folder: Path, *files: str) -> float:
+    """The quota of CPU time divided by its period: the files hold one after the other."""
     try:
-        quota, period = (folder / "cpu.max").read_text().split()
-        return int(quota) / int(period)
+        quota, period = " ".join((folder / file).read_text() for file in files).split()
+        cpus = int(quota) / int(period)
     except (OSError, ValueError):  # no file, or no limit: "max"
         return math.inf
-
-
-def _quota_v1(folder: Path) -> float:
-    try:
-        quota = int((folder / "cpu.cfs_quota_us").read_text())
-        period = int((folder / "cpu.cfs_period_us").read_text())
-    except (OSError, ValueError):
-        return math.inf
-    return quota / period if quota > 0 else math.inf
+    return cpus if cpus > 0 else math.inf  # version 1 writes -1 for no limit

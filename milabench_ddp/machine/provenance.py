@@ -53,7 +53,6 @@ def collect(
     node: Node,
     argv: Sequence[str],
     environ: Mapping[str, str],
-    path: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Host, devices, versions, commit, command line and environment, JSON-able.
 
@@ -62,9 +61,7 @@ def collect(
         node: this host, with the devices that are used.
         argv: this program's command line; values that look like secrets are hidden.
         environ: this program's environment; of it, what changes a measurement.
-        path: the import path whose packages are described, this interpreter's if None.
     """
-    packages = sys.path if path is None else path
     source = checkout(Path(__file__), environ)
     commit = {"tag": None, "commit": None, "date": None} if source is None else asdict(source)
     return {
@@ -75,8 +72,8 @@ def collect(
         "host": host(),
         "accelerators": _known(asdict(BACKENDS[arch].accelerators(node.devices))),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": versions(packages),
-        "pytorch": torch_build(packages),
+        "packages": versions(sys.path),
+        "pytorch": torch_build(sys.path),
     }
 
 

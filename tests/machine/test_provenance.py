@@ -64,12 +64,6 @@ def test_the_part_that_milabench_has(install: Callable[..., FakeNvml]) -> None:
     assert found["pytorch"]["torch"]
 
 
-def test_another_interpreters_packages() -> None:
-    found = collect("cpu", Node("host", (), 2), [], {}, path=[])
-    assert found["packages"] == {}
-    assert found["pytorch"] == {}
-
-
 def test_nothing_heavy_is_imported() -> None:
     script = (
         "import sys\n"

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...samples import DeviceSample
 from ..devices import Accelerator, Accelerators, Device
-from .backend import Backend, DiscoveryResult, DriverError, Reading, SampleSource, select
-from .nvml import MIB, Gpu, Instance, Inventory, ask, inventory, open_device, session
+from .backend import Backend, DiscoveryResult, DriverError, Reading, select
+from .nvml import Gpu, Instance, Inventory, ask, inventory, open_device, read_memory, session
 
 
 class NvidiaBackend(Backend):
@@ -40,14 +40,33 @@ class NvidiaBackend(Backend):
         found = super().accelerators(devices)
         try:
             with session() as nvml:
-                gpus = {index: _described(nvml, gpu) for index, gpu in found.gpus.items()}
-                return _with_driver(nvml, replace(found, gpus=gpus))
+                cuda = ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
+                return Accelerators(
+                    self.name,
+                    {index: _described(nvml, gpu) for index, gpu in found.gpus.items()},
+                    driver=ask(nvml, nvml.nvmlSystemGetDriverVersion),
+                    cuda_driver=cuda and f"{cuda // 1000}.{cuda % 1000 // 10}",
+                    nvml=ask(nvml, nvml.nvmlSystemGetNVMLVersion),
+                )
         except DriverError:
             return found
 
-    def source(self, devices: Sequence[Device]) -> SampleSource:
+    @contextmanager
+    def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
         """Reads the devices one after another, by their ids: indices or UUIDs, also of MIG."""
-        return _sampling(devices)
+        with session() as nvml:
+            readers = [_DeviceReader(nvml, device) for device in devices]
+
+            def read_all() -> Reading:
+                samples = {}
+                problems: list[str] = []
+                for device, reader in zip(devices, readers, strict=True):
+                    sample = reader.read(problems)
+                    if sample is not None:
+                        samples[device.index] = sample
+                return Reading(samples, tuple(problems))
+
+            yield read_all
 
 
 def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:
@@ -104,16 +123,6 @@ def _numbered(devices: list[Device]) -> tuple[Device, ...]:
     return tuple(replace(device, index=i) for i, device in enumerate(devices))
 
 
-def _with_driver(nvml: Any, found: Accelerators) -> Accelerators:
-    cuda = ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
-    return replace(
-        found,
-        driver=ask(nvml, nvml.nvmlSystemGetDriverVersion),
-        cuda_driver=cuda and f"{cuda // 1000}.{cuda % 1000 // 10}",
-        nvml=ask(nvml, nvml.nvmlSystemGetNVMLVersion),
-    )
-
-
 def _described(nvml: Any, gpu: Accelerator) -> Accelerator:
     """The facts of a GPU, as far as the driver can tell."""
     handle = ask(nvml, open_device, nvml, gpu.id)
@@ -124,7 +133,7 @@ def _described(nvml: Any, gpu: Accelerator) -> Accelerator:
         return ask(nvml, call, handle, *args)
 
     power = of(nvml.nvmlDeviceGetEnforcedPowerLimit)
-    memory = ask(nvml, _read_memory, nvml, handle)
+    memory = ask(nvml, read_memory, nvml, handle)
     ecc = of(nvml.nvmlDeviceGetEccMode)
     bus = of(nvml.nvmlDeviceGetPciInfo)
     capability = of(nvml.nvmlDeviceGetCudaComputeCapability)
@@ -153,38 +162,15 @@ def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def _read_memory(nvml: Any, handle: Any) -> tuple[float, float]:
-    info = nvml.nvmlDeviceGetMemoryInfo(handle)
-    return info.used / MIB, info.total / MIB
-
-
-# How each field of a DeviceSample is read, by one call of (pynvml, handle of a device). `memory`
-# counts as milabench does: with what the driver reserves.
+# How each field of a DeviceSample is read, by one call of (pynvml, handle of a device).
 _SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "memory": _read_memory,
+    "memory": read_memory,
     "load": lambda nvml, handle: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
     "temperature": lambda nvml, handle: float(
         nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
     ),
     "power": lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
 }
-
-
-@contextmanager
-def _sampling(devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
-    with session() as nvml:
-        readers = [_DeviceReader(nvml, device) for device in devices]
-
-        def read_all() -> Reading:
-            samples = {}
-            problems: list[str] = []
-            for device, reader in zip(devices, readers, strict=True):
-                sample = reader.read(problems)
-                if sample is not None:
-                    samples[device.index] = sample
-            return Reading(samples, tuple(problems))
-
-        yield read_all
 
 
 class _DeviceReader:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .backend import DriverError
 
-MIB = 2**20
+_MIB = 2**20
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,12 @@ def open_device(nvml: Any, id: str) -> Any:
     return nvml.nvmlDeviceGetHandleByUUID(id)
 
 
+def read_memory(nvml: Any, handle: Any) -> tuple[float, float]:
+    """Used and total, in MiB, as milabench counts: with the memory that the driver reserves."""
+    info = nvml.nvmlDeviceGetMemoryInfo(handle)
+    return info.used / _MIB, info.total / _MIB
+
+
 def _gpu(nvml: Any, index: int) -> Gpu:
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
     mode = ask(nvml, nvml.nvmlDeviceGetMigMode, handle)
@@ -116,8 +122,8 @@ def _instances(nvml: Any, handle: Any) -> Iterator[Instance]:
 
 
 def _memory_mib(nvml: Any, handle: Any) -> float:
-    memory = ask(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
-    return 0.0 if memory is None else float(memory.total) / MIB
+    memory = ask(nvml, read_memory, nvml, handle)
+    return 0.0 if memory is None else float(memory[1])
 
 
 def _why_not(nvml: Any, error: Any) -> str:

@@ -10,7 +10,7 @@ from typing import ClassVar, TypedDict
 
 from ...samples import DeviceSample
 from ..devices import Accelerators, Device
-from .backend import Backend, DiscoveryResult, DriverError, Reading, SampleSource, select
+from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 
 
 class Entry(TypedDict):
@@ -48,7 +48,10 @@ class VoirBackend(Backend):
         A device's id is its position in what the variable that the plan sets chooses from; on AMD,
         that is what the caller's ROCR_VISIBLE_DEVICES leaves.
         """
-        devices = [_device(index, entries[index]) for index in sorted(entries)]
+        devices = []
+        for index, entry in sorted(entries.items()):
+            memory = float(entry["memory"]["total"])
+            devices.append(Device(index, str(index), str(entry["product"]), memory))
         for name, value in self.caller_filters(environ):
             chosen = select(value, [device.id for device in devices])
             if not chosen:
@@ -72,9 +75,23 @@ class VoirBackend(Backend):
             gpus[index] = gpu if entry is None else replace(gpu, memory=entry["memory"])
         return replace(found, gpus=gpus)
 
-    def source(self, devices: Sequence[Device]) -> SampleSource:
+    @contextmanager
+    def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
         """Reads all devices of the vendor in one call."""
-        return _sampling(self.name, [device.index for device in devices])
+        with open_library(self.name) as read:
+
+            def read_all() -> Reading:
+                entries = read()
+                samples = {}
+                problems = []
+                for device in devices:
+                    if device.index in entries:
+                        samples[device.index] = sample(entries[device.index])
+                    else:
+                        problems.append(f"device {device.index} gives no samples")
+                return Reading(samples, tuple(problems))
+
+            yield read_all
 
 
 class AmdBackend(VoirBackend):
@@ -159,19 +176,6 @@ def _read_once(name: str) -> Entries:
         return read()
 
 
-@contextmanager
-def _sampling(name: str, indices: Sequence[int]) -> Iterator[Callable[[], Reading]]:
-    with open_library(name) as read:
-
-        def read_all() -> Reading:
-            entries = read()
-            samples = {i: sample(entries[i]) for i in indices if i in entries}
-            lost = tuple(f"device {i} gives no samples" for i in indices if i not in entries)
-            return Reading(samples, lost)
-
-        yield read_all
-
-
 def sample(entry: Entry) -> DeviceSample:
     """The sample in a device's entry."""
     memory = entry["memory"]
@@ -185,10 +189,6 @@ def sample(entry: Entry) -> DeviceSample:
 
 def _known(value: float) -> float | None:
     return None if value < 0 else float(value)
-
-
-def _device(index: int, entry: Entry) -> Device:
-    return Device(index, str(index), str(entry["product"]), float(entry["memory"]["total"]))
 
 
 def _has_file(root: Path, pattern: str) -> bool:

@@ -5,7 +5,9 @@ The lines of ``.data`` files are not records: milabench defines their format, an
 anything into them.
 """
 
+import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +20,10 @@ T = TypeVar("T")
 
 def encode(record: object) -> bytes:
     """A record as one line of JSON, without a newline."""
-    return msgspec.json.encode(record, enc_hook=_encode_other)
+    try:
+        return msgspec.json.encode(record, enc_hook=_encode_other)
+    except UnicodeEncodeError:  # a path or an argument with bytes that are not UTF-8
+        return json.dumps(msgspec.to_builtins(record, enc_hook=_encode_other)).encode()
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
@@ -27,7 +32,12 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     Raises:
         ValueError: it is not JSON, or not such a record; the message names the field.
     """
-    return msgspec.json.decode(data, type=kind, dec_hook=_decode_other)
+    try:
+        return msgspec.json.decode(data, type=kind, dec_hook=_decode_other)
+    except msgspec.DecodeError as error:
+        if "surrogate" not in str(error):
+            raise
+        return convert(json.loads(data), kind)
 
 
 def convert(raw: object, kind: type[T]) -> T:
@@ -49,7 +59,7 @@ def write_record(path: Path, record: object) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as out:
-            out.write(msgspec.json.format(encode(record), indent=1) + b"\n")
+            out.write(_indented(encode(record)) + b"\n")
             out.flush()
             os.fsync(out.fileno())
         temporary.replace(path)
@@ -71,6 +81,13 @@ def read_record(path: Path, kind: type[T]) -> T:
         raise RunDirError(
             f"{path} was not written by this version of milabench: {error}"
         ) from error
+
+
+def _indented(line: bytes) -> bytes:
+    """For a person to read; a record with bytes that are not UTF-8 stays one line."""
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.format(line, indent=1)
+    return line
 
 
 def _encode_other(value: object) -> object:

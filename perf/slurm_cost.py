@@ -36,7 +36,7 @@ time.sleep(float(sys.argv[1]))
 with open(os.environ["MILABENCH_METRICS"], "a") as out:
     out.write(json.dumps({"task": "train", "rate": 1.0, "units": "items/s"}) + "\\n")
 """
-POINT = "point: {program: first.py, plan: {method: njobs, n: 1}, num_machines: 2}\n"
+BENCHMARK = "first: {program: first.py, plan: {method: njobs, n: 1}, num_machines: 2}\n"
 SWEEP = """
 sweep:
   matrix: {seconds: [3, 4, 6], nodes: [4, 2, 1]}
@@ -73,24 +73,24 @@ def first_step(folder: Path, *, ours: bool) -> float:
     (folder / "first").unlink(missing_ok=True)
     began = time.time()
     if ours:
-        run(folder, "point.yaml", "2", 2)
+        run(folder, "benchmark.yaml", "2", 2)
     else:
         bare(folder)
     return float((folder / "first").read_text()) - began
 
 
 def idle(folder: Path) -> tuple[float, float]:
-    """The share of node time in which nothing ran: ours, and with one point at a time.
+    """The share of node time in which nothing ran: ours, and with one benchmark at a time.
 
-    Both hold all nodes from the start of the first point to the end of the last; the points of the
+    Both hold all nodes from the start of the first benchmark to the end of the last; those of the
     second are those of the first, one after another.
     """
     run(folder, "sweep.yaml", "4,2,1", 1)
     latest = max((folder / "runs").iterdir(), key=lambda path: path.stat().st_mtime)
-    points = [json.loads(path.read_text()) for path in latest.glob("*/state.json")]
-    took = [point["ended"] - point["started"] for point in points]
-    busy = sum(len(point["nodes"]) * seconds for point, seconds in zip(points, took, strict=True))
-    span = max(p["ended"] for p in points) - min(p["started"] for p in points)
+    states = [json.loads(path.read_text()) for path in latest.glob("*/state.json")]
+    took = [state["ended"] - state["started"] for state in states]
+    busy = sum(len(state["nodes"]) * seconds for state, seconds in zip(states, took, strict=True))
+    span = max(state["ended"] for state in states) - min(state["started"] for state in states)
     return 1 - busy / (4 * span), 1 - busy / (4 * sum(took))
 
 
@@ -102,7 +102,7 @@ def main() -> None:
         for file, text in {
             "first.py": FIRST_STEP,
             "wait.py": WAIT,
-            "point.yaml": POINT,
+            "benchmark.yaml": BENCHMARK,
             "sweep.yaml": SWEEP,
             "runner.yaml": "kind: slurm\ntimeout: 10\n",
         }.items():
@@ -113,7 +113,7 @@ def main() -> None:
         ratio = median(a / b for a, b in seconds)
         print(f"first step on 2 nodes: {ours:.1f} s, sbatch {theirs:.1f} s, ratio {ratio:.2f}")
         shared, single = idle(folder)
-        print(f"idle node time: {shared:.0%}, with one point at a time {single:.0%}")
+        print(f"idle node time: {shared:.0%}, with one benchmark at a time {single:.0%}")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,15 @@ def test_from_what_json_was_decoded_to() -> None:
         convert({"name": "a", "folder": 1}, Part)
 
 
+def test_a_path_that_is_not_utf_8(tmp_path: Path) -> None:
+    record = Part("a", Path(os.fsdecode(b"/x\xff")))
+    assert decode(encode(record), Part) == record
+    write_record(tmp_path / "part.json", record)
+    assert read_record(tmp_path / "part.json", Part) == record
+    with pytest.raises(ValueError, match="missing required field `folder`"):
+        decode('{"name": "\\udcff"}', Part)
+
+
 def test_a_file_is_made_with_its_folder_and_replaced(tmp_path: Path) -> None:
     path = tmp_path / "new" / "state.json"
     write_record(path, Part("old" * 1000, Path("/x")))

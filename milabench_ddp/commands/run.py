@@ -1,113 +1,92 @@
 """``milabench run``: plan the suite, run it, and report."""
 
 import os
+import socket
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
+from pathlib import Path
 
 from ..config.load import load
-from ..config.system import System
-from ..display.live import LiveDisplay
-from ..display.plain import PlainDisplay, QuietDisplay
+from ..dispatch.run_context import RunContext, create_run, resume_run
+from ..dispatch.runners import runner_of
+from ..display import show_progress
 from ..errors import SelectionError
 from ..events import Outcome
-from ..launch.agent import Agent, Job, Watcher
-from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
-from ..launch.stop_requests import StopRequests, stopped_by_signals
-from ..machine.detect import Detection, detect
-from ..machine.provenance import collect, meta
-from ..options import RunOptions
-from ..plan.bash import render
+from ..machine.devices import Node
+from ..machine.provenance import collect
+from ..options import RunOptions, fixed_options
 from ..plan.planner import plan_launches
-from ..results.planfile import RunPlan
-from ..results.points import set_aside
-from ..results.run_dir import alive
-from ..results.write import DataHeader, save_script
-from . import begin, many, report, setup
-from .begin import Begun
-from .codes import EXIT_CODES
+from ..results.run_dir import RunDir
+from ..results.run_plan import RunPlan
+from . import report, setup
+
+EXIT_CODES: Mapping[Outcome, int] = {Outcome.OK: 0, Outcome.FAILED: 1, Outcome.CANCELLED: 130}
 
 
 def main(options: RunOptions) -> int:
     """Run the suite; 0 where all of it ended ok, 1 where not, 130 when stopped."""
-    if options.resume is not None:
-        begun = begin.again(options)
-        if not begun.points:
-            report.show([str(begun.rundir.path)], sys.stdout)
-            return EXIT_CODES[begun.state.outcome or Outcome.FAILED]
-        if begun.plan.runner:
-            outcome = many.measure(options, begun)
-        else:
-            outcome = _measure(options, begun, detect(begun.plan.arch, begun.plan.gpus, os.environ))
-    elif not options.config:
-        raise SelectionError("which configuration? `milabench run CONFIG`, for example `ddp`")
+    context = _create(options) if options.resume is None else _resume(options)
+    context.detach = options.detach
+    if context.benchmarks:
+        runner = runner_of(context.plan.runner)
+        with show_progress(len(context.benchmarks), quiet=options.quiet) as observer:
+            outcome = runner.execute(context, observer)
     else:
-        system = setup.read_system_of(options)
-        runner = setup.resolve_runner(options, system)
-        outcome = _run(options, system) if runner is None else many.run(options, system, runner)
-    return EXIT_CODES[outcome]
+        outcome = context.header.outcome or Outcome.FAILED
+        count = len(context.plan.benchmarks)
+        print(f"{options.resume}: nothing is missing, all {count} have a result", file=sys.stderr)
+    report.show([str(context.run.path)], sys.stdout)
+    return EXIT_CODES.get(outcome, 1)
 
 
-def _run(options: RunOptions, system: System | None) -> Outcome:
-    """On this host alone."""
-    base = setup.base_folder(options)
-    host = setup.detect_host(options, system)
-    cluster = host.cluster
+def _create(options: RunOptions) -> RunContext:
+    if not options.config:
+        raise SelectionError("which configuration? `milabench run CONFIG`, for example `ddp`")
+    base, system = setup.base_folder(options), setup.read_system_of(options)
+    profile = setup.resolve_runner(options, system)
+    request = setup.node_request(options, system, profile)
+    runner = runner_of(profile)
+    cluster, _ = runner.cluster(request)
+    if profile is None:
+        notes, node = request.detect().notes, cluster.nodes[0]
+    else:
+        notes, node = (), Node(socket.gethostname().split(".")[0], (), 0)
+        profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
-    # Once, and before anything is started: the processes of a launch must start together.
-    machine = collect(cluster.arch, cluster.nodes[0], sys.argv, os.environ)
+    if not suite.benchmarks:
+        why = "".join(f"\n  {skip.name}: {skip.reason}" for skip in suite.skipped)
+        raise SelectionError(f"{options.config}: nothing to run{why}")
     plan = RunPlan(
         benchmarks=suite.benchmarks,
         repeats=options.repeat,
-        site=setup.site(base),
+        site=setup.site(base, profile),
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),
-        nodes=1,
+        nodes=len(cluster.nodes),
         grace=options.grace,
         gpu_poll=options.gpu_poll,
+        runner=profile,
+        hosts=request.hosts,
+        sshkey=system.sshkey if system else None,
     )
-    for benchmark in suite.benchmarks:  # what cannot be laid out is said before there is a run
+    for benchmark in suite.benchmarks:  # a benchmark that cannot be laid out is refused now
         plan_launches(benchmark, cluster, plan.site)
-    return _measure(options, begin.new(options, base, suite, plan, machine), host)
-
-
-def _measure(options: RunOptions, begun: Begun, host: Detection) -> Outcome:
-    """Run what is to be run, and report on all of the run."""
-    rundir, state, plan, cluster = begun.rundir, begun.state, begun.plan, host.cluster
-    jobs = [Job(b, tuple(plan_launches(b, cluster, plan.site, plan.repeats))) for b in begun.points]
+    machine = collect(cluster.arch, node, sys.argv, os.environ)
+    context = create_run(base, options.name, suite, plan, machine)
     if not options.quiet:
-        count = f"{len(jobs)} benchmark{'s' * (len(jobs) != 1)}"
-        head = f"{rundir.path}: {count}, preset {state.preset}, {setup.describe(cluster)}"
-        print(head, *host.notes, sep="\n", file=sys.stderr, flush=True)
-    for job in jobs:
-        comments = [f"{rundir.name}: {job.benchmark.name}, preset {job.benchmark.preset or 'none'}"]
-        script = render(job.launches, sys.executable, comments)
-        set_aside(rundir.path, job.benchmark.name)
-        save_script(rundir, job.benchmark.name, script)
-    inbox = StopRequests()
-    router = SampleRouter()
-    with (
-        alive(rundir.path),
-        stopped_by_signals(inbox),
-        device_monitor(cluster.arch, cluster.nodes[0].devices, plan.gpu_poll, router),
-        _display(options.quiet, begin.names(begun.points)) as watcher,
-    ):
-        header = DataHeader(rundir.name, cluster.arch, meta(state.machine))
-        runner = LaunchRunner(rundir, header, router, os.environ, plan.grace)
-        outcome = Agent(rundir, state, runner, watcher, inbox).run(jobs)
-    report.show([str(rundir.path)], sys.stdout)
-    return outcome
+        count = f"{len(suite.benchmarks)} benchmark{'s' * (len(suite.benchmarks) != 1)}"
+        place = setup.describe(cluster)
+        head = f"{context.run.path}: {count}, preset {suite.preset}, {place}"
+        print(head, *notes, sep="\n", file=sys.stderr, flush=True)
+    return context
 
 
-@contextmanager
-def _display(quiet: bool, names: Sequence[str]) -> Iterator[Watcher]:
-    """Nothing, a live table on a terminal, or plain lines; on stderr, for stdout has the report."""
-    if quiet:
-        yield QuietDisplay()
-    elif sys.stderr.isatty():
-        from rich.console import Console
-
-        with LiveDisplay(Console(stderr=True), names) as live:
-            yield live
-    else:
-        yield PlainDisplay(sys.stderr)
+def _resume(options: RunOptions) -> RunContext:
+    if flags := fixed_options(options):
+        raise SelectionError(
+            f"--resume runs what is missing of a run as it is: leave out {flags[0]}"
+        )
+    run = RunDir(Path(options.resume or "").absolute())
+    context = resume_run(run, options.settings)
+    setup.check_settings(options, context.plan.runner)
+    return context

@@ -16,8 +16,9 @@ from ..config.runner_profile import (
 from ..config.schema import Suite
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
+from ..dispatch.runners import runner_of
+from ..dispatch.runners.base import NodeRequest, Runner
 from ..errors import MachineError, SelectionError
-from ..machine.detect import Detection, detect, partition, synthetic_cluster
 from ..machine.devices import Cluster
 from ..options import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
@@ -44,7 +45,7 @@ def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
 def load_local_suite(options: SuiteOptions) -> Suite:
     """The benchmarks that would run on this host alone."""
     system = read_system_of(options)
-    cluster = detect_host(options, system).cluster
+    cluster = node_request(options, system).detect().cluster
     return load(request(options, system), machine_facts(cluster, system, base_folder(options)))
 
 
@@ -68,13 +69,13 @@ def resolve_runner(options: RunnerOptions, system: System | None) -> RunnerProfi
     else:
         check_settings(options, None)
         return None
-    check_settings(options, profile.kind)
+    check_settings(options, profile)
     return with_settings(profile, options.settings)
 
 
-def check_settings(options: RunnerOptions, kind: str | None) -> None:
+def check_settings(options: RunnerOptions, profile: RunnerProfile | None) -> None:
     """Raise SelectionError for a setting that needs a scheduler, where the runner has none."""
-    if options.settings and kind != "slurm":
+    if options.settings and not runner_of(profile).is_scheduler:
         flag = SETTINGS[next(iter(options.settings))].flag
         raise SelectionError(f"{flag} is for a cluster's scheduler: add --runner slurm")
 
@@ -100,9 +101,16 @@ def device_kind(options: SuiteOptions, system: System | None) -> str | None:
     return options.device or (system.arch if system else None)
 
 
-def detect_host(options: SuiteOptions, system: System | None) -> Detection:
-    """This host with the devices that are asked for; raises MachineError if it lacks them."""
-    return detect(device_kind(options, system), device_count(options, system), os.environ)
+def node_request(
+    options: SuiteOptions, system: System | None, profile: RunnerProfile | None = None
+) -> NodeRequest:
+    """The nodes that the options, the system file and the profile ask for."""
+    devices = device_count(options, system)
+    if devices is None and profile is not None:
+        devices = profile.gpus_per_node
+    hosts = sorted(system.nodes, key=lambda host: not host.main) if system else []
+    nodes = node_count(options, system, profile)
+    return NodeRequest(nodes, devices, device_kind(options, system), tuple(hosts))
 
 
 def resolve_cluster(
@@ -110,50 +118,33 @@ def resolve_cluster(
 ) -> tuple[Cluster, bool]:
     """The nodes to plan for, and whether they are synthetic.
 
-    They are this host, where that is one node with the devices that are asked for; parts of this
-    host with a local profile; and else synthetic nodes, which stand for machines elsewhere.
+    They are those of the runner; without one they are this host, where it is one node with the
+    devices that are asked for, and else synthetic nodes, which stand for machines elsewhere.
 
     Raises:
         MachineError: this host is needed, and lacks the devices.
-        SelectionError: the system file names fewer hosts than are asked for.
+        DispatchError: there are not as many hosts as are asked for.
     """
-    nodes = node_count(options, system, profile)
-    devices = device_count(options, system)
+    request = node_request(options, system, profile)
     if profile is not None:
-        devices = devices or profile.gpus_per_node
-        if profile.kind == "local":
-            return _parts_of_host(options, system, nodes, devices), False
-        if profile.kind == "ssh" and system is not None and nodes > len(system.nodes):
-            raise SelectionError(f"--nodes {nodes}: the system file has {len(system.nodes)} nodes")
-    elif nodes == 1:
-        host = _matching_host(options, system)
+        return runner_of(profile).cluster(request)
+    if request.nodes == 1:
+        host = _matching_host(request)
         if host is not None:
             return host, False
-    if devices is None:
-        devices = len(detect_host(options, system).cluster.nodes[0].devices)
-    return synthetic_cluster(device_kind(options, system) or "cuda", nodes, devices), True
+    return Runner().cluster(request)
 
 
-def _matching_host(options: SuiteOptions, system: System | None) -> Cluster | None:
+def _matching_host(request: NodeRequest) -> Cluster | None:
     """This host, unless other devices are asked for than it has."""
-    devices = device_count(options, system)
     try:
-        host = detect_host(options, system).cluster
+        host = request.detect().cluster
     except MachineError:
-        if devices is None:
+        if request.devices is None:
             raise
         return None
-    matches = host.has_gpu or devices is None or device_kind(options, system) == "cpu"
+    matches = host.has_gpu or request.devices is None or request.kind == "cpu"
     return host if matches else None
-
-
-def _parts_of_host(
-    options: SuiteOptions, system: System | None, nodes: int, devices: int | None
-) -> Cluster:
-    host = detect_host(options, system).cluster
-    devices = devices or max(1, len(host.nodes[0].devices) // nodes)
-    parts = [partition(host.arch, devices, rank, nodes, os.environ) for rank in range(nodes)]
-    return Cluster(host.arch, tuple(parts))
 
 
 def machine_facts(cluster: Cluster, system: System | None, base: Path) -> MachineFacts:

@@ -174,10 +174,3 @@ def read_profile(path: Path) -> RunnerProfile:
 def with_settings(profile: RunnerProfile, settings: Mapping[str, Any]) -> RunnerProfile:
     """The profile with other values of some settings, which were checked."""
     return replace(profile, **settings)
-
-
-def profile_of(values: Mapping[str, Any]) -> RunnerProfile:
-    """A profile as a run's plan has it."""
-    known = {each.name for each in fields(RunnerProfile)}
-    kept = {key: value for key, value in values.items() if key in known}
-    return RunnerProfile(**{**kept, "setup": tuple(kept.get("setup", ()))})

@@ -1,18 +1,12 @@
 """A run folder -> a `Run`: ours or milabench's, finished, still going on, or cut off."""
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ..errors import RunDirError, did_you_mean
-from ..events import Outcome
-from .points import NAME as POINT
-from .points import read_point
 from .read_events import read_events
 from .read_state import read_state
 from .records import DefectKind, FileDefect, Run
-from .run_dir import RunDir, is_alive
+from .run_dir import RunDir
 
 DO_NOT_COUNT = (
     DefectKind.UNREADABLE,
@@ -41,50 +35,6 @@ def read_run(path: Path) -> Run:
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
     return Run(path, state, counting, tuple(defects))
-
-
-def read_states(path: Path) -> Mapping[str, Any]:
-    """What is known of a run and of each of its benchmarks, without what was measured."""
-    return _settled(_read_state(path / "run.json", []), path, [])
-
-
-def _settled(state: Mapping[str, Any], path: Path, defects: list[FileDefect]) -> Mapping[str, Any]:
-    """The state with what each benchmark's own file says, and with what became of those who led.
-
-    A benchmark that says it runs, and that nobody is alive to go on with, is lost; so is the run,
-    unless a cluster's scheduler still has jobs of it.
-    """
-    if not state:
-        return state
-    listed = state.get("benchmarks")
-    entries = [
-        _point(path, entry, defects) if isinstance(entry, dict) else entry
-        for entry in (listed if isinstance(listed, list) else [])
-    ]
-    state = {**state, "benchmarks": entries}
-    if state.get("outcome") is not None or is_alive(path):
-        return state
-    outcomes = [entry.get("outcome") for entry in entries if isinstance(entry, dict)]
-    jobs = state.get("jobs") or []
-    if "running" in outcomes or (
-        any(not job.get("state") for job in jobs) and "waiting" in outcomes
-    ):
-        return state
-    return {**state, "outcome": Outcome.LOST}
-
-
-def _point(path: Path, entry: Mapping[str, Any], defects: list[FileDefect]) -> Mapping[str, Any]:
-    folder = path / str(entry.get("name"))
-    try:
-        own = read_point(folder)
-    except (OSError, ValueError, TypeError):
-        defects.append(FileDefect(folder / POINT, DefectKind.UNREADABLE))
-        own = None
-    if own is not None:
-        return {**entry, **own}
-    if entry.get("outcome") == "running" and not is_alive(path):
-        return {**entry, "outcome": Outcome.LOST, "reason": "the run was cut off"}
-    return entry
 
 
 def _data_files(path: Path) -> list[Path]:
@@ -136,24 +86,3 @@ def _runs_in(folder: Path) -> list[str]:
 def _some(runs: list[str], folder: Path = Path()) -> str:
     shown = ", ".join(str(folder / name) for name in runs[:5])
     return f"{shown} and {len(runs) - 5} more" if len(runs) > 5 else shown
-
-
-def _read_state(path: Path, defects: list[FileDefect]) -> Mapping[str, Any]:
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        defects.append(FileDefect(path, DefectKind.UNREADABLE, detail=error.strerror or str(error)))
-        return {}
-    if not text:  # a run that has only just been made
-        return {}
-    try:
-        state = json.loads(text.decode())
-    except ValueError:
-        defects.append(FileDefect(path, DefectKind.NOT_JSON))
-        return {}
-    if not isinstance(state, dict):
-        defects.append(FileDefect(path, DefectKind.NOT_OBJECT))
-        return {}
-    return state

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..codec import convert, decode
+from ..codec import convert, decode, read_record
 from ..errors import RunDirError
 from ..events import Outcome, Status
 from .run_dir import RunDir, is_alive
@@ -20,7 +20,8 @@ OnDefect = Callable[[Path, OSError | ValueError], None]
 """Gets a file that is damaged, and how that was noticed."""
 
 
-def _refuse(path: Path, error: OSError | ValueError) -> None:
+def refuse(path: Path, error: OSError | ValueError) -> None:
+    """Raise RunDirError for a damaged file."""
     if isinstance(error, OSError):
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error
     raise RunDirError(f"{path} was not written by this version of milabench: {error}") from error
@@ -32,7 +33,7 @@ def require_state(run: RunDir) -> RunState:
     Raises:
         RunDirError: the folder has no ``run.json``, or one of the files is damaged.
     """
-    state = read_state(run, _refuse)
+    state = read_state(run, refuse)
     if state is None:
         raise RunDirError(f"cannot read {run.run_json}: No such file or directory")
     return state
@@ -55,7 +56,16 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
     return RunState(_settled(run, header, benchmarks), benchmarks)
 
 
-def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = _refuse) -> BenchmarkState | None:
+def read_header(run: RunDir) -> RunHeader:
+    """The header of a run that this program started, as it stands on disk.
+
+    Raises:
+        RunDirError: there is no ``run.json``, or it is damaged.
+    """
+    return read_record(run.run_json, RunHeader)
+
+
+def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = refuse) -> BenchmarkState | None:
     """What a benchmark's own file says; None where there is no such file yet.
 
     Raises:

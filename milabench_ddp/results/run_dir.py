@@ -12,11 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 from ..errors import RunDirError
 
 _LOCK = ".alive"
+_SUFFIXES = (".data", ".stdout", ".stderr")
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,18 @@ def default_name() -> str:
     return f"{word}.{time.strftime('%Y-%m-%d_%H:%M:%S')}.{time.time_ns() // 1000 % 10**6:06d}"
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder of a run where it is not there yet.
+
+    Raises:
+        RunDirError: it cannot be made.
+    """
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunDirError(f"cannot make {path}: {error.strerror}") from error
+
+
 @contextmanager
 def alive(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, of a run or of a benchmark, as long as the block lasts.
@@ -150,4 +164,40 @@ def is_alive(folder: Path) -> bool:
         return True
     finally:
         os.close(fd)
+    return False
+
+
+def archive_attempt(run: RunDir, benchmark: str) -> None:
+    """Move the result files of a benchmark to ``<benchmark>/attempts/<number>/``.
+
+    Raises:
+        RunDirError: they cannot be moved.
+    """
+    mine = []
+    for path in run.path.glob(f"{escape(benchmark)}.*"):
+        if path.suffix in _SUFFIXES and _belongs(path, benchmark):
+            mine.append(path)
+    if not mine:
+        return
+    attempts = run.benchmark(benchmark) / "attempts"
+    try:
+        attempts.mkdir(parents=True, exist_ok=True)
+        attempt = attempts / str(1 + len(list(attempts.iterdir())))
+        attempt.mkdir()
+        for path in mine:
+            path.rename(attempt / path.name)
+    except OSError as error:
+        raise RunDirError(f"cannot write {attempts}: {error.strerror}") from error
+
+
+def _belongs(path: Path, benchmark: str) -> bool:
+    """Whether a file is of this benchmark, and not of one whose name begins alike.
+
+    ``gpt.0.data`` is of ``gpt``; ``gpt.v2.0.data`` is of ``gpt.v2`` where there is such a folder.
+    """
+    words = path.stem.split(".")
+    for count in range(len(words) - 1, 0, -1):
+        name = ".".join(words[:count])
+        if (path.parent / name).is_dir():
+            return name == benchmark
     return False

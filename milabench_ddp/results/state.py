@@ -74,6 +74,11 @@ class BenchmarkState:
     interrupted: bool = False  # what ended it was not its own fault: `--resume` runs it again
 
     @property
+    def verdict(self) -> Verdict:
+        """How it ended, and why, once it has."""
+        return Verdict(Outcome(self.status), self.reason)
+
+    @property
     def is_final(self) -> bool:
         """Whether it has a result that `--resume` leaves alone."""
         return self.status in _FINAL and not self.interrupted
@@ -86,7 +91,7 @@ class JobState:
     name: str
     nodes: int
     benchmarks: tuple[str, ...]
-    id: str
+    id: str = ""  # empty until it is submitted
     state: str = ""  # the scheduler's word for how it ended; empty until then
 
 

@@ -123,5 +123,5 @@ def test_a_run_whose_job_goes_on_is_not_resumed(
     before = sorted(at.run().rglob("*"))
     done = at.milabench("run", "--resume", str(at.run()))
     assert done.code == 2
-    assert f"still goes on (job {job.pid} is RUNNING)" in done.err
+    assert f"has not ended (job {job.pid} is RUNNING)" in done.err
     assert sorted(at.run().rglob("*")) == before

@@ -28,8 +28,8 @@ def test_a_sweep_to_its_end(sweep: Sweep) -> None:
     assert done.code == 0, done.err
     assert sweep.started() == ALL
     assert row(done.out, "a-2")[1:3] == ["0", "2"]  # fail, n
-    assert [sweep.outcome(name)["outcome"] for name in ALL] == ["ok"] * 4
-    assert sweep.outcome("a-2")["nodes"] == ["node0", "node1"]
+    assert sweep.statuses() == dict.fromkeys(ALL, "ok")
+    assert sweep.state("a-2").nodes == ("node0", "node1")
     lines = [line.split(" ", 1)[1] for line in done.err.splitlines() if ": on " in line]
     assert lines[0] == "a-2: on node0, node1, at most 60 s"
     names = {path.name for path in sweep.at.run().glob("*.data")}
@@ -37,11 +37,13 @@ def test_a_sweep_to_its_end(sweep: Sweep) -> None:
     assert sweep.programs() == []
 
 
-def test_a_failing_point_is_exit_1_and_the_rest_runs_also_when_it_is_resumed(sweep: Sweep) -> None:
+def test_a_failure_is_exit_1_and_the_rest_runs_also_when_it_is_resumed(
+    sweep: Sweep,
+) -> None:
     sweep.breaks("a-2")
     done = sweep.at.milabench("run", "sweep.yaml", *LOCAL)
     assert done.code == 1
-    assert sweep.states() == {"a-1": "ok", "a-2": "failed", "b-1": "ok", "b-2": "ok"}
+    assert sweep.statuses() == {"a-1": "ok", "a-2": "failed", "b-1": "ok", "b-2": "ok"}
     assert "ValueError: the gradient went away" in done.out
     sweep.started()
     assert main(["run", "--resume", str(sweep.at.run())]) == 1  # a failure is a result
@@ -52,62 +54,66 @@ def test_a_failing_point_is_exit_1_and_the_rest_runs_also_when_it_is_resumed(swe
 
 
 def test_ctrl_c_in_the_midst_and_resume(sweep: Sweep) -> None:
-    code, out, err = cut_off(sweep, lambda head: os.killpg(head.pid, signal.SIGINT))
+    code, out, err = cut_off(sweep, lambda command: os.killpg(command.pid, signal.SIGINT))
     assert code == 130, err
     assert sweep.programs() == []
     assert sweep.started() == {"a-2": 2, "b-2": 2}
-    assert sweep.states() == {"a-1": "waiting", "a-2": "ok", "b-1": "waiting", "b-2": "cancelled"}
+    cancelled = dict.fromkeys(["a-1", "b-1", "b-2"], "cancelled")
+    assert sweep.statuses() == {"a-2": "ok", **cancelled}
+    assert sweep.state("a-1").reason == "stopped before it began"
     assert row(out, "a-2")[1:3] == ["0", "2"]
     sweep.hold()
     done = sweep.at.milabench("run", "--resume", str(sweep.at.run()))
     assert done.code == 0, done.err
     assert sweep.started() == {"a-1": 1, "b-1": 1, "b-2": 2}
-    assert sweep.states() == dict.fromkeys(ALL, "ok")
+    assert sweep.statuses() == dict.fromkeys(ALL, "ok")
     assert (sweep.at.run() / "b-2" / "attempts" / "1" / "b-2.D1.node1.data").exists()
 
 
-def test_the_head_is_killed_twice_and_nothing_outlives_it(
+def test_the_command_is_killed_twice_and_nothing_outlives_it(
     sweep: Sweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, _ = cut_off(sweep, lambda head: head.kill())
+    code, _, _ = cut_off(sweep, lambda command: command.kill())
     assert code == -signal.SIGKILL
     wait_for(lambda: not sweep.programs())
-    assert sweep.states() == {"a-1": "waiting", "a-2": "ok", "b-1": "waiting", "b-2": "lost"}
+    assert sweep.statuses() == {"a-1": "waiting", "a-2": "ok", "b-1": "waiting", "b-2": "lost"}
     (sweep.at.run() / "b-1").mkdir()
-    (sweep.at.run() / "b-1" / "state.json").write_text('{"outcome": "lost", "ended": 1}')
+    (sweep.at.run() / "b-1" / "state.json").write_text(
+        '{"name": "b-1", "status": "lost", "ended": 1, "interrupted": true}'
+    )
     sweep.started()
-    with sweep.at.start("run", "--resume", str(sweep.at.run())) as head:
+    with sweep.at.start("run", "--resume", str(sweep.at.run())) as command:
         starts = sweep.at.folder / "starts"
         wait_for(lambda: starts.exists() and starts.read_text() == "b-2\nb-2\n")
         # what it has not reached waits, however it ended before
         going = {"a-1": "waiting", "a-2": "ok", "b-1": "waiting", "b-2": "running"}
-        assert sweep.states() == going
+        assert sweep.statuses() == going
         assert main(["run", "--resume", str(sweep.at.run())]) == 2
-        goes_on = f"{sweep.at.run()} still goes on: `milabench watch {sweep.at.run()}`"
+        goes_on = f"{sweep.at.run()} has not ended: `milabench watch {sweep.at.run()}` follows it"
         assert capsys.readouterr().err == f"milabench: {goes_on}\n"
-        head.kill()
-        head.communicate()
+        command.kill()
+        command.communicate()
     wait_for(lambda: not sweep.programs())
     assert sweep.started() == {"b-2": 2}
     sweep.hold()
     done = sweep.at.milabench("run", "--resume", str(sweep.at.run()))
     assert done.code == 0, done.err
     assert sweep.started() == {"a-1": 1, "b-1": 1, "b-2": 2}
-    assert sweep.states() == dict.fromkeys(ALL, "ok")
+    assert sweep.statuses() == dict.fromkeys(ALL, "ok")
 
 
 def test_an_agent_is_killed(sweep: Sweep) -> None:
-    """Its point is lost, the rest goes on with the other node, and `--resume` does what is left."""
+    """Its benchmark is lost, the rest goes on with the other node; `--resume` runs what is left."""
 
     def kill_node1(_: subprocess.Popen[str]) -> None:
-        (agent,) = alive(f"{sweep.at.run()}\0--rank\0001")
+        (agent,) = {*alive(str(sweep.at.run()))} & {*alive('"rank":1')}
         os.kill(agent, signal.SIGKILL)
 
     code, _, err = cut_off(sweep, kill_node1)
     assert code == 1
     assert "node1 is gone: its connection broke" in err
-    assert sweep.states() == {"a-1": "ok", "a-2": "ok", "b-1": "ok", "b-2": "lost"}
-    assert sweep.outcome("b-2")["reason"] == "node1 is gone: its connection broke"
+    assert sweep.statuses() == {"a-1": "ok", "a-2": "ok", "b-1": "ok", "b-2": "lost"}
+    assert sweep.state("b-2").reason == "node1 is gone: its connection broke"
     wait_for(lambda: not sweep.programs())
     sweep.started()
     sweep.hold()
@@ -130,20 +136,20 @@ def test_a_result_that_cannot_be_written_ends_the_run_with_a_sentence(sweep: Swe
     assert "Traceback" not in err
     assert sweep.programs() == []
     folder.unlink()
-    assert sweep.states()["a-2"] == "ok"
+    assert sweep.statuses()["a-2"] == "ok"
     sweep.started()
     done = sweep.at.milabench("run", "--resume", str(sweep.at.run()))
     assert (done.code, sweep.started()) == (0, {"a-1": 1, "b-1": 1, "b-2": 2}), done.err
 
 
-def test_a_point_that_hangs_ends_at_its_deadline_on_all_its_nodes(sweep: Sweep) -> None:
+def test_a_benchmark_that_hangs_ends_at_its_deadline_on_all_its_nodes(sweep: Sweep) -> None:
     sweep.hold("a-2")
     deadline = ("--override", "a-2.max_duration=2", "--select", "a-*")
     done = sweep.at.milabench("run", "sweep.yaml", *LOCAL, *deadline)
-    assert (done.code, sweep.states()) == (1, {"a-1": "ok", "a-2": "timeout"})
-    (launch,) = sweep.outcome("a-2")["launches"]
-    assert [process["outcome"] for process in launch["processes"]] == ["timeout"] * 2
-    took = [process["ended"] - process["started"] for process in launch["processes"]]
+    assert (done.code, sweep.statuses()) == (1, {"a-1": "ok", "a-2": "timeout"})
+    (launch,) = sweep.state("a-2").launches
+    assert [process.outcome for process in launch.processes] == ["timeout"] * 2
+    took = [process.ended - process.started for process in launch.processes]
     assert min(took) > 1.9, took
     assert sweep.programs() == []
 

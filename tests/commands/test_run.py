@@ -1,10 +1,8 @@
-import json
 import os
 import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,14 +11,6 @@ from tests.support.workplace import EMIT, GOOD, Suite, Workplace, row
 
 ON_CPU = ("--device", "cpu", "--gpus", "2", "--name", "mine")
 BAD = EMIT + "rate(1.0)\nraise ValueError('the gradient went away')"
-
-
-def state(at: Workplace) -> dict[str, Any]:
-    return json.loads((at.run() / "run.json").read_text())
-
-
-def outcomes(at: Workplace) -> dict[str, str]:
-    return {b["name"]: b["outcome"] for b in state(at)["benchmarks"]}
 
 
 def alive(text: str) -> list[int]:
@@ -37,12 +27,13 @@ def alive(text: str) -> list[int]:
 
 def test_a_suite_that_is_ok(at: Workplace, suite: Suite):
     done = at.milabench("run", suite(one=GOOD, two=GOOD), *ON_CPU)
-    assert (done.code, outcomes(at)) == (0, {"one": "ok", "two": "ok"})
+    assert (done.code, at.statuses()) == (0, {"one": "ok", "two": "ok"})
     assert row(done.out, "one")[1:3] == ["0", "2"]  # fail, n
     assert "preset small" in done.err
     assert "this measures the CPU" not in done.err  # it was asked for
     files = {path.name for path in at.run().iterdir()}
     assert files >= {"one", "one.D0.data", "one.D0.stdout", "one.D1.stderr", "run.json"}
+    assert (at.run() / "one" / "state.json").exists()
 
 
 def test_a_result_is_reproduced_with_its_script(at: Workplace, suite: Suite):
@@ -55,19 +46,20 @@ def test_a_result_is_reproduced_with_its_script(at: Workplace, suite: Suite):
 
 def test_the_skew_and_the_machine_are_on_record(at: Workplace, suite: Suite):
     at.milabench("run", suite(one=GOOD), "--device", "cpu", "--gpus", "8", "--name", "mine")
-    record = state(at)
-    (launch,) = record["benchmarks"][0]["launches"]
-    assert launch["start_skew_ms"] > 0
-    assert len(launch["processes"]) == 8
-    assert record["preset"] == "small"
-    assert record["machine"]["packages"]["torch"]
-    assert record["schema"] == 1
-    assert record["outcome"] == "ok"
+    state = at.state()
+    (launch,) = state.benchmarks["one"].launches
+    assert launch.start_skew_ms is not None
+    assert launch.start_skew_ms > 0
+    assert len(launch.processes) == 8
+    assert state.header.preset == "small"
+    assert state.header.machine["packages"]["torch"]
+    assert state.header.schema == 2
+    assert state.header.outcome == "ok"
 
 
 def test_a_failure_ends_neither_the_suite_nor_in_silence(at: Workplace, suite: Suite):
     done = at.milabench("run", suite(bad=BAD, good=GOOD), *ON_CPU)
-    assert (done.code, outcomes(at)) == (1, {"bad": "failed", "good": "ok"})
+    assert (done.code, at.statuses()) == (1, {"bad": "failed", "good": "ok"})
     assert "ValueError: the gradient went away" in done.out
     assert str(at.run() / "bad.D0.stderr") in done.out
 
@@ -88,10 +80,12 @@ def test_stopping_keeps_what_there_is(at: Workplace, suite: Suite, number: signa
         os.kill(process.pid, number)
         out, _ = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert outcomes(at) == {"first": "ok", "second": "cancelled", "third": "cancelled"}
+    assert at.statuses() == {"first": "ok", "second": "cancelled", "third": "cancelled"}
     assert row(out, "first")[1:3] == ["0", "2"]
     assert not alive(str(at.folder / "second.py"))
-    assert state(at)["outcome"] == "cancelled"
+    state = at.state()
+    assert state.header.outcome == "cancelled"
+    assert state.benchmarks["third"].reason == "stopped before it began"
 
 
 def test_a_run_that_was_killed_is_lost_and_its_programs_with_it(at: Workplace, suite: Suite):
@@ -115,6 +109,32 @@ def test_repeats_are_runs_of_their_own(at: Workplace, suite: Suite):
     assert {p.name for p in at.run().glob("*.data")} == {
         f"one.R{k}.D{i}.data" for k in range(2) for i in range(2)
     }
+
+
+def test_a_result_that_cannot_be_written_fails_its_benchmark_alone(at: Workplace, suite: Suite):
+    blocked = at.run() / "one.R1.D0.data"
+    blocks = GOOD + f"\nos.makedirs({str(blocked)!r}, exist_ok=True)"
+    done = at.milabench("run", suite(one=blocks, two=GOOD), *ON_CPU, "--repeat", "2")
+    assert (done.code, at.statuses()) == (1, {"one": "failed", "two": "ok"})
+    assert at.state().benchmarks["one"].reason == f"cannot write {blocked}: Is a directory"
+
+
+def test_a_state_that_cannot_be_written_ends_the_run(at: Workplace, suite: Suite):
+    blocked = at.run() / "two"
+    blocks = GOOD + f"\nopen({str(blocked)!r}, 'w').close()"
+    done = at.milabench("run", suite(one=blocks, two=GOOD), *ON_CPU)
+    assert done.code == 2
+    assert done.err.splitlines()[-1].startswith(f"milabench: cannot make {blocked}: ")
+    assert "Traceback" not in done.err
+
+
+def test_a_path_that_is_not_utf_8(at: Workplace, suite: Suite):
+    base = os.fsdecode(bytes(at.folder) + b"/\xff")
+    words = ("run", suite(one=GOOD), *ON_CPU, "--base", base)
+    with at.start(*words, errors="backslashreplace") as process:
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert row(out, "one")[1:3] == ["0", "2"]
 
 
 def test_a_name_that_is_taken_is_refused(at: Workplace, suite: Suite):
@@ -171,10 +191,10 @@ time.sleep(1000)
 def test_deaf_ranks_of_a_torchrun_end_at_the_deadline(at: Workplace, suite: Suite):
     config = suite(plan="njobs", duration=12, deaf=DEAF_RANK)
     done = at.milabench("run", config, *ON_CPU, "--grace", "2")
-    assert (done.code, outcomes(at)) == (1, {"deaf": "timeout"})
+    assert (done.code, at.statuses()) == (1, {"deaf": "timeout"})
     assert (at.run() / "deaf.0.stdout").read_text().count("up") == 2
-    (launch,) = state(at)["benchmarks"][0]["launches"]
-    took = launch["processes"][0]["ended"] - launch["processes"][0]["started"]
+    (launch,) = at.state().benchmarks["deaf"].launches
+    took = launch.processes[0].ended - launch.processes[0].started
     assert took > 12
     assert not alive(str(at.folder / "deaf.py"))
 
@@ -187,7 +207,7 @@ def test_ctrl_c_in_the_middle_of_a_torchrun(at: Workplace, suite: Suite):
         wait_for(lambda: data.exists() and data.read_text().count('"rate"') == 40)
         os.killpg(process.pid, signal.SIGINT)
         out, _ = process.communicate(timeout=30)
-    assert (process.returncode, outcomes(at)) == (130, {"ddp": "cancelled"})
+    assert (process.returncode, at.statuses()) == (130, {"ddp": "cancelled"})
     assert row(out, "ddp")[1:3] == ["1", "1"]
     assert not alive(str(at.folder / "ddp.py"))
 
@@ -204,6 +224,6 @@ def test_the_rank_that_raises_has_a_name(at: Workplace, suite: Suite):
     with (at.folder / config).open("a") as more:
         more.write("good: {program: good.py, plan: {method: per_gpu}}\n")
     done = at.milabench("run", config, *ON_CPU)
-    assert (done.code, outcomes(at)) == (1, {"bad": "failed", "good": "ok"})
+    assert (done.code, at.statuses()) == (1, {"bad": "failed", "good": "ok"})
     assert "ValueError: the gradient went away" in done.out
     assert re.search(r"rank 1\b", done.out)

@@ -123,13 +123,13 @@ def test_resume_with_what_the_run_has_decided(
     here: Path, capsys: pytest.CaptureFixture[str], words: list[str], word: str
 ) -> None:
     assert main(["run", *words, "--resume", str(here)]) == 2
-    said = f"milabench: --resume does what is missing in a run as it is: leave out {word}\n"
+    said = f"milabench: --resume runs what is missing of a run as it is: leave out {word}\n"
     assert capsys.readouterr().err == said
 
 
 def test_resume_of_what_is_no_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--resume", "nowhere"]) == 2
-    assert capsys.readouterr().err == "milabench: --resume: no run folder nowhere\n"
+    assert capsys.readouterr().err == f"milabench: --resume: no run folder {here}/nowhere\n"
     assert main(["run", "--resume", str(here)]) == 2
     assert capsys.readouterr().err.startswith(f"milabench: cannot read {here}/plan.json: No such")
 
@@ -143,9 +143,9 @@ def test_no_configuration_at_all(capsys: pytest.CaptureFixture[str]) -> None:
 def test_resume_takes_a_run_to_another_queue(here: Path) -> None:
     """Only where there is a scheduler; the rest of the plan stays as it is."""
     options = RunOptions(resume="r", settings={"partition": "b", "timeout": 9})
-    setup.check_settings(options, "slurm")
+    setup.check_settings(options, RunnerProfile("slurm"))
     with pytest.raises(SelectionError, match="--partition is for a cluster's scheduler"):
-        setup.check_settings(options, "local")
+        setup.check_settings(options, RunnerProfile("local"))
 
 
 TWO_HOSTS = System(arch="cpu", nodes=(SystemNode("one", "a"), SystemNode("two", "b")), gpu_count=3)

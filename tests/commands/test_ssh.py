@@ -60,7 +60,7 @@ def test_a_sweep_over_ssh(sweep: Sweep) -> None:
     assert done.code == 0, done.err
     assert sorted((sweep.at.folder / "hosts").read_text().split()) == ["127.0.0.2", "me@127.0.0.3"]
     assert sweep.started() == {"a-1": 1, "a-2": 2}
-    assert sweep.outcome("a-2")["nodes"] == ["one", "two"]  # by the names that the file has
+    assert sweep.state("a-2").nodes == ("one", "two")  # by the names that the file has
     assert row(done.out, "a-2")[1:3] == ["0", "2"]
     assert (sweep.at.run() / "a-2.D0.two.data").exists()
     assert sweep.programs() == []
@@ -72,19 +72,19 @@ def test_a_host_that_refuses(sweep: Sweep) -> None:
     done = sweep.at.milabench("run", "sweep.yaml", *OVER_SSH)
     assert done.code == 1
     why = "ssh: connect to host me@127.0.0.3 port 22: Connection refused"
-    assert f"two does not come: {why} (see {sweep.at.run()}/nodes/two.log)" in done.err
-    assert sweep.states() == {"a-1": "ok", "a-2": "lost", "b-1": "ok", "b-2": "lost"}
-    assert sweep.outcome("a-2")["reason"] == "it needs 2 nodes, and only 1 is left of 2"
+    assert f"two did not start: {why} (see {sweep.at.run()}/nodes/two.log)" in done.err
+    assert sweep.statuses() == {"a-1": "ok", "a-2": "lost", "b-1": "ok", "b-2": "lost"}
+    assert sweep.state("a-2").reason == "it needs 2 nodes; left of 2: 1"
     sweep.at.write("refuses", "nobody")
     sweep.started()
     again = sweep.at.milabench("run", "--resume", str(sweep.at.run()))
     assert (again.code, sweep.started()) == (0, {"a-2": 2, "b-2": 2}), again.err
 
 
-def test_no_remote_process_outlives_a_head_that_is_killed(sweep: Sweep) -> None:
-    cut_off(sweep, lambda head: head.kill(), OVER_SSH, ("b-2.D0.one", "b-2.D0.two"))
+def test_no_remote_process_outlives_a_command_that_is_killed(sweep: Sweep) -> None:
+    cut_off(sweep, lambda command: command.kill(), OVER_SSH, ("b-2.D0.one", "b-2.D0.two"))
     wait_for(lambda: not sweep.programs())
-    assert sweep.states()["b-2"] == "lost"
+    assert sweep.statuses()["b-2"] == "lost"
 
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])
@@ -155,9 +155,9 @@ def test_a_real_sshd(
     assert sweep.started() == {"a-2": 2}
     sweep.hold("b-2")
     words = (*OVER_SSH[:-1], "other", "--select", "b-2")
-    with at.start("run", "sweep.yaml", *words, start_new_session=True) as head:
+    with at.start("run", "sweep.yaml", *words, start_new_session=True) as command:
         data = at.run("other") / "b-2.D0.two.data"
         wait_for(lambda: data.exists() and data.read_text().count('"rate"') == 20)
-        head.kill()
-        head.communicate()
+        command.kill()
+        command.communicate()
     wait_for(lambda: not sweep.programs())  # also what sshd started

@@ -1,4 +1,4 @@
-"""A leader under test, and what it leaves behind cleared away."""
+"""A coordinator under test, and what it leaves behind cleared away."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.results.planfile import RunPlan
-from tests.support.scripted_nodes import Led
+from milabench_ddp.results.run_plan import RunPlan
+from tests.support.scripted_nodes import CoordinatorRun
 
 
 @pytest.fixture
-def led(tmp_path: Path) -> Iterator[Callable[..., Led]]:
-    """Makes leaders: ``led(plan, expect=2)``."""
-    made: list[Led] = []
+def coordinator(tmp_path: Path) -> Iterator[Callable[..., CoordinatorRun]]:
+    """Makes coordinators: ``coordinator(plan, nodes=2)``."""
+    made: list[CoordinatorRun] = []
 
-    def make(plan: RunPlan, expect: int = 2, **options: Any) -> Led:
-        made.append(Led(tmp_path, plan, expect, **options))
+    def make(plan: RunPlan, **options: Any) -> CoordinatorRun:
+        made.append(CoordinatorRun(tmp_path, plan, **options))
         return made[-1]
 
     yield make
     for each in made:
-        each.close()
+        each.requests.close()

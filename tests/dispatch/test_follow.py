@@ -1,183 +1,263 @@
-"""What a follower tells of a run that goes on elsewhere: its files and the scheduler are played."""
+"""What a follower tells of a run that goes on elsewhere: the test plays its files and scheduler."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from milabench_ddp.dispatch.follow import ASK, Follower
-from milabench_ddp.dispatch.scheduler import JobState
-from milabench_ddp.results.points import is_final, read_point, save_point
+from milabench_ddp.codec import write_record
+from milabench_ddp.dispatch.follow import ASK, RunFollower
+from milabench_ddp.dispatch.slurm_jobs import JobStatus
+from milabench_ddp.events import Outcome, Status, Verdict
+from milabench_ddp.results.read_state import read_benchmark
 from milabench_ddp.results.run_dir import RunDir, alive
-from milabench_ddp.results.runfile import BenchmarkState
+from milabench_ddp.results.state import BenchmarkState, JobState
 from tests.support.dispatch import Clock
-from tests.support.scripted_nodes import Told
+from tests.support.progress import RecordedProgress
+from tests.support.run_headers import header
 
 Event = Callable[[], None]
-RUNNING = JobState("RUNNING", False)
+OK = Verdict(Outcome.OK)
 
 
 class Story:
-    """A run of some points in one job; at each look the next thing happens."""
+    """A run of some benchmarks in one job; at each look the next thing happens."""
 
-    def __init__(self, folder: Path, points: Sequence[str]) -> None:
-        self.folder, self.told, self._clock = folder, Told(), Clock()
-        self.jobs: list[dict[str, Any]] = [{"id": "7", "state": None, "points": list(points)}]
-        self.answer: dict[str, JobState] | None = {"7": JobState("PENDING", False, "Priority")}
+    def __init__(self, folder: Path, names: Sequence[str], *, in_job: bool = True) -> None:
+        self.dir, self.told, self._clock = RunDir(folder), RecordedProgress(), Clock()
+        self.header = header(*names)
+        if in_job:
+            self.header.jobs.append(JobState("all", 1, tuple(names), id="7"))
+        self.answer: dict[str, JobStatus] | None = {"7": JobStatus("PENDING", False, "Priority")}
         self.asked = 0
-        limits = dict.fromkeys(points, 60.0)
-        self.follower = Follower(RunDir(folder), points, self.jobs, self.told, self._ask, limits)
+        self._in_job = in_job
+        self.made()
 
-    def _ask(self, ids: Sequence[str]) -> dict[str, JobState] | None:
+    def made(self) -> "Story":
+        """The follower begins anew."""
+        scheduler = self if self._in_job else None
+        self.follower = RunFollower(
+            self.dir, self.header, self.told, scheduler, clock=self._clock, sleep=self._sleep
+        )
+        return self
+
+    # A scheduler.
+
+    def statuses(self, ids: Sequence[str]) -> dict[str, JobStatus] | None:
         self.asked += 1
         if self.answer is None:
             return None
-        return {job: state for job, state in self.answer.items() if job in ids}
+        return {job: status for job, status in self.answer.items() if job in ids}
 
-    def point(self, name: str, outcome: str, reason: str = "", **more: Any) -> Event:
-        if outcome not in ("running", "waiting"):
-            more = {"ended": time.time(), **more}
-        state = BenchmarkState(name, outcome, reason, **more)
-        return lambda: save_point(self.folder / name, state)
+    def cancel(self, _ids: Sequence[str]) -> bool:
+        raise AssertionError("a follower does not cancel")
+
+    # What happens.
+
+    def benchmark(self, name: str, status: str, reason: str = "", **more: Any) -> Event:
+        state = BenchmarkState(name, Status(status), reason, **more)
+        if state.status.has_ended:
+            state.ended = time.time()
+        return lambda: write_record(self.dir.state_json(name), state)
 
     def job(self, word: str, *, ended: bool) -> Event:
-        return lambda: self.answers({"7": JobState(word, ended)})
+        return lambda: self.answers({"7": JobStatus(word, ended)})
 
-    def answers(self, answer: dict[str, JobState] | None) -> None:
+    def answers(self, answer: dict[str, JobStatus] | None) -> None:
         self.answer = answer
 
     def follow(self, *events: Event | None) -> bool:
         """Whether it saw the end, once all this has happened, one thing every few seconds."""
-        script: Iterator[Event | None] = iter(events)
-        over = False
+        self._script: Iterator[Event | None] = iter(events)
+        last = self._clock() + 100 * ASK
+        return self.follower.follow(lambda: self._clock() > last)
 
-        def until() -> bool:
-            return over
+    def _sleep(self, _seconds: float) -> None:
+        self._clock.sleep(ASK)
+        event = next(self._script, None)
+        if event is not None:
+            event()
 
-        def sleep(_: float) -> None:
-            nonlocal over
-            self._clock.sleep(ASK)
-            event = next(script, None)
-            if event is not None:
-                event()
-            over = self._clock() > 1000 + 100 * ASK
+    def state(self, name: str) -> BenchmarkState:
+        found = read_benchmark(self.dir, name)
+        assert found is not None
+        return found
 
-        return self.follower.follow(until, self._clock, sleep)
+
+Make = Callable[..., Story]
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Callable[..., Story]:
-    return lambda *points: Story(tmp_path, points)
+def story(tmp_path: Path) -> Make:
+    return lambda *names, **options: Story(tmp_path, names, **options)
 
 
-def test_from_the_queue_to_the_end(story: Callable[..., Story], tmp_path: Path) -> None:
+def test_from_the_queue_to_the_end(story: Make, tmp_path: Path) -> None:
     run = story("a", "b")
     (tmp_path / "a").mkdir()
     with alive(tmp_path / "a"):
         assert run.follow(
             run.job("RUNNING", ended=False),
-            run.point("a", "running", nodes=["n0", "n1"]),
-            run.point("a", "ok"),
-            run.point("b", "failed", "ValueError: no"),
+            run.benchmark("a", "running", nodes=("n0", "n1")),
+            run.benchmark("a", "ok"),
+            run.benchmark("b", "failed", "ValueError: no"),
         )
-    assert run.told.said == ["job 7: PENDING (Priority)", "job 7: RUNNING"]
+    assert run.told.messages == ["job 7: PENDING (Priority)", "job 7: RUNNING"]
     assert run.told.begun == [("a", ("n0", "n1"))]
-    assert run.told.ended == {"a": ("ok", ""), "b": ("failed", "ValueError: no")}
-    assert run.follower.outcomes == {"a": "ok", "b": "failed"}
+    assert run.told.ended == {"a": OK, "b": Verdict(Outcome.FAILED, "ValueError: no")}
+    assert run.follower.statuses == {"a": Status.OK, "b": Status.FAILED}
+
+
+def test_what_had_ended_before_is_not_told_again(story: Make) -> None:
+    run = story("a", "b")
+    run.benchmark("a", "ok")()
+    assert run.made().follow(run.benchmark("b", "ok"))
+    assert run.told.ended == {"b": OK}
+    assert run.follower.statuses == {"a": Status.OK, "b": Status.OK}
+
+
+def test_one_who_comes_later_is_told_of_what_has_ended(story: Make) -> None:
+    run = story("a", "b")
+    run.benchmark("a", "failed", "no")()
+    RunFollower(run.dir, run.header, run.told, run, tells_ended=True)
+    assert run.told.ended == {"a": Verdict(Outcome.FAILED, "no")}
+
+
+def test_one_that_is_lost_where_no_scheduler_starts_it_again(story: Make, tmp_path: Path) -> None:
+    """Its command was killed in the midst: nothing more will come of it."""
+    run = story("a", in_job=False)
+    write_record(run.dir.run_json, run.header)
+    (tmp_path / "a").mkdir()
+    locks = ExitStack()
+    for folder in (tmp_path, tmp_path / "a"):
+        locks.enter_context(alive(folder))
+    assert run.follow(run.benchmark("a", "running"), None, locks.close)
+    assert run.told.begun == [("a", ())]
+    assert run.told.ended == {"a": Verdict(Outcome.LOST, "the run was cut off")}
 
 
 @pytest.mark.parametrize(
     ("word", "ran", "waited"),
     [
-        ("TIMEOUT", ("timeout", "ended by the time limit of its job"), "lost"),
-        ("CANCELLED", ("cancelled", "its job was cancelled"), "cancelled"),
-        ("NODE_FAIL", ("lost", "its job ended: NODE_FAIL"), "lost"),
+        ("TIMEOUT", Verdict(Outcome.TIMEOUT, "ended by the time limit of its job"), "lost"),
+        ("CANCELLED", Verdict(Outcome.CANCELLED, "its job was cancelled"), "cancelled"),
+        ("NODE_FAIL", Verdict(Outcome.LOST, "its job ended: NODE_FAIL"), "lost"),
     ],
 )
 def test_what_a_job_left_when_it_ended(
-    story: Callable[..., Story], tmp_path: Path, word: str, ran: tuple[str, str], waited: str
+    story: Make, tmp_path: Path, word: str, ran: Verdict, waited: str
 ) -> None:
     run = story("a", "b")
     (tmp_path / "a").mkdir()
     with alive(tmp_path / "a"):
-        assert run.follow(run.point("a", "running"), run.job(word, ended=True))
+        assert run.follow(run.benchmark("a", "running"), run.job(word, ended=True))
     assert run.told.ended["a"] == ran
-    assert run.told.ended["b"][0] == waited
+    assert str(run.told.ended["b"].outcome) == waited
     for name in "ab":
-        state = read_point(tmp_path / name)
-        assert state is not None
-        assert (state["outcome"], state["cut_short"]) == (run.told.ended[name][0], True)
-        assert not is_final(state)
-    assert run.jobs[0]["state"] == word
+        state = run.state(name)
+        assert Verdict(Outcome(state.status), state.reason) == run.told.ended[name]
+        assert state.interrupted
+        assert not state.is_final
+    assert run.header.jobs[0].state == word
 
 
-def test_what_its_leader_said_last_is_not_written_over(
-    story: Callable[..., Story], tmp_path: Path
-) -> None:
-    """Pre-empted: the leader has said so, and the job never starts again."""
+def test_what_its_coordinator_said_last_is_not_written_over(story: Make) -> None:
+    """Pre-empted: the coordinator has said so, and the job never starts again."""
     run = story("a")
     why = "pre-empted by another job"
     assert run.follow(
-        run.point("a", "cancelled", why, cut_short=True), run.job("PREEMPTED", ended=True)
+        run.benchmark("a", "cancelled", why, interrupted=True), run.job("PREEMPTED", ended=True)
     )
-    assert run.follower.outcomes == {"a": "cancelled"}
-    state = read_point(tmp_path / "a")
-    assert state is not None
-    assert state["reason"] == why
+    assert run.follower.statuses == {"a": Status.CANCELLED}
+    assert run.state("a").reason == why
 
 
-def test_a_point_that_ran_again_between_two_looks(story: Callable[..., Story]) -> None:
+def test_a_benchmark_that_ran_again_between_two_looks(story: Make) -> None:
     run = story("a")
     assert run.follow(
-        run.point("a", "cancelled", "pre-empted by another job", cut_short=True),
+        run.benchmark("a", "cancelled", "pre-empted by another job", interrupted=True),
         run.job("PENDING", ended=False),
-        run.point("a", "ok"),
+        run.benchmark("a", "ok"),
     )
-    assert run.follower.outcomes == {"a": "ok"}
+    assert run.follower.statuses == {"a": Status.OK}
 
 
-def test_a_point_whose_leader_is_gone_may_run_again(
-    story: Callable[..., Story], tmp_path: Path
-) -> None:
+def test_a_benchmark_whose_coordinator_is_gone_may_run_again(story: Make, tmp_path: Path) -> None:
     run = story("a")
     (tmp_path / "a").mkdir()
-    lock = alive(tmp_path / "a")
-    lock.__enter__()
+    locks = ExitStack()
+    locks.enter_context(alive(tmp_path / "a"))
     assert run.follow(
-        run.point("a", "running"),
+        run.benchmark("a", "running"),
         None,
-        lambda: lock.__exit__(None, None, None),
+        locks.close,
         None,
-        run.point("a", "ok"),
+        run.benchmark("a", "ok"),
     )
-    assert "a: whoever led it is gone" in run.told.said
-    assert run.follower.outcomes == {"a": "ok"}
+    assert run.told.messages.count("a: the run was cut off") == 1
+    assert run.follower.statuses == {"a": Status.OK}
 
 
-def test_a_job_that_nobody_knows_for_a_minute_is_gone(story: Callable[..., Story]) -> None:
+def test_a_benchmark_that_waits_again(story: Make, tmp_path: Path) -> None:
+    """Its job was pre-empted, and has started again."""
+    run = story("a")
+    (tmp_path / "a").mkdir()
+    with alive(tmp_path / "a"):
+        assert run.follow(
+            run.benchmark("a", "running"),
+            run.benchmark("a", "waiting"),
+            None,
+            run.benchmark("a", "running"),
+            run.benchmark("a", "ok"),
+        )
+    assert run.told.messages[1:] == ["a: it waits again"]
+    assert run.told.ended == {"a": OK}
+
+
+def test_a_job_that_stays_unknown_for_a_minute_is_gone(story: Make) -> None:
     run = story("a")
     run.answers({})
     assert run.follow()
-    assert run.told.ended == {"a": ("lost", "its job ended before it began: UNKNOWN")}
-    assert run.asked == pytest.approx(60 / ASK, abs=1)
+    why = "its job ended before it began: UNKNOWN"
+    assert run.told.ended == {"a": Verdict(Outcome.LOST, why)}
+    assert run.asked == pytest.approx(60 / ASK, abs=2)
 
 
-def test_a_scheduler_that_does_not_answer_is_waited_for(story: Callable[..., Story]) -> None:
+def test_a_scheduler_that_does_not_answer_is_waited_for(story: Make) -> None:
     run = story("a")
     run.answers(None)
-    assert run.follow(*[None] * 50, run.job("RUNNING", ended=False), None, run.point("a", "ok"))
+    assert run.follow(*[None] * 50, run.job("RUNNING", ended=False), None, run.benchmark("a", "ok"))
     said = ["the scheduler does not answer", "the scheduler answers again", "job 7: RUNNING"]
-    assert run.told.said == said
-    assert run.told.ended == {"a": ("ok", "")}
+    assert run.told.messages == said
+    assert run.told.ended == {"a": OK}
 
 
-def test_it_may_stop_looking_and_loses_nothing(story: Callable[..., Story], tmp_path: Path) -> None:
+def test_it_may_stop_looking_and_loses_nothing(story: Make) -> None:
     run = story("a")
     assert not run.follow()
     assert run.told.ended == {}
-    assert read_point(tmp_path / "a") is None
-    run.point("a", "ok")()
+    assert read_benchmark(run.dir, "a") is None
+    run.benchmark("a", "ok")()
     assert run.follow()
-    assert run.follower.outcomes == {"a": "ok"}
+    assert run.follower.statuses == {"a": Status.OK}
+
+
+def test_without_jobs_the_run_says_that_it_has_ended(story: Make, tmp_path: Path) -> None:
+    run = story("a", "b", in_job=False)
+    write_record(run.dir.run_json, run.header)
+
+    def ends() -> None:
+        run.benchmark("b", "cancelled", "stopped before it began")()
+        run.header.outcome = Outcome.CANCELLED
+        write_record(run.dir.run_json, run.header)
+
+    with alive(tmp_path):
+        assert run.follow(run.benchmark("a", "ok"), None, None, ends)
+    assert run.told.ended == {
+        "a": OK,
+        "b": Verdict(Outcome.CANCELLED, "stopped before it began"),
+    }
+    assert run.asked == 0

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.commands.report import FORMATS, run
+from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of, run_info
 from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.metrics import METRICS
@@ -127,7 +128,11 @@ CONFIG_KEYS = (
 )
 META_KEYS = ("cpu", "os", "accelerators", "milabench", "pytorch")
 END_KEYS = ("time", "return_code", "outcome", "reason")
-STATE_KEYS = ("name", "created", "preset", "suite", "skipped", "benchmarks", "outcome", "ended")
+RUN_KEYS = (
+    *("schema", "name", "created", "preset", "suite", "skipped", "benchmarks", "outcome", "ended"),
+    *("machine", "jobs"),
+)
+STATE_KEYS = ("name", "status", "reason", "started", "ended", "launches", "nodes", "interrupted")
 DATA_KEYS = (
     *("rate", "loss", "gpudata", "memory_peak", "rank", "units", "steps", "warmup"),
     *("step_times", "shares", "part_ms", "model", "comm", "comm_fit", "sweep"),
@@ -152,8 +157,8 @@ def test_whatever_the_files_say_there_is_a_report(
 
     folder = tmp_path_factory.mktemp("odd")
     write_state(folder, "ok", {"b": "ok"})
-    state = {**json.loads((folder / "run.json").read_text()), **some(STATE_KEYS)}
-    (folder / "run.json").write_text(json.dumps(state))
+    for path, keys in ((folder / "run.json", RUN_KEYS), (folder / "b/state.json", STATE_KEYS)):
+        path.write_text(json.dumps({**json.loads(path.read_text()), **some(keys)}))
     write(
         folder,
         "b.D0",
@@ -226,14 +231,18 @@ def test_times_that_no_calendar_has_do_not_count(tmp_path: Path, time: object) -
 
 
 def test_what_was_skipped_is_told_with_its_reason(tmp_path: Path) -> None:
-    skipped = [{"name": "c", "reason": "it needs 8 GPUs"}]
+    skipped = [SkippedBenchmark("c", "it needs 8 GPUs")]
     write_state(tmp_path, "ok", {"a": "ok"}, skipped=skipped)
     assert run_info(read_run(tmp_path)).skipped == (("c", "it needs 8 GPUs"),)
 
 
 def test_a_run_of_schema_1_on_several_nodes(tmp_path: Path) -> None:
     """The states stand in run.json, as outcomes; a benchmark on many nodes has its own file."""
-    write_state(tmp_path, "failed", {"a": "ok", "b": "waiting", "c": "waiting"})
+    write_state(tmp_path, "failed", dict.fromkeys("abc", "waiting"))
+    outcomes = {"a": "ok", "b": "waiting", "c": "waiting"}
+    listed = [{"name": name, "outcome": each, "reason": ""} for name, each in outcomes.items()]
+    run = json.loads((tmp_path / "run.json").read_text())
+    (tmp_path / "run.json").write_text(json.dumps({**run, "schema": 1, "benchmarks": listed}))
     (tmp_path / "b").mkdir()
     state = {"name": "b", "outcome": "failed", "reason": "node1: exit status 3", "cut_short": False}
     (tmp_path / "b" / "state.json").write_text(json.dumps(state))

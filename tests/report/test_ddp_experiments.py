@@ -8,15 +8,15 @@ from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.model import NAN, Report, Row
 from milabench_ddp.report.sweep import sweep_of
 from milabench_ddp.report.text import sweep_text
-from milabench_ddp.results.run_dir import alive
 from tests.golden import check_golden
+from tests.support.result_files import going_on
 from tests.support.sweep_of_models import make
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     run = make(tmp_path_factory.mktemp("base") / "sweep")
-    with alive(run):
+    with going_on(run, "resnet50-inductor-without-4"):
         return report_of([run])
 
 

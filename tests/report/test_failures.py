@@ -2,12 +2,22 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.events import NO_RATE
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.failures import CellState, cell_state
 from milabench_ddp.report.model import NAN, Failure, Report, Row, RunInfo
-from milabench_ddp.results.run_dir import alive
-from tests.support.result_files import TORCHRUN, config, end, line, rates, start, write, write_state
+from tests.support.result_files import (
+    TORCHRUN,
+    config,
+    end,
+    going_on,
+    line,
+    rates,
+    start,
+    write,
+    write_state,
+)
 
 
 def failures(*folders: Path, weights: dict[str, float] | None = None) -> tuple[Failure, ...]:
@@ -70,7 +80,7 @@ def test_why_a_file_of_milabench_failed(tmp_path: Path) -> None:
 
 
 def test_a_benchmark_that_never_ran_is_a_failure(tmp_path: Path) -> None:
-    skipped = [{"name": "s", "reason": "it needs 2 GPUs"}]
+    skipped = [SkippedBenchmark("s", "it needs 2 GPUs")]
     states = {"a": "ok", "b": "waiting", "c": "failed"}
     write_state(tmp_path, "failed", states, skipped=skipped)
     write(tmp_path, "a.D0", config("a"), start(), rates([1.0, 2.0]), end(0, outcome="ok"))
@@ -113,7 +123,7 @@ def test_a_run_that_is_still_going_on(tmp_path: Path) -> None:
     write_state(tmp_path, None, {"a": "ok", "b": "running", "c": "waiting"})
     write(tmp_path, "a.D0", config("a"), start(), rates([1.0]), end(0, outcome="ok"))
     write(tmp_path, "b.D0", config("b"), start(), rates([5.0, 5.0]))
-    with alive(tmp_path):
+    with going_on(tmp_path, "b"):
         made = report_of([tmp_path])
     assert rows(made) == {"a": (0, 1), "b": (0, 1)}
     assert made.failures == ()

@@ -4,6 +4,7 @@ import json
 import math
 from pathlib import Path
 
+from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import report_csv, report_json
 from tests.support.rates import noisy
@@ -13,7 +14,7 @@ COLUMNS = ["bench", "fail", "n", "ngpu", "perf", "sem%", "std%", "peak_memory", 
 
 
 def made(folder: Path) -> Path:
-    skipped = [{"name": "s", "reason": "no GPU"}]
+    skipped = [SkippedBenchmark("s", "no GPU")]
     write_state(folder, "failed", {"a": "ok", "b": "failed"}, skipped=skipped)
     steps = rates(noisy(30, 0.0, 1))
     write(folder, "a.D0", config("a", device=0), start(), steps, end(0, outcome="ok"))

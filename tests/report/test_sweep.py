@@ -9,9 +9,8 @@ from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.model import NAN
 from milabench_ddp.report.sweep import Cell, Sweep, sweep_of
 from milabench_ddp.report.text import sweep_text
-from milabench_ddp.results.run_dir import alive
 from tests.golden import check_golden
-from tests.support.result_files import config, end, line, rates, start, write, write_state
+from tests.support.result_files import config, end, going_on, line, rates, start, write, write_state
 
 MODELS, BACKENDS = ("bert", "gpt2"), ("eager", "inductor")
 
@@ -39,7 +38,7 @@ def sweep(tmp_path: Path) -> Path:
 
 
 def test_golden(sweep: Path):
-    with alive(sweep):
+    with going_on(sweep):
         report = report_of([sweep])
     parts = [
         sweep_text(sweep_of(report, metric)) for metric in ("throughput", "compile_s", "latency")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Finding, Report, Row
 from milabench_ddp.report.tables import main_table
 from milabench_ddp.report.text import MOST_WARNINGS, report_text
-from milabench_ddp.results.run_dir import alive
 from milabench_ddp.table import text_lines
 from tests.golden import check_golden
 from tests.support.rates import noisy
@@ -17,6 +17,7 @@ from tests.support.result_files import (
     TORCHRUN,
     config,
     end,
+    going_on,
     line,
     rates,
     sample,
@@ -66,7 +67,7 @@ def gpu_process(folder: Path, name: str, device: int, seed: int, level: float) -
 def test_a_run_with_a_failure(here: Path) -> None:
     run = here / "monday"
     states = {"resnet50": "ok", "resnet50-ddp": "failed", "vit": "timeout", "t5": "waiting"}
-    skipped = [{"name": "llama", "reason": "it needs 8 GPUs, and there are 2"}]
+    skipped = [SkippedBenchmark("llama", "it needs 8 GPUs, and there are 2")]
     write_state(run, "failed", states, skipped=skipped)
     for device in (0, 1):
         gpu_process(run, "resnet50", device, device + 1, 1100.0 + device)
@@ -96,7 +97,7 @@ def test_a_run_on_a_cpu_that_is_still_going_on(here: Path) -> None:
     steps = rates(noisy(30, 0.0, 4, 0.2), units="TFLOP/s")
     write(run, "flops.D0", config("flops", device=0), line("meta", CPU), start(), steps, ok)
     write(run, "resnet50.D0", config("resnet50", device=0), start())
-    with alive(run):
+    with going_on(run, "resnet50"):
         check_golden("report/running.txt", report_text(report_of([run])))
 
 
@@ -150,8 +151,8 @@ def test_a_small_rate_has_three_digits(value: float, ours: str, milabenchs: str)
 
 
 def test_many_that_were_skipped_for_one_reason_share_a_line(here: Path) -> None:
-    skipped = [{"name": f"s{k}", "reason": "not selected by --select"} for k in range(6)]
-    skipped.insert(3, {"name": "other", "reason": "disabled (x.yaml:2)"})
+    skipped = [SkippedBenchmark(f"s{k}", "not selected by --select") for k in range(6)]
+    skipped.insert(3, SkippedBenchmark("other", "disabled (x.yaml:2)"))
     for count, shown in (
         (7, ["6 (s0, s1, s2, ...): not selected by --select", "other: disabled (x.yaml:2)"]),
         (3, [f"s{k}: not selected by --select" for k in range(3)]),

@@ -1,17 +1,24 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.events import Status
-from milabench_ddp.results.points import save_point
 from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.records import DefectKind
 from milabench_ddp.results.run_dir import alive
-from milabench_ddp.results.runfile import BenchmarkState
-from tests.support.result_files import RECORDED, config, end, line, rate, start, write, write_state
-
-JOB = {"name": "j", "nodes": 1, "points": ["b"], "id": "7"}
+from milabench_ddp.results.state import JobState
+from tests.support.result_files import (
+    RECORDED,
+    config,
+    end,
+    going_on,
+    line,
+    rate,
+    start,
+    write,
+    write_state,
+)
 
 
 def test_a_run_of_milabench() -> None:
@@ -108,9 +115,9 @@ def states(folder: Path) -> tuple[object, dict[str, str], dict[str, str]]:
     )
 
 
-def test_a_run_of_one_host_that_goes_on_and_is_cut_off(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_and_is_cut_off(tmp_path: Path) -> None:
     write_state(tmp_path, None, {"a": "ok", "b": "running", "c": "waiting"})
-    with alive(tmp_path):
+    with going_on(tmp_path, "b"):
         assert states(tmp_path) == (None, {"a": "ok", "b": "running", "c": "waiting"}, {})
     assert states(tmp_path) == (
         "lost",
@@ -119,35 +126,48 @@ def test_a_run_of_one_host_that_goes_on_and_is_cut_off(tmp_path: Path) -> None:
     )
 
 
-def test_a_benchmark_of_many_hosts_speaks_for_itself(tmp_path: Path) -> None:
-    """Its own file says it, whoever wrote ``run.json``; without its leader it is lost."""
-    write_state(tmp_path, None, {"a": "waiting", "b": "waiting", "c": "waiting"})
-    save_point(tmp_path / "a", BenchmarkState("a", "timeout", "too long"))
-    save_point(tmp_path / "b", BenchmarkState("b", "running"))
-    with alive(tmp_path / "b"):  # its leader is elsewhere; the head may be gone
-        expected = {"a": "timeout", "b": "running", "c": "waiting"}
-        assert states(tmp_path) == (None, expected, {"a": "too long"})
+def test_a_benchmark_speaks_for_itself(tmp_path: Path) -> None:
+    """Its own file says how it fares; without its coordinator it is lost."""
+    states_ = {"a": "timeout", "b": "running", "c": "waiting"}
+    write_state(tmp_path, None, states_, {"a": "too long"})
+    with alive(tmp_path / "b"):  # its coordinator is elsewhere; the command may be gone
+        assert states(tmp_path) == (None, states_, {"a": "too long"})
     outcome, found, why = states(tmp_path)
-    assert (outcome, found) == ("lost", {"a": "timeout", "b": "lost", "c": "waiting"})
+    assert (outcome, found) == ("lost", {**states_, "b": "lost"})
     assert why["b"] == "the run was cut off"
 
 
 @pytest.mark.parametrize(
     ("jobs", "outcome"),
-    [([{**JOB, "state": ""}], None), ([{**JOB, "state": "FAILED"}], "lost"), ([], "lost")],
+    [
+        ([JobState("all", 1, ("b",), "7")], None),
+        ([JobState("all", 1, ("b",), "7", "FAILED")], "lost"),
+        ([], "lost"),
+    ],
 )
 def test_what_waits_for_a_job_of_a_cluster(
-    tmp_path: Path, jobs: list[dict[str, object]], outcome: str | None
+    tmp_path: Path, jobs: list[JobState], outcome: str | None
 ) -> None:
     write_state(tmp_path, None, {"a": "ok", "b": "waiting"}, jobs=jobs)
     assert states(tmp_path)[:2] == (outcome, {"a": "ok", "b": "waiting"})
 
 
 def test_a_state_file_that_is_damaged_is_a_defect(tmp_path: Path) -> None:
-    write_state(tmp_path, "failed", {"a": "running"})
-    (tmp_path / "a").mkdir()
+    """The others count; of this benchmark nothing is known."""
+    write_state(tmp_path, "failed", {"a": "failed", "b": "ok"})
     (tmp_path / "a" / "state.json").write_text("{")
     run = read_run(tmp_path)
     assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", DefectKind.BAD_STATE)]
-    assert run.state is not None
-    assert run.state.benchmarks["a"].status is Status.LOST
+    assert states(tmp_path) == ("failed", {"a": "waiting", "b": "ok"}, {})
+
+
+def test_of_a_run_of_schema_1_what_run_json_says_counts(tmp_path: Path) -> None:
+    """Its benchmark on several nodes has a file of its own, which is damaged."""
+    state = json.loads((RECORDED / "first" / "run.json").read_text())
+    entry = {"name": "a", "outcome": "running", "reason": "", "launches": []}
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "state.json").write_text("{")
+    (tmp_path / "run.json").write_text(json.dumps({**state, "benchmarks": [entry]}))
+    run = read_run(tmp_path)
+    assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", DefectKind.BAD_STATE)]
+    assert states(tmp_path) == ("ok", {"a": "lost"}, {"a": "the run was cut off"})

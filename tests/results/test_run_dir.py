@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.results.run_dir import alive, create, default_name, is_alive
+from milabench_ddp.results.run_dir import (
+    RunDir,
+    alive,
+    archive_attempt,
+    create,
+    default_name,
+    is_alive,
+)
 
 
 def test_a_run_has_a_folder_of_its_own(tmp_path: Path):
@@ -79,3 +86,41 @@ def test_a_folder_that_goes_away_meanwhile_is_no_error(tmp_path: Path):
         folder.rmdir()
         folder.write_text("in the way")
     assert not is_alive(tmp_path)
+
+
+def make(run: Path, folders: list[str], files: list[str]) -> None:
+    for name in folders:
+        (run / name).mkdir(exist_ok=True)
+    for name in files:
+        (run / name).write_text(name)
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.is_file()}
+
+
+def test_an_earlier_attempt_is_kept_with_all_its_files(tmp_path: Path) -> None:
+    first = ["gpt.0.node0.data", "gpt.R1.0.data", "gpt.D0.stdout", "gpt.D0.stderr"]
+    others = ["gpt2.D0.data", "gpt.v2.0.data", "my.gpt.0.data", "gpt.txt", "run.json"]
+    make(tmp_path, ["gpt", "gpt2", "gpt.v2", "my.gpt"], first + others)
+    archive_attempt(RunDir(tmp_path), "gpt")
+    assert names(tmp_path / "gpt" / "attempts" / "1") == set(first)
+    assert names(tmp_path) == set(others)
+    make(tmp_path, [], ["gpt.D1.data"])
+    archive_attempt(RunDir(tmp_path), "gpt")
+    assert names(tmp_path / "gpt" / "attempts" / "2") == {"gpt.D1.data"}
+    archive_attempt(RunDir(tmp_path), "gpt")
+    assert len(list((tmp_path / "gpt" / "attempts").iterdir())) == 2
+
+
+def test_a_name_with_dots_and_brackets(tmp_path: Path) -> None:
+    make(tmp_path, ["x", "x.[1]"], ["x.D0.data", "x.[1].D0.data", "x.1.data"])
+    archive_attempt(RunDir(tmp_path), "x.[1]")
+    assert names(tmp_path) == {"x.D0.data", "x.1.data"}
+    assert names(tmp_path / "x.[1]" / "attempts" / "1") == {"x.[1].D0.data"}
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    make(tmp_path, ["x"], ["x.D0.data", "x/attempts"])
+    with pytest.raises(RunDirError, match="cannot write"):
+        archive_attempt(RunDir(tmp_path), "x")

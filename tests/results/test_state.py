@@ -1,8 +1,15 @@
 import pytest
 
 from milabench_ddp.codec import decode, encode
+from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.events import Outcome, Status, Verdict
-from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState
+from milabench_ddp.results.state import (
+    BenchmarkState,
+    JobState,
+    LaunchState,
+    ProcessState,
+    RunHeader,
+)
 
 PROCESS = ProcessState("b.D0", 7, 1, Outcome.FAILED, "exit status 1", 1.0, 2.0, rates=3)
 LAUNCH = LaunchState(None, Outcome.FAILED, "exit status 1", None, None, (PROCESS,), ("n0",))
@@ -27,3 +34,21 @@ def test_the_verdict_is_the_outcome_with_its_reason() -> None:
 def test_a_state_comes_back_from_its_file() -> None:
     state = BenchmarkState("b", Status.FAILED, "exit status 1", 1.0, 2.0, [LAUNCH], ("n0",))
     assert decode(encode(state), BenchmarkState) == state
+
+
+def test_a_header_comes_back_from_its_file() -> None:
+    header = RunHeader(
+        "mine",
+        "0.1",
+        1.0,
+        ["milabench", "run"],
+        "small",
+        "x.yaml",
+        {"arch": "cpu"},
+        {"b": {"weight": 1.0}},
+        [SkippedBenchmark("s", "disabled")],
+        [JobState("all", 2, ("b",), "12", "COMPLETED")],
+        Outcome.OK,
+        2.0,
+    )
+    assert decode(encode(header), RunHeader) == header

@@ -1,6 +1,5 @@
 """Sweeps of tiny programs on a cluster: started as a user starts them, and what became of them."""
 
-import json
 import os
 import signal
 import subprocess
@@ -9,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from milabench_ddp.codec import encode
-from milabench_ddp.results.read_run import read_run
+from milabench_ddp.results.read_state import require_state
+from milabench_ddp.results.run_dir import RunDir
+from milabench_ddp.results.state import BenchmarkState, RunState
 
 from .live import REPOSITORY, LiveCluster
 
@@ -36,7 +36,7 @@ with open(os.environ["MILABENCH_METRICS"], "a") as out:
             raise RuntimeError("out of luck")
         case "hangs":
             time.sleep(600)
-        case "held":  # until somebody opens the gate
+        case "held":  # until the gate is opened
             while not (here / "open").exists():
                 rates(1)
 """
@@ -66,7 +66,7 @@ class Sweep:
     Args:
         cluster: where it runs.
         folder: of its files; the run's is ``runs/sweep`` in it.
-        points: the node counts for each kind of program: quick, held, raises or hangs.
+        sizes: the node counts for each kind of program: quick, held, raises or hangs.
         profile: what its runner's profile says beside the partition.
     """
 
@@ -74,14 +74,14 @@ class Sweep:
         self,
         cluster: LiveCluster,
         folder: Path,
-        points: Mapping[str, Sequence[int]],
+        sizes: Mapping[str, Sequence[int]],
         **profile: object,
     ) -> None:
         folder.mkdir(exist_ok=True)
         self.cluster, self.folder, self.run = cluster, folder, folder / "runs" / "sweep"
         (folder / "program.py").write_text(PROGRAM)
         text = TOP
-        for kind, nodes in points.items():
+        for kind, nodes in sizes.items():
             limit = str(LIMITS.get(kind, 300))
             text += (
                 MATRIX.replace("KIND", kind)
@@ -91,12 +91,12 @@ class Sweep:
         self.config = folder / "sweep.yaml"
         self.config.write_text(text)
         self.profile = folder / "runner.yaml"
-        most = max(max(nodes) for nodes in points.values())
+        most = max(max(nodes) for nodes in sizes.values())
         self._commands: list[subprocess.Popen[str]] = []
         says = {"kind": "slurm", "partition": "train", "timeout": 5, "nodes": most, **profile}
         self.profile.write_text("".join(f"{key}: {value}\n" for key, value in says.items()))
 
-    # The head.
+    # The command.
 
     def begin(self, *options: str | Path, **environ: str) -> subprocess.Popen[str]:
         """Start ``milabench run`` of it; its standard output and error are pipes."""
@@ -142,33 +142,35 @@ class Sweep:
         (self.folder / "open").touch()
 
     def starts(self) -> Counter[str]:
-        """How many processes of each point were started; a point has one on each of its nodes."""
+        """How many processes of each benchmark were started: one on each of its nodes."""
         path = self.folder / "starts"
         lines = path.read_text().splitlines() if path.exists() else []
         return Counter(line.split()[0] for line in lines)
 
-    def points(self) -> dict[str, dict[str, object]]:
-        """All that is known of each point, as a report sees it."""
-        state = read_run(self.run).state
-        benchmarks = state.benchmarks if state else {}  # a new run.json is empty at first
-        return {name: json.loads(encode(benchmark)) for name, benchmark in benchmarks.items()}
+    def state(self) -> RunState:
+        """How the run and its benchmarks fare, as every command reads it."""
+        return require_state(RunDir(self.run))
+
+    def benchmarks(self) -> Mapping[str, BenchmarkState]:
+        """All that is known of each benchmark."""
+        return self.state().benchmarks
 
     def states(self) -> dict[str, str]:
-        """The outcome of each point, or waiting or running."""
-        return {name: str(point["status"]) for name, point in self.points().items()}
+        """The status of each benchmark."""
+        return {name: str(benchmark.status) for name, benchmark in self.benchmarks().items()}
 
     def reason(self, name: str) -> str:
-        """Why a point ended as it did."""
-        return str(self.points()[name]["reason"])
+        """Why a benchmark ended as it did."""
+        return self.benchmarks()[name].reason
 
     def jobs(self) -> list[str]:
-        """The ids of its jobs."""
-        path = self.run / "run.json"
-        text = path.read_text() if path.exists() else ""
-        return [job["id"] for job in json.loads(text)["jobs"]] if text else []
+        """The ids of its jobs; none before it has begun."""
+        if not (self.run / "run.json").exists():
+            return []
+        return [job.id for job in self.state().header.jobs]
 
     def await_states(self, timeout: float = 60, **wanted: str) -> None:
-        """Wait until points have such states; ``held_2`` means ``held-2``."""
+        """Wait until benchmarks have such states; ``held_2`` means ``held-2``."""
         expected = {"-".join(name.rsplit("_", 1)): state for name, state in wanted.items()}
 
         def there() -> bool:
@@ -177,18 +179,18 @@ class Sweep:
         self.cluster.wait(f"{expected}", timeout, there)
 
     def await_starts(self, name: str, count: int, timeout: float = 60) -> None:
-        """Wait until so many processes of a point were started."""
+        """Wait until so many processes of a benchmark were started."""
         self.cluster.wait(f"{name} started", timeout, lambda: self.starts()[name] >= count)
 
 
-def ended(head: subprocess.Popen[str], timeout: float = 120) -> tuple[int, str, str]:
+def ended(command: subprocess.Popen[str], timeout: float = 120) -> tuple[int, str, str]:
     """Wait for a command of milabench: its exit code, output and standard error."""
     try:
-        out, err = head.communicate(timeout=timeout)
+        out, err = command.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        os.killpg(head.pid, signal.SIGKILL)
-        out, err = head.communicate()
+        os.killpg(command.pid, signal.SIGKILL)
+        out, err = command.communicate()
         raise AssertionError(
-            f"not within {timeout} s: the end of {head.args}\n{out}{err}"
+            f"not within {timeout} s: the end of {command.args}\n{out}{err}"
         ) from None
-    return head.returncode, out, err
+    return command.returncode, out, err

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.timeout(200)]
 
 @pytest.fixture
 def quick(cluster, make_sweep, tmp_path):
-    """A sweep of one point."""
+    """A sweep of one benchmark."""
     return make_sweep(tmp_path, {"quick": [1]})
 
 
@@ -27,9 +27,9 @@ def file_system(folder, *options):
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-def assert_refused(sweep, head, *words):
+def assert_refused(sweep, command, *words):
     """It says why in one sentence, and leaves no run behind."""
-    code, out, err = ended(head)
+    code, out, err = ended(command)
     last = err.splitlines()[-1]
     assert (code, out) == (2, ""), err
     assert last.startswith("milabench: "), err
@@ -41,20 +41,20 @@ def assert_refused(sweep, head, *words):
 
 
 def test_a_partition_that_does_not_exist(quick):
-    head = quick.begin("--partition", "nope")
-    assert_refused(quick, head, "Slurm refuses the job: invalid partition specified: nope")
+    command = quick.begin("--partition", "nope")
+    assert_refused(quick, command, "Slurm refuses the job: invalid partition specified: nope")
 
 
 def test_a_job_dir_that_is_full(quick):
     with file_system(quick.folder / "jobs", "size=4k", "nr_inodes=2") as jobs:
-        head = quick.begin("--job-dir", jobs)
-        assert_refused(quick, head, f"cannot write {jobs}", "No space left", "--job-dir")
+        command = quick.begin("--job-dir", jobs)
+        assert_refused(quick, command, f"cannot write {jobs}", "No space left", "--job-dir")
 
 
 def test_a_job_dir_that_is_read_only(quick):
     with file_system(quick.folder / "jobs", "ro") as jobs:
-        head = quick.begin("--job-dir", jobs)
-        assert_refused(quick, head, f"cannot write {jobs}", "Read-only file system", "--job-dir")
+        command = quick.begin("--job-dir", jobs)
+        assert_refused(quick, command, f"cannot write {jobs}", "Read-only file system", "--job-dir")
 
 
 def test_a_base_that_is_read_only(quick):
@@ -65,20 +65,20 @@ def test_a_base_that_is_read_only(quick):
 def test_a_disk_that_fills_up_in_the_midst_loses_nothing_that_was_measured(
     cluster, make_sweep, tmp_path
 ):
-    points = {"quick": [2, 1], "held": [2]}
-    sweep = make_sweep(tmp_path, points, options="{nodelist: 'node[1-2]'}")
+    sizes = {"quick": [2, 1], "held": [2]}
+    sweep = make_sweep(tmp_path, sizes, options="{nodelist: 'node[1-2]'}")
     with file_system(tmp_path / "runs", "size=1m"):
         for node in ("node1", "node2"):  # which see the file systems that there were at their start
             cluster.crash(node)
             cluster.boot(node)
-        head = sweep.begin()
+        command = sweep.begin()
         sweep.await_states(quick_2="ok", held_2="running")
         sweep.await_starts("held-2", 2)
         ballast = sweep.run / "ballast"
         with suppress(OSError):
             ballast.write_bytes(bytes(2 << 20))
         sweep.open()
-        code, _, err = ended(head)
+        code, _, err = ended(command)
         assert code == 2
         assert "No space left on device" in err.splitlines()[-1]
         assert sweep.states()["quick-2"] == "ok"

@@ -19,18 +19,18 @@ def early(live_cluster, tmp_path_factory):
     folder = tmp_path_factory.mktemp("early")
     with closing_sweeps(live_cluster) as make:
         others = "node[3-4]"
-        leaderless = make(folder / "a", {"quick": [2], "held": [1, 2]}, exclude=others)
+        orphaned = make(folder / "a", {"quick": [2], "held": [1, 2]}, exclude=others)
         short = partial(make, timeout=1, exclusive="false", options="{nodelist: node5}")
         limited = short(folder / "b", {"held": [1], "quick": [1]}, signal_delay=20)
         unwarned = short(folder / "c", {"held": [1], "quick": [1]}, signal_delay=0)
-        begun = SimpleNamespace(leaderless=leaderless, limited=limited, unwarned=unwarned)
-        begun.leaderless_head = leaderless.begin()
-        leaderless.await_states(quick_2="ok", held_2="running")
-        leaderless.await_starts("held-2", 2)
-        begun.limited_head, begun.unwarned_head = limited.begin(), unwarned.begin()
-        assert leaderless.points()["held-2"]["nodes"] == ["node1", "node2"]
+        begun = SimpleNamespace(orphaned=orphaned, limited=limited, unwarned=unwarned)
+        begun.orphaned_command = orphaned.begin()
+        orphaned.await_states(quick_2="ok", held_2="running")
+        orphaned.await_starts("held-2", 2)
+        begun.limited_command, begun.unwarned_command = limited.begin(), unwarned.begin()
+        assert orphaned.benchmarks()["held-2"].nodes == ("node1", "node2")
         live_cluster.crash("node1")
-        leaderless.open()
+        orphaned.open()
         yield begun
 
 
@@ -54,7 +54,7 @@ def sweep_of(nodes, make_sweep, tmp_path):
 def test_a_pre_empted_job_goes_on_when_it_gets_its_nodes_back(nodes, sweep_of):
     node = "{nodelist: node4}"
     sweep = sweep_of({"quick": [1], "held": [1]}, partition="scavenge", options=node)
-    head = sweep.begin()
+    command = sweep.begin()
     sweep.await_states(quick_1="ok", held_1="running")
     sweep.await_starts("held-1", 1)
     job = nodes.sbatch("--nodelist=node4", "--exclusive", "--output=/dev/null", "--wrap=sleep 2")
@@ -62,20 +62,20 @@ def test_a_pre_empted_job_goes_on_when_it_gets_its_nodes_back(nodes, sweep_of):
     assert sweep.reason("held-1") == "pre-empted by another job"
     sweep.open()
     assert nodes.await_end(job) == "COMPLETED"
-    code, _, err = ended(head)
+    code, _, err = ended(command)
     assert code == 0, err
     assert len(sweep.jobs()) == 1
     assert set(sweep.states().values()) == {"ok"}
     assert sweep.starts() == {"quick-1": 1, "held-1": 2}
 
 
-def test_a_node_without_power_takes_its_own_point_with_it(nodes, sweep_of):
+def test_a_node_without_power_takes_its_own_benchmark_with_it(nodes, sweep_of):
     sweep = sweep_of({"quick": [2, 1], "held": [2]})
-    head = sweep.begin()
+    command = sweep.begin()
     sweep.await_states(quick_2="ok", held_2="running")
     sweep.await_starts("held-2", 2)
     nodes.crash("node4")
-    code, out, err = ended(head)
+    code, out, err = ended(command)
     assert code == 1, err
     assert "held-2.D0.node4: lost" in out
     assert sweep.states() == {"quick-2": "ok", "quick-1": "ok", "held-2": "lost"}
@@ -91,14 +91,14 @@ def test_a_node_whose_cable_is_pulled_is_used_again_when_it_is_back(nodes, sweep
         pytest.skip("nodes have no cables here")
     sweep = sweep_of({"held": [2], "quick": [2, 1]})
     with nodes.slurmd_timeout(120):  # a node that Slurm has given up is back without its agent
-        head = sweep.begin()
+        command = sweep.begin()
         sweep.await_states(held_2="running")
         sweep.await_starts("held-2", 2)
         nodes.cut("node4")
         sweep.await_states(held_2="lost", quick_1="running")
         nodes.wait("its program ended", 10, lambda: "held-2" not in nodes.exec("node4", "ps", "ax"))
         nodes.heal("node4")
-        code, out, err = ended(head)
+        code, out, err = ended(command)
     assert code == 1, err
     assert sweep.states() == {"held-2": "lost", "quick-2": "ok", "quick-1": "ok"}, out
     sweep.resume()
@@ -107,11 +107,11 @@ def test_a_node_whose_cable_is_pulled_is_used_again_when_it_is_back(nodes, sweep
 
 def test_a_cancelled_job_leaves_what_it_has_measured(nodes, sweep_of):
     sweep = sweep_of({"quick": [2], "held": [2, 1]})
-    head = sweep.begin()
+    command = sweep.begin()
     sweep.await_states(quick_2="ok", held_2="running")
     sweep.await_starts("held-2", 2)
     nodes.run("scancel", *sweep.jobs())
-    code, _, err = ended(head)
+    code, _, err = ended(command)
     assert code == 130, err
     assert sweep.states() == {"quick-2": "ok", "held-2": "cancelled", "held-1": "cancelled"}
     assert sweep.reason("held-2") == "its job was cancelled"
@@ -122,7 +122,7 @@ def test_a_cancelled_job_leaves_what_it_has_measured(nodes, sweep_of):
 @pytest.mark.parametrize("name", ["limited", "unwarned"])
 def test_the_time_limit_of_a_job_is_the_reason(nodes, early, name):
     sweep = getattr(early, name)
-    code, _, err = ended(getattr(early, f"{name}_head"))
+    code, _, err = ended(getattr(early, f"{name}_command"))
     assert code == 1, err
     assert sweep.states() == {"held-1": "timeout", "quick-1": "lost"}
     assert sweep.reason("held-1") == "ended by the time limit of its job"
@@ -130,9 +130,9 @@ def test_the_time_limit_of_a_job_is_the_reason(nodes, early, name):
     assert sweep.starts() == {"held-1": 2, "quick-1": 1}
 
 
-def test_a_job_whose_leader_has_no_power_starts_again_on_other_nodes(nodes, early):
-    sweep = early.leaderless
-    code, _, err = ended(early.leaderless_head, timeout=200)
+def test_a_job_whose_coordinator_has_no_power_starts_again_on_other_nodes(nodes, early):
+    sweep = early.orphaned
+    code, _, err = ended(early.orphaned_command, timeout=200)
     assert code == 0, err
     assert len(sweep.jobs()) == 1
     assert set(sweep.states().values()) == {"ok"}

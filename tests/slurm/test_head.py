@@ -21,11 +21,11 @@ def await_held(sweep):
     sweep.await_starts("held-2", 2)
 
 
-def test_a_head_that_was_killed_is_not_missed(sweep):
-    head = sweep.begin()
+def test_a_command_that_was_killed_is_not_missed(sweep):
+    command = sweep.begin()
     await_held(sweep)
-    os.kill(head.pid, signal.SIGKILL)
-    ended(head)
+    os.kill(command.pid, signal.SIGKILL)
+    ended(command)
     watch = sweep.milabench("watch", sweep.run)
     sweep.open()
     code, out, err = ended(watch)
@@ -36,10 +36,10 @@ def test_a_head_that_was_killed_is_not_missed(sweep):
 
 
 def test_what_ended_while_nobody_looked_on_is_resumed(sweep):
-    head = sweep.begin()
+    command = sweep.begin()
     await_held(sweep)
-    os.kill(head.pid, signal.SIGKILL)
-    ended(head)
+    os.kill(command.pid, signal.SIGKILL)
+    ended(command)
     sweep.cluster.run("scancel", *sweep.jobs())
     sweep.await_states(held_2="cancelled", quick_1="waiting")
     sweep.resume()
@@ -62,15 +62,15 @@ def test_a_detached_run_is_watched_and_cancelled(sweep):
     assert sweep.starts() == {"quick-2": 2, "held-2": 4, "quick-1": 1}
 
 
-def test_an_interrupted_head_cancels_its_jobs_also_where_there_are_no_accounts(sweep):
+def test_an_interrupted_command_cancels_its_jobs_also_where_there_are_no_accounts(sweep):
     programs = sweep.folder / "bin"
     programs.mkdir()
     (programs / "sacct").write_text("#!/bin/sh\necho 'accounting is disabled' >&2\nexit 1\n")
     (programs / "sacct").chmod(0o755)
-    head = sweep.begin(PATH=f"{programs}:{os.environ['PATH']}")
+    command = sweep.begin(PATH=f"{programs}:{os.environ['PATH']}")
     await_held(sweep)
-    os.kill(head.pid, signal.SIGINT)
-    code, _, err = ended(head)
+    os.kill(command.pid, signal.SIGINT)
+    code, _, err = ended(command)
     assert code == 130, err
     assert "cancelling the jobs" in err
     assert sweep.states() == {"quick-2": "ok", "held-2": "cancelled", "quick-1": "cancelled"}

@@ -1,6 +1,5 @@
 """Sweeps over the nodes of a cluster: the table fills while they run."""
 
-import json
 from itertools import combinations
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from .sweeps import REPOSITORY, ended
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
-POINTS = {"quick": [4, 2, 1], "held": [2], "raises": [1], "hangs": [1]}
+SIZES = {"quick": [4, 2, 1], "held": [2], "raises": [1], "hangs": [1]}
 STARTS = {"quick-4": 4, "quick-2": 2, "quick-1": 1, "held-2": 2, "raises-1": 1, "hangs-1": 1}
 STATES = {
     **{"quick-4": "ok", "quick-2": "ok", "quick-1": "ok", "held-2": "ok"},
@@ -22,52 +21,52 @@ def cells(table):
 
 
 def overlap(one, other):
-    """Whether two points ran at the same time."""
-    return one["started"] < other["ended"] and other["started"] < one["ended"]
+    """Whether two benchmarks ran at the same time."""
+    return one.started < other.ended and other.started < one.ended
 
 
 @pytest.fixture
 def sweep(cluster, make_sweep, tmp_path):
     """One with a program of each kind."""
-    return make_sweep(tmp_path, POINTS)
+    return make_sweep(tmp_path, SIZES)
 
 
-def assert_no_two_share_a_node(points):
-    for one, other in combinations(points.values(), 2):
-        if set(one["nodes"]) & set(other["nodes"]):
+def assert_no_two_share_a_node(benchmarks):
+    for one, other in combinations(benchmarks.values(), 2):
+        if set(one.nodes) & set(other.nodes):
             assert not overlap(one, other), (one, other)
 
 
-def test_in_one_job_a_crash_and_a_hang_take_down_their_own_points_alone(sweep):
-    head = sweep.begin()
+def test_in_one_job_a_crash_and_a_hang_take_down_nothing_else(sweep):
+    command = sweep.begin()
     sweep.await_states(quick_4="ok", held_2="running")
     table = cells(sweep.table())
     assert "waiting.." in table["hangs"]
     sweep.await_states(raises_1="failed", hangs_1="timeout")  # while held-2 has two nodes
     sweep.open()
-    code, out, err = ended(head)
+    code, out, err = ended(command)
     assert code == 1, err
     assert sweep.states() == STATES
     assert "RuntimeError: out of luck" in out
     assert "ended at its max_duration of 5 s" in out
-    points = sweep.points()
+    found = sweep.benchmarks()
     assert len(sweep.jobs()) == 1
-    assert overlap(points["held-2"], points["quick-2"])
-    assert overlap(points["held-2"], points["hangs-1"])
-    assert_no_two_share_a_node(points)
+    assert overlap(found["held-2"], found["quick-2"])
+    assert overlap(found["held-2"], found["hangs-1"])
+    assert_no_two_share_a_node(found)
     code, _, err = ended(sweep.milabench("run", "--resume", sweep.run))
     assert "nothing is missing, all 6 have a result" in err
     assert sweep.starts() == STARTS
 
 
 def test_in_jobs_of_their_own(sweep):
-    head = sweep.begin("--allocation", "separate")
+    command = sweep.begin("--allocation", "separate")
     sweep.await_states(raises_1="failed", hangs_1="timeout", held_2="running")
     sweep.open()
-    code, _, err = ended(head)
+    code, _, err = ended(command)
     assert code == 1, err
     assert sweep.states() == STATES
-    assert len(set(sweep.jobs())) == len(POINTS) + 2
+    assert len(set(sweep.jobs())) == len(SIZES) + 2
     assert sweep.starts() == STARTS
 
 
@@ -81,19 +80,19 @@ def test_torchrun_over_the_nodes_of_a_sweep(cluster, make_sweep, tmp_path, alloc
     words = [REPOSITORY / "config/sweeps/small.yaml", "--select", "all_reduce*"]
     words += ["--runner", tiny.profile, "--partition", "train", "--job-dir", tmp_path / "jobs"]
     words += ["--nodes", nodes, "--device", "cpu", "--gpus", str(gpus)]
-    head = tiny.milabench("run", *words, "--allocation", allocation, "--name", "sweep")
+    command = tiny.milabench("run", *words, "--allocation", allocation, "--name", "sweep")
     names = [f"all_reduce-{count}" for count in nodes.split(",")]
     tiny.await_states(**{f"all_reduce_{nodes[0]}": "running"})
     table = cells(tiny.table())
     assert table[nodes[0]] == ["running"]
     if allocation == "shared":
         assert table[nodes[2]] == ["waiting.."]
-    code, out, err = ended(head, timeout=200)
+    code, out, err = ended(command, timeout=200)
     assert code == 0, out + err
     assert tiny.states() == dict.fromkeys(names, "ok")
     table = cells(tiny.table())
     assert all(float(table[count][0]) > 0 for count in nodes.split(","))
-    ranks = [len(tiny.points()[name]["launches"][0]["processes"]) for name in names]
+    ranks = [len(tiny.benchmarks()[name].launches[0].processes) for name in names]
     assert ranks == [int(count) for count in nodes.split(",")]
     assert list((tmp_path / "jobs").iterdir())
-    assert json.loads((tiny.run / "run.json").read_text())["outcome"] == "ok"
+    assert tiny.state().header.outcome == "ok"

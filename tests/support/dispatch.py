@@ -1,16 +1,21 @@
-"""Nodes, ends of launches, and a clock, for the tests of many nodes."""
+"""Nodes, ends of launches, pipes between them, and a clock, for the tests of many nodes."""
 
+import os
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from milabench_ddp.dispatch.patience import Patience
+from milabench_ddp.dispatch.protocol import FromAgent, Timeouts, ToAgent
+from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.events import Outcome
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.plan.planner import plan_launches
-from milabench_ddp.results.planfile import RunPlan
+from milabench_ddp.results.run_plan import RunPlan
+from milabench_ddp.results.state import LaunchState, ProcessState
 from tests.support.launches import SITE, benchmark, njobs
 
-# Quick where a test must wait, and long enough for a busy machine where it need not.
-QUICK = Patience(beat=0.02, silence=10.0, join=10.0, follow=0.1, report=0.3, reconnect=10.0)
+# Many heartbeats, and long enough for a busy machine.
+QUICK = Timeouts(heartbeat=0.02, silence=10.0, join=10.0, reconnect=10.0)
 
 
 class Clock:
@@ -38,29 +43,44 @@ def launch(nodes: int = 2, *, jobs: int = 0, devices: int = 1, **changes: Any) -
     return plan_launches(benchmark(**changes), Cluster("cpu", parts), SITE)[0]
 
 
-def end(outcome: str = "ok", reason: str = "", *, tags: Any = (), rates: int = 5) -> dict[str, Any]:
-    """What a node says at the end of its part."""
-    return {
-        "outcome": outcome,
-        "reason": reason,
-        "start_skew_ms": None,
-        "begin_skew_ms": None,
-        "processes": [
-            {
-                "tag": tag,
-                "pid": 1,
-                "returncode": 0,
-                "outcome": outcome,
-                "reason": reason,
-                "started": 1.0,
-                "ended": 2.0,
-                "rates": rates,
-            }
-            for tag in tags
-        ],
-    }
+def end(
+    outcome: str = "ok",
+    reason: str = "",
+    *,
+    tags: Iterable[str] = (),
+    rates: Iterable[int] = (),
+    start_skew_ms: float | None = None,
+) -> LaunchState:
+    """How a node's part of a launch ended; ``rates`` of each process, 5 where they are left out."""
+    verdict = Outcome(outcome)
+    counts = list(rates)
+    processes = []
+    for k, tag in enumerate(tags):
+        count = counts[k] if counts else 5
+        processes.append(ProcessState(tag, 1, 0, verdict, reason, 1.0, 2.0, count))
+    return LaunchState(None, verdict, reason, start_skew_ms, None, tuple(processes))
 
 
 def plan(*benchmarks: Any, nodes: int = 2, repeats: int = 1, **changes: Any) -> RunPlan:
     values = {"arch": "cpu", "gpus": 1, "grace": 0.2, "gpu_poll": 0.0, "site": SITE}
     return RunPlan(benchmarks=benchmarks, repeats=repeats, nodes=nodes, **{**values, **changes})
+
+
+def connections(timeout: float = 20.0) -> tuple[Connection[FromAgent], Connection[ToAgent]]:
+    """Both ends of a connection over two pipes: the coordinator's, and the agent's."""
+    from_agent, to_coordinator = os.pipe()
+    from_coordinator, to_agent = os.pipe()
+
+    def closing(*descriptors: int) -> Callable[[], None]:
+        def close() -> None:
+            for each in descriptors:
+                os.close(each)
+
+        return close
+
+    ours = closing(from_agent, to_agent)
+    theirs = closing(from_coordinator, to_coordinator)
+    return (
+        Connection(from_agent, to_agent, FromAgent, ours, timeout),
+        Connection(from_coordinator, to_coordinator, ToAgent, theirs, timeout),
+    )

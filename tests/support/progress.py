@@ -1,6 +1,7 @@
 """What an observer of a run's progress is told: events in short, and two whole histories."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Started, Verdict
@@ -8,6 +9,28 @@ from milabench_ddp.progress import ProgressObserver
 from tests.support.dispatch import Clock
 
 OK = Verdict(Outcome.OK)
+
+
+class RecordedProgress:
+    """An observer that remembers."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.begun: list[tuple[str, tuple[str, ...]]] = []
+        self.events: list[Event] = []
+        self.ended: dict[str, Verdict] = {}
+
+    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+        self.begun.append((name, tuple(nodes)))
+
+    def event(self, event: Event) -> None:
+        self.events.append(event)
+
+    def end(self, name: str, verdict: Verdict) -> None:
+        self.ended[name] = verdict
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
 
 
 def without_times(text: str) -> str:

@@ -1,9 +1,15 @@
 """Result files for the tests of what reads them, in our writer's form or in milabench's."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+
+from milabench_ddp.codec import write_record
+from milabench_ddp.events import Outcome, Status
+from milabench_ddp.results.run_dir import RunDir, alive
+from milabench_ddp.results.state import BenchmarkState, RunHeader
 
 RECORDED = Path(__file__).parent.parent / "recorded"
 # Of PyTorch 2.15; only the paths are shorter, and a line of the program's own is added at the end
@@ -85,23 +91,39 @@ def write(folder: Path, tag: str, *parts: str, stderr: str = "") -> Path:
     return path
 
 
-def write_state(folder: Path, outcome: str | None, states: dict[str, str], **more: Any) -> None:
+def write_state(
+    folder: Path,
+    outcome: str | None,
+    states: Mapping[str, str],
+    reasons: Mapping[str, str] | None = None,
+    **more: Any,
+) -> None:
+    """``run.json`` and the ``state.json`` of each benchmark that does not wait; ``more`` of it."""
     folder.mkdir(parents=True, exist_ok=True)
-    state = {
-        "schema": 1,
+    values: dict[str, Any] = {
         "name": folder.name,
-        "milabench": "0.1.0",
+        "milabench": "0.1",
         "created": 1000.0,
-        "command": [],
-        "config": "",
-        "machine": {},
-        "ended": None if outcome is None else 1200.0,
+        "command": ["milabench", "run"],
         "preset": "full",
+        "config": "suite.yaml",
+        "machine": {},
         "suite": {name: {"weight": 1.0} for name in states},
-        "skipped": [],
-        "benchmarks": [
-            {"name": name, "outcome": ended, "reason": ""} for name, ended in states.items()
-        ],
-        "outcome": outcome,
+        "outcome": None if outcome is None else Outcome(outcome),
+        "ended": None if outcome is None else 1200.0,
     }
-    (folder / "run.json").write_text(json.dumps({**state, **more}))
+    run = RunDir(folder)
+    write_record(run.run_json, RunHeader(**{**values, **more}))
+    for name, status in states.items():
+        state = BenchmarkState(name, Status(status), (reasons or {}).get(name, ""))
+        if state.status is not Status.WAITING:
+            write_record(run.state_json(name), state)
+
+
+@contextmanager
+def going_on(folder: Path, *running: str) -> Iterator[None]:
+    """For a block, hold the locks of a run and of its benchmarks that run."""
+    with ExitStack() as stack:
+        for path in (folder, *(folder / name for name in running)):
+            stack.enter_context(alive(path))
+        yield

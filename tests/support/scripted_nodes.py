@@ -1,202 +1,185 @@
-"""A leader in a thread of its own, and nodes that do what a test tells them."""
+"""A coordinator under test: its nodes do what a script says, and time is that of the test."""
 
-import json
-import socket
-import threading
-import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
-from milabench_ddp.config.schema import Benchmark
-from milabench_ddp.dispatch import wire
-from milabench_ddp.dispatch.channel import Channel
-from milabench_ddp.dispatch.leader import Leader
+from milabench_ddp.dispatch.coordinator import Coordinator
+from milabench_ddp.dispatch.nodes import NodeHandle, NodeLost
+from milabench_ddp.dispatch.protocol import (
+    FindPorts,
+    FromAgent,
+    LaunchEnded,
+    Ports,
+    StartLaunch,
+    ToAgent,
+)
 from milabench_ddp.events import Outcome
 from milabench_ddp.launch.stop_requests import StopRequests
-from milabench_ddp.results.planfile import RunPlan
-from milabench_ddp.results.points import read_point
+from milabench_ddp.results.read_state import read_benchmark
 from milabench_ddp.results.run_dir import RunDir
-from tests.support.dispatch import QUICK, end, node
+from milabench_ddp.results.run_plan import RunPlan
+from milabench_ddp.results.state import BenchmarkState
+from tests.support.dispatch import Clock, end, node
+from tests.support.progress import RecordedProgress
 
-SOON = 10.0  # seconds within which what is awaited must come
-
-
-class Told:
-    """An onlooker that remembers."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.begun: list[tuple[str, tuple[str, ...]]] = []
-        self.ended: dict[str, tuple[str, str]] = {}
-
-    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
-        self.begun.append((name, tuple(nodes)))
-
-    def end(self, name: str, outcome: str, reason: str) -> None:
-        self.ended[name] = (str(outcome), reason)
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
+Order = TypeVar("Order", bound=ToAgent)
+Script = Iterator[None]
+"""What happens: from one ``yield`` to the next, within one step of the coordinator."""
 
 
-class FakeNode:
-    """The agent's end of a channel: it says what a test makes it say, and beats until then."""
+class ScriptedNode:
+    """One node: what it was asked, and what it says."""
 
-    def __init__(self, connection: socket.socket, rank: int, address: str, devices: int) -> None:
-        self.rank, self.address, self.name = rank, address, f"n{rank}"
-        self._node = node(rank, devices)
-        self._connection = connection
-        connection.settimeout(SOON)
-        self._lines = connection.makefile("rb")
-        self.ran: list[dict[str, Any]] = []
-        self._lock = threading.Lock()
-        self._beats = threading.Event()
+    def __init__(self, rank: int, address: str, devices: int) -> None:
+        self.orders: list[ToAgent] = []  # those that have not been looked at
+        self.started: list[StartLaunch] = []  # by ``serve``
+        self.said: list[FromAgent | NodeLost] = []
+        self.handle = NodeHandle(rank, node(rank, devices), address, self._take)
 
-    def send(self, **message: Any) -> None:
-        with self._lock:
-            self._connection.sendall(json.dumps(message).encode() + b"\n")
+    def _take(self, message: ToAgent) -> bool:
+        self.orders.append(message)
+        return True
 
-    def hello(self, **more: Any) -> "FakeNode":
-        values = {"rank": self.rank, "node": wire.of_node(self._node), "address": self.address}
-        self.send(say="hello", **{**values, **more})
-        threading.Thread(target=self._beat, daemon=True).start()
-        return self
-
-    def _beat(self) -> None:
-        while not self._beats.wait(QUICK.beat):
-            try:
-                self.send(say="beat")
-            except OSError:
-                return
-
-    def fall_silent(self) -> None:
-        self._beats.set()
-
-    def close(self) -> None:
-        self.fall_silent()
-        with suppress(OSError):
-            self._connection.shutdown(socket.SHUT_RDWR)
-        self._lines.close()
-        self._connection.close()
-
-    def next(self) -> dict[str, Any]:
-        """The next order that is no sign of life; ``{"do": "gone"}`` at the end."""
-        while line := self._lines.readline():
-            message: dict[str, Any] = json.loads(line)
-            if message["do"] == "ping":
-                self.send(say="pong", id=message["id"])
-            elif message["do"] != "beat":
-                return message
-        return {"do": "gone"}
-
-    def hears(self, beats: int) -> None:
-        """Wait until the leader has given so many signs of life, and nothing else."""
-        for _ in range(beats):
-            assert json.loads(self._lines.readline()) == {"do": "beat"}
-
-    def order(self, do: str) -> dict[str, Any]:
-        """The next order, which must be this one."""
-        found = self.next()
-        assert found["do"] == do, found
+    def order(self, kind: type[Order]) -> Order:
+        """The next order, which must be of this kind."""
+        assert self.orders, f"{self.handle.name} was not asked anything"
+        found = self.orders.pop(0)
+        assert isinstance(found, kind), found
         return found
 
-    def give_ports(self, ports: Sequence[int] = (29_001, 29_002)) -> dict[str, Any]:
-        asked = self.order("ports")
-        self.send(say="ports", id=asked["id"], ports=list(ports)[: asked["count"]])
+    def say(self, message: FromAgent | NodeLost) -> None:
+        self.said.append(message)
+
+    def give_ports(self, *ports: int) -> FindPorts:
+        asked = self.order(FindPorts)
+        self.say(Ports(asked.launch, ports))
         return asked
 
-    def took(self, run: dict[str, Any], outcome: str = "ok", reason: str = "") -> None:
-        tags = [".".join(process["tag"]) for process in run["processes"]]
-        self.send(say="ended", id=run["id"], end=end(outcome, reason, tags=tags))
+    def ended(self, start: StartLaunch, outcome: str = "ok", reason: str = "") -> None:
+        tags = [process.name for process in start.launch.processes]
+        self.say(LaunchEnded(start.id, end(outcome, reason, tags=tags)))
 
-    def serve(self, seconds: float = 0.0) -> None:
-        """Do whatever is asked, in a thread, until it is over."""
-        threading.Thread(target=self._serve, args=(seconds,), daemon=True).start()
-
-    def _serve(self, seconds: float) -> None:
-        while (order := self.next())["do"] not in ("end", "gone"):
-            if order["do"] == "ports":
-                self.send(say="ports", id=order["id"], ports=[29_000 + i for i in range(9)])
-            elif order["do"] == "run":
-                self.ran.append(order)
-                time.sleep(seconds)
-                self.took(order)
+    def serve(self) -> None:
+        """Do whatever was asked, at once."""
+        while self.orders:
+            match self.orders.pop(0):
+                case FindPorts(launch, count):
+                    self.say(Ports(launch, tuple(range(29_000, 29_000 + count))))
+                case StartLaunch() as start:
+                    self.started.append(start)
+                    self.ended(start)
 
 
-class Led:
-    """A leader that runs in a thread, and what a test needs of it."""
+class ScriptedNodes:
+    """The nodes of a coordinator; each time that they are heard, the script goes on."""
 
-    def __init__(self, folder: Path, plan: RunPlan, expect: int, **options: Any) -> None:
-        self.rundir = RunDir(folder)
-        self.inbox, self.told = StopRequests(), Told()
-        self._points: Sequence[Benchmark] = plan.benchmarks
-        options = {"patience": QUICK, **options}
-        self.leader = Leader(
-            self.rundir, plan, plan.benchmarks, expect, self.inbox, self.told, **options
+    is_gathering = False
+    may_grow = False
+
+    def __init__(self, nodes: Sequence[ScriptedNode], clock: Clock) -> None:
+        self.nodes, self._clock = nodes, clock
+        self.script: Script = iter(())
+        self.is_open = False
+        self._steps = 0
+
+    def __enter__(self) -> Self:
+        self.is_open = True
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.is_open = False
+
+    def __getitem__(self, rank: int) -> NodeHandle:
+        return self.nodes[rank].handle
+
+    @property
+    def alive(self) -> list[int]:
+        return [each.handle.rank for each in self.nodes if each.handle.is_alive]
+
+    @property
+    def free(self) -> list[int]:
+        return [each.handle.rank for each in self.nodes if each.handle.is_free]
+
+    def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
+        self._clock.sleep(timeout)
+        self._steps += 1
+        assert self._steps < 10_000, "it waits for ever"
+        next(self.script, None)
+        for each in self.nodes:
+            said, each.said = each.said, []
+            for message in said:
+                if isinstance(message, NodeLost):
+                    each.handle.is_alive = False
+                yield each.handle, message
+                if isinstance(message, NodeLost):
+                    each.handle.benchmark = None
+
+
+class CoordinatorRun:
+    """A coordinator on scripted nodes, and what a test needs of it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: RunPlan,
+        nodes: int = 2,
+        addresses: Sequence[str] = (),
+        devices: int = 1,
+        **options: Any,
+    ) -> None:
+        self.dir, self.clock, self.told = RunDir(folder), Clock(), RecordedProgress()
+        self.requests = StopRequests()
+        places = addresses or [f"10.0.0.{rank + 1}" for rank in range(nodes)]
+        self.nodes = [ScriptedNode(rank, place, devices) for rank, place in enumerate(places)]
+        self.room = ScriptedNodes(self.nodes, self.clock)
+        self._plan = plan
+        self.coordinator = Coordinator(
+            self.dir,
+            plan,
+            plan.benchmarks,
+            self.room,
+            self.requests,
+            self.told,
+            clock=self.clock,
+            **options,
         )
-        self.outcome: Outcome | None = None
-        self.error: Exception | None = None
-        self._nodes: list[FakeNode] = []
-        self._server: socket.socket | None = None
-        self._thread = threading.Thread(target=self._lead, daemon=True)
 
-    def _lead(self) -> None:
-        try:
-            self.outcome = self.leader.run()
-        except Exception as error:  # noqa: BLE001  (raised again where the test looks)
-            self.error = error
+    def execute(self, script: Callable[[], Script]) -> Outcome:
+        """Run to the end; the script must have come to its own."""
+        is_over = False
 
-    def start(self) -> "Led":
-        self._thread.start()
-        return self
+        def told() -> Script:
+            nonlocal is_over
+            yield from script()
+            is_over = True
 
-    def node(self, rank: int, address: str = "", devices: int = 1) -> FakeNode:
-        """One that was started for this leader; it has not said hello."""
-        ours, theirs = socket.socketpair()
-        fds = ours.fileno()
-        self.leader.invite(f"n{rank}", Channel(fds, fds, ours.close))
-        return self._kept(FakeNode(theirs, rank, address or f"10.0.0.{rank + 1}", devices))
+        self.room.script = told()
+        outcome = self.coordinator.execute()
+        next(self.room.script, None)  # after its last step, what it asserts of that
+        assert is_over, "the coordinator has ended before the script"
+        return outcome
 
-    def listen(self) -> "Led":
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.leader.listen(self._server)
-        return self
+    def serve(self) -> Outcome:
+        """Run to the end on nodes that do whatever is asked."""
 
-    def connect(self, rank: int, devices: int = 1) -> FakeNode:
-        """One that comes by itself."""
-        assert self._server is not None
-        connection = socket.create_connection(self._server.getsockname()[:2])
-        return self._kept(FakeNode(connection, rank, f"10.0.0.{rank + 1}", devices))
+        def script() -> Script:
+            while True:
+                for each in self.nodes:
+                    each.serve()
+                yield
 
-    def _kept(self, it: FakeNode) -> FakeNode:
-        self._nodes.append(it)
-        return it
+        self.room.script = script()
+        return self.coordinator.execute()
 
-    def join(self) -> Outcome:
-        self._thread.join(SOON)
-        assert not self._thread.is_alive(), (self.told.said, self.told.begun, self.told.ended)
-        if self.error is not None:
-            raise self.error
-        assert self.outcome is not None
-        return self.outcome
-
-    def state(self, name: str) -> dict[str, Any]:
-        found = read_point(self.rundir.path / name)
+    def state(self, name: str) -> BenchmarkState:
+        found = read_benchmark(self.dir, name)
         assert found is not None
         return found
 
-    def outcomes(self) -> dict[str, str]:
-        found = {b.name: read_point(self.rundir.path / b.name) for b in self._points}
-        return {name: state["outcome"] if state else "waiting" for name, state in found.items()}
-
-    def close(self) -> None:
-        for each in self._nodes:
-            each.close()
-        if self._thread.is_alive():
-            self.inbox.stop()
-            self._thread.join(SOON)
-        if self._server is not None:
-            self._server.close()
-        self.inbox.close()
+    def statuses(self) -> dict[str, str]:
+        found = {}
+        for benchmark in self._plan.benchmarks:
+            state = read_benchmark(self.dir, benchmark.name)
+            found[benchmark.name] = "waiting" if state is None else str(state.status)
+        return found

@@ -1,18 +1,23 @@
-"""An agent in a process of its own, led by the test over its standard input and output."""
+"""An agent in a process of its own, coordinated by the test over its standard input and output."""
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from milabench_ddp.dispatch import wire
-from milabench_ddp.plan.launch import Process
+from milabench_ddp.codec import write_record
+from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts, ToAgent
+from milabench_ddp.dispatch.runners.attached import agent_command
+from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark
 from tests.support.wait import wait_for
+
+Message = TypeVar("Message", bound=FromAgent)
 
 RATE = """
 import json, os, sys, time
@@ -31,59 +36,95 @@ def exists(pid: int) -> bool:
     return True
 
 
-def run_order(text: str, launch: str) -> dict[str, Any]:
+def start_launch(text: str, launch: str) -> StartLaunch:
     argv = (sys.executable, "-u", "-c", text)
-    process = wire.of_process(Process(("b", "D0", "node0"), argv, {}, 0, (0,)))
-    order = {"do": "run", "id": launch, "benchmark": "b", "repeat": None, "nodes": 2}
-    return {**order, "processes": [process]}
+    process = Process(("b", "D0", "node0"), argv, {}, 0, (0,))
+    return StartLaunch(launch, Launch(benchmark("b"), None, (process,), 2))
 
 
-class Started:
-    """The agent of node 0, and the leader's end of its channel."""
+class StartedAgent:
+    """The agent of node 0, and the coordinator's end of its connection."""
 
-    def __init__(self, folder: Path, *more: str) -> None:
-        self.rundir = RunDir(folder)
+    def __init__(
+        self,
+        folder: Path,
+        timeouts: Timeouts | None = None,
+        *,
+        is_in_job: bool = False,
+        **environ: str,
+    ) -> None:
+        self.run = RunDir(folder)
         (folder / "b").mkdir(exist_ok=True)
-        plan(benchmark("b"), gpus=1).save(self.rundir.plan_json)
-        words = [str(folder), "--rank", "0", "--of", "1", *more]
+        write_record(self.run.plan_json, plan(benchmark("b"), gpus=1))
+        options = AgentOptions(
+            folder, 0, parts=1, is_in_job=is_in_job, timeouts=timeouts or Timeouts()
+        )
         self.popen = subprocess.Popen(
-            [sys.executable, "-m", "milabench_ddp.dispatch", *words],
+            agent_command(options),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env={**os.environ, **environ},
         )
         assert self.popen.stdin
         assert self.popen.stdout
-        self._to, self._from = self.popen.stdin, self.popen.stdout
+        self._stdin = self.popen.stdin
+        self._connection = Connection[FromAgent](
+            self.popen.stdout.fileno(), self.popen.stdin.fileno(), FromAgent
+        )
+        self._heard: list[FromAgent] = []  # and not looked at
 
-    def send(self, **message: Any) -> None:
-        self._to.write(json.dumps(message).encode() + b"\n")
-        self._to.flush()
+    def send(self, message: ToAgent) -> None:
+        assert self._connection.send(message)
 
-    def hears(self, say: str) -> dict[str, Any]:
-        """The next message of this kind; signs of life may come before it."""
-        while line := self._from.readline():
-            message: dict[str, Any] = json.loads(line)
-            if message["say"] == say:
-                return message
-            assert message["say"] == "beat", message
-        raise AssertionError(f"it is gone: {self.popen.stderr and self.popen.stderr.read()!r}")
+    def next(self) -> FromAgent:
+        """The next message, heartbeats left out."""
+        while True:
+            while self._heard:
+                message = self._heard.pop(0)
+                if not isinstance(message, Heartbeat):
+                    return message
+            messages = self._connection.receive()
+            assert messages is not None, f"it is gone: {self.stderr()!r}"
+            self._heard += messages
 
-    def run(self, text: str, launch: str = "1") -> None:
-        self.send(**run_order(text, launch))
+    def says(self, kind: type[Message]) -> Message:
+        """The next message, which must be of this kind."""
+        message = self.next()
+        assert isinstance(message, kind), message
+        return message
+
+    def waits_for_heartbeats(self, count: int) -> None:
+        """Wait until it has sent so many, and nothing else, from now on."""
+        self._heard = [each for each in self._heard if not isinstance(each, Heartbeat)]
+        while count > 0:
+            messages = self._connection.receive()
+            assert messages is not None, f"it is gone: {self.stderr()!r}"
+            assert all(isinstance(each, Heartbeat) for each in messages), messages
+            count -= len(messages)
+
+    def start(self, text: str, launch: str = "1") -> None:
+        self.send(start_launch(text, launch))
 
     def program(self) -> int:
-        """The pid of the program, as soon as it runs."""
-        out = self.rundir.path / "b.D0.node0.stdout"
+        """The pid of the program, as soon as it runs; its output is ready for the next one."""
+        out = self.run.stream("b.D0.node0", "stdout")
         wait_for(lambda: out.exists() and out.read_text().endswith("\n"))
-        return int(out.read_text().split()[0])
+        pid = int(out.read_text().split()[0])
+        out.unlink()
+        return pid
 
     def leave(self) -> None:
-        """The leader is gone."""
-        self._to.close()
+        """The coordinator is gone."""
+        self._stdin.close()
 
     def code(self) -> int:
         return self.popen.wait(20)
+
+    def stderr(self) -> bytes:
+        """All that it printed, once it has ended."""
+        assert self.popen.stderr
+        return self.popen.stderr.read()
 
     def close(self) -> None:
         if self.popen.poll() is None:

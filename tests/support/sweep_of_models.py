@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from milabench_ddp.config.schema import SkippedBenchmark
 from tests.support.result_files import (
     config,
     end,
@@ -23,7 +24,7 @@ TRACE = """Traceback (most recent call last):
 {last}
 """
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 is full."
-# what became of a point that did not end ok: the state in run.json, the reason, the last words
+# what became of a point that did not end ok: its status, the reason, the last words
 ENDS: dict[str, tuple[str, str, str]] = {
     "hf_T5-inductor-with-1": (
         "failed",
@@ -58,14 +59,11 @@ def name_of(point: dict[str, Any]) -> str:
 def make(run: Path) -> Path:
     """The run as it is while one point runs and one waits."""
     named = {name_of(point): point for point in points()}
-    states = [
-        {"name": name, "outcome": ENDS.get(name, ("ok",))[0],
-         "reason": ENDS[name][1] if name in ENDS else ""}
-        for name in named
-    ]  # fmt: skip
+    states = {name: ENDS.get(name, ("ok",))[0] for name in named}
+    reasons = {name: reason for name, (_, reason, _) in ENDS.items()}
     suite = {name: {"matrix": point, "weight": 1.0} for name, point in named.items()}
-    skipped = [{"name": "hf_T5-fp8", "reason": "it needs the arch cuda"}]
-    write_state(run, None, {}, suite=suite, benchmarks=states, skipped=skipped)
+    skipped = [SkippedBenchmark("hf_T5-fp8", "it needs the arch cuda")]
+    write_state(run, None, states, reasons, suite=suite, skipped=skipped)
     peak = rates([500.0] * 9, units="TFLOP/s")
     write(run, "flops.D0", config("flops", device=0), start(), peak, end(0, outcome="ok"))
     for name, point in named.items():

@@ -1,13 +1,11 @@
 """A sweep of small programs over two nodes of this machine, and ways to cut it off."""
 
-import json
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from milabench_ddp.results.read_run import read_run
+from milabench_ddp.results.state import BenchmarkState
 from tests.support.wait import wait_for
 from tests.support.workplace import EMIT, Workplace
 
@@ -37,7 +35,7 @@ sweep:
     weight: 1
     argv: ['{kind}-{nodes}']
 """
-ALL = {"a-1": 1, "a-2": 2, "b-1": 1, "b-2": 2}  # programs of each point
+ALL = {"a-1": 1, "a-2": 2, "b-1": 1, "b-2": 2}  # programs of each benchmark
 LOCAL = ("--nodes", "2,1", "--gpus", "1", "--device", "cpu", "--name", "mine", "--grace", "1")
 
 
@@ -58,24 +56,23 @@ class Sweep:
         self.at.write("broken", " ".join(names))
 
     def started(self) -> dict[str, int]:
-        """How many programs of each point were started since it was asked last."""
+        """How many programs of each benchmark were started since it was asked last."""
         path = self.at.folder / "starts"
         found = Counter(path.read_text().split()) if path.exists() else Counter()
         path.unlink(missing_ok=True)
         return dict(found)
 
-    def states(self) -> dict[str, str]:
-        """How each point fares, as ``report`` reads it."""
-        state = read_run(self.at.run()).state
-        assert state is not None
-        return {name: str(point.status) for name, point in state.benchmarks.items()}
+    def statuses(self) -> dict[str, str]:
+        """How each benchmark fares."""
+        return self.at.statuses()
 
     def programs(self) -> list[int]:
         """Agents and programs of this test that are alive."""
         return alive(str(self.at.folder))
 
-    def outcome(self, name: str) -> dict[str, Any]:
-        return dict(json.loads((self.at.run() / name / "state.json").read_text()))
+    def state(self, name: str) -> BenchmarkState:
+        """All that is known of a benchmark."""
+        return self.at.state().benchmarks[name]
 
 
 def alive(text: str) -> list[int]:
@@ -99,7 +96,7 @@ def cut_off(
     options: Sequence[str] = LOCAL,
     tags: Sequence[str] = LAST,
 ) -> tuple[int, str, str]:
-    """A sweep that ends in the midst of its second point, ``b-2``."""
+    """A sweep that ends in the midst of its second benchmark, ``b-2``."""
     sweep.hold("b-2")
     files = [sweep.at.run() / f"{tag}.data" for tag in tags]
     with sweep.at.start("run", "sweep.yaml", *options, start_new_session=True) as process:

@@ -8,6 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from milabench_ddp.results.read_state import require_state
+from milabench_ddp.results.run_dir import RunDir
+from milabench_ddp.results.state import RunState
+
 EMIT = """
 import json, os, sys, time
 
@@ -69,6 +73,14 @@ class Workplace:
 
     def run(self, name: str = "mine") -> Path:
         return self.folder / "base" / "runs" / name
+
+    def state(self, name: str = "mine") -> RunState:
+        """How a run and its benchmarks fare, as every command reads it."""
+        return require_state(RunDir(self.run(name)))
+
+    def statuses(self, name: str = "mine") -> dict[str, str]:
+        """How each of its benchmarks fares."""
+        return {each.name: str(each.status) for each in self.state(name).benchmarks.values()}
 
 
 Suite = Callable[..., str]

@@ -1,0 +1,199 @@
+"""Runs the benchmarks of a plan on nodes that come, and may go.
+
+It gives benchmarks to free nodes and keeps the state of each on disk. A benchmark that runs on a
+node which is lost is lost with it; the rest goes on.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from ..codec import write_record
+from ..config.schema import Benchmark
+from ..events import Outcome, Status, Verdict
+from ..launch.stop_requests import StopRequests
+from ..progress import ProgressObserver
+from ..results.run_dir import RunDir
+from ..results.run_plan import RunPlan
+from ..results.state import BenchmarkState
+from .benchmark_run import BenchmarkRun
+from .nodes import NodeHandle, NodeLost, Nodes
+from .protocol import FromAgent, LaunchEnded, Ports, Signalled, Timeouts
+
+Name = TypeVar("Name")
+NEVER_BEGAN = Verdict(Outcome.CANCELLED, "stopped before it began")
+
+
+class Coordinator:
+    """Runs benchmarks until all have ended, or it is asked to stop.
+
+    Args:
+        run: where the states of the benchmarks go.
+        plan: what the run is to do.
+        benchmarks: those of the plan that are to be run here.
+        nodes: where they run.
+        requests: where requests to stop arrive.
+        observer: is told what happens.
+        timeouts: how long nodes are waited for.
+        why_stopped: in a job of a scheduler, why the job was asked to stop: the verdict on what is
+            interrupted. What waits then stays waiting, for the job may start again.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        run: RunDir,
+        plan: RunPlan,
+        benchmarks: Sequence[Benchmark],
+        nodes: Nodes,
+        requests: StopRequests,
+        observer: ProgressObserver,
+        timeouts: Timeouts | None = None,
+        why_stopped: Callable[[], Verdict] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._run, self._plan, self._nodes = run, plan, nodes
+        self._requests, self._observer = requests, observer
+        self._timeouts, self._clock = timeouts or Timeouts(), clock
+        self._waiting = {benchmark.name: benchmark for benchmark in benchmarks}
+        self._running: dict[str, BenchmarkRun] = {}
+        self._outcomes: set[Outcome] = set()
+        self._why_stopped = why_stopped
+        self.stopped_as: Verdict | None = None  # the verdict on what a request to stop interrupts
+
+    def execute(self) -> Outcome:
+        """Run all benchmarks: ok, failed where any did not end ok, or cancelled."""
+        with self._nodes:
+            try:
+                while self._waiting or self._running:
+                    self._step()
+            finally:
+                for benchmark in self._running.values():
+                    benchmark.leave()  # after an error; its nodes end it
+        if self._requests.stops:
+            return Outcome.CANCELLED
+        return Outcome.OK if self._outcomes <= {Outcome.OK} else Outcome.FAILED
+
+    def _step(self) -> None:
+        """Hear the nodes, then do what is due."""
+        if not self._requests.stops:
+            self._begin()
+        for node, message in self._nodes.receive(self._timeouts.heartbeat):
+            self._handle(node, message)
+        self._requests.clear()
+        if self._requests.stops:
+            self._stop()
+        for benchmark in list(self._running.values()):
+            benchmark.advance()
+            if benchmark.has_ended:
+                self._ended(benchmark)
+
+    def _handle(self, node: NodeHandle, message: FromAgent | NodeLost) -> None:
+        if isinstance(message, Signalled):
+            # The scheduler signals its whole job: all its nodes together ask once.
+            if self._why_stopped is not None and not self._requests.stops:
+                self._requests.stop()
+            return
+        benchmark = self._running.get(node.benchmark or "")
+        if benchmark is None:
+            return
+        match message:
+            case Ports(launch, ports):
+                benchmark.start_everywhere(launch, ports)
+            case LaunchEnded(launch, state):
+                benchmark.ended(node, launch, state)
+            case NodeLost(reason):
+                benchmark.lose(node, reason)
+
+    def _begin(self) -> None:
+        """Start what can be started; give up what never can."""
+        nodes = self._nodes
+        if not self._waiting or nodes.is_gathering:
+            return
+        free = nodes.free
+        if not free and self._running:
+            return
+        sizes = {name: self._size(benchmark) for name, benchmark in self._waiting.items()}
+        for name, ranks in pick(sizes, free, nodes.alive):
+            self._start(self._waiting.pop(name), [nodes[rank] for rank in ranks])
+        if self._running or nodes.may_grow:
+            return
+        alive = len(nodes.alive)
+        for name, size in sizes.items():
+            if name in self._waiting and size > alive:
+                self._give_up(self._waiting.pop(name), size, alive)
+
+    def _size(self, benchmark: Benchmark) -> int:
+        return benchmark.num_machines or self._plan.nodes
+
+    def _start(self, benchmark: Benchmark, nodes: Sequence[NodeHandle]) -> None:
+        started = BenchmarkRun(benchmark, nodes, self._run, self._plan, self._timeouts, self._clock)
+        self._running[benchmark.name] = started
+        names = started.state.nodes if self._plan.nodes > 1 else ()
+        self._observer.begin(benchmark.name, names, benchmark.max_duration)
+        started.start()
+        if started.has_ended:
+            self._ended(started)
+
+    def _ended(self, benchmark: BenchmarkRun) -> None:
+        del self._running[benchmark.name]
+        self._outcomes.add(benchmark.verdict.outcome)
+        self._observer.end(benchmark.name, benchmark.verdict)
+
+    def _give_up(self, benchmark: Benchmark, size: int, alive: int) -> None:
+        reason = f"it needs {size} nodes; left of {self._plan.nodes}: {alive}"
+        self._end_unstarted(benchmark, Verdict(Outcome.LOST, reason))
+
+    def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:
+        status = Status(verdict.outcome)
+        state = BenchmarkState(benchmark.name, status, verdict.reason, ended=time.time())
+        write_record(self._run.state_json(benchmark.name), state)
+        self._outcomes.add(verdict.outcome)
+        self._observer.end(benchmark.name, verdict)
+
+    def _stop(self) -> None:
+        """End what runs; what waits never begins."""
+        if self.stopped_as is None:
+            if self._why_stopped is not None:
+                self.stopped_as = self._why_stopped()
+            else:
+                self.stopped_as = Verdict(Outcome.CANCELLED, self._requests.reason)
+        for benchmark in self._running.values():
+            benchmark.interrupt(self.stopped_as)
+            benchmark.stop(self.stopped_as.reason, hard=self._requests.stops > 1)
+        if self._why_stopped is None:
+            for waiting in self._waiting.values():
+                self._end_unstarted(waiting, NEVER_BEGAN)
+        self._waiting.clear()
+
+
+def pick(
+    waiting: Mapping[Name, int], free: Sequence[int], alive: Sequence[int]
+) -> list[tuple[Name, tuple[int, ...]]]:
+    """The benchmarks to start now, each with its nodes.
+
+    The largest first, so that caches warm on all nodes together; those that fit beside each other
+    run at the same time on disjoint nodes. While the largest that waits does not fit, the first
+    nodes are kept for it, and only the nodes beyond them go to smaller ones: it waits for what
+    runs, no longer.
+
+    Args:
+        waiting: the benchmarks, and how many nodes each needs; of equals the first goes first.
+        free: the nodes on which nothing runs, by their ranks.
+        alive: all nodes that can be used, free or not.
+    """
+    rest = sorted(free)
+    usable = sorted(alive)
+    kept: set[int] = set()
+    chosen = []
+    for name, size in sorted(waiting.items(), key=lambda item: -item[1]):
+        if size > len(usable):
+            continue  # it cannot run any more; no node is kept for it
+        open_to_it = [node for node in rest if node not in kept]
+        if size <= len(open_to_it):
+            nodes = tuple(open_to_it[:size])
+            chosen.append((name, nodes))
+            rest = [node for node in rest if node not in nodes]
+        elif not kept:
+            kept = set(usable[:size])
+    return chosen

@@ -1,0 +1,202 @@
+"""Runs that end with their command: on this host alone, or on agents that it starts."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+from ...codec import encode
+from ...errors import DispatchError
+from ...events import Outcome
+from ...launch.node_run import LaunchRunner, SampleRouter, device_monitor
+from ...launch.stop_requests import StopRequests, stopped_by_signals
+from ...machine.detect import detect, partition
+from ...machine.devices import Cluster
+from ...machine.provenance import meta
+from ...progress import ProgressObserver
+from ...results.run_dir import RunDir, alive, make_folder
+from ...results.run_plan import RunPlan
+from ...results.write import DataHeader
+from ..agent import AgentOptions
+from ..coordinator import Coordinator
+from ..membership import AgentConnection, Membership
+from ..nodes import Nodes, ThisHost
+from ..protocol import FromAgent, Timeouts
+from ..run_context import RunContext
+from ..transport import Connection
+from .base import NodeRequest, Runner
+
+_LEAVE = 10.0  # seconds beyond the grace for an agent to end
+
+
+def agent_command(options: AgentOptions) -> list[str]:
+    """The command of a node's agent."""
+    return [sys.executable, "-m", "milabench_ddp.dispatch.agent", encode(options).decode()]
+
+
+@contextmanager
+def started_agents(
+    run: RunDir, commands: Mapping[str, Sequence[str]], grace: float
+) -> Iterator[dict[str, AgentConnection]]:
+    """Start agents; their connections, by the names of their nodes.
+
+    At the end each has ended, by itself or not: one whose input ends, ends what it runs.
+
+    Args:
+        run: where their logs go.
+        commands: what starts them, by the names of their nodes.
+        grace: seconds between SIGTERM and SIGKILL of what they run.
+
+    Raises:
+        DispatchError: one cannot be started.
+    """
+    running: list[subprocess.Popen[bytes]] = []
+    connections: dict[str, AgentConnection] = {}
+    with ExitStack() as stack:
+        stack.callback(_await_ends, running, grace + _LEAVE)
+        for node, words in commands.items():
+            popen = _start(run, node, words)
+            running.append(popen)
+            connections[node] = _connection(popen)
+        yield connections
+
+
+def _start(run: RunDir, node: str, words: Sequence[str]) -> "subprocess.Popen[bytes]":
+    path = run.node_log(node)
+    make_folder(path.parent)
+    try:
+        with path.open("ab") as log:
+            return subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # the terminal's Ctrl-C is the coordinator's alone
+            )
+    except OSError as error:
+        raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
+
+
+def _connection(popen: "subprocess.Popen[bytes]") -> AgentConnection:
+    stdin, stdout = popen.stdin, popen.stdout
+    assert stdin is not None
+    assert stdout is not None
+
+    def close() -> None:
+        stdin.close()
+        stdout.close()
+
+    return Connection(stdout.fileno(), stdin.fileno(), FromAgent, close)
+
+
+def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:
+    """Wait for agents that have lost their coordinator, or were told to end; kill what stays."""
+    for popen in running:
+        for pipe in (popen.stdin, popen.stdout):
+            if pipe is not None:
+                pipe.close()
+    deadline = time.monotonic() + patience
+    for popen in running:
+        try:
+            popen.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            popen.kill()
+            popen.wait()
+
+
+@contextmanager
+def this_host(
+    run: RunDir,
+    plan: RunPlan,
+    machine: Mapping[str, Any],
+    requests: StopRequests,
+    observer: ProgressObserver,
+) -> Iterator[Nodes]:
+    """This host as the only node, in this process; ``machine`` is its provenance."""
+    node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
+    router = SampleRouter()
+    with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
+        header = DataHeader(run.name, plan.arch, meta(machine))
+        runner = LaunchRunner(run, header, router, os.environ, plan.grace)
+        yield ThisHost(node, runner, requests, observer.event)
+
+
+@contextmanager
+def agents(
+    run: RunDir,
+    plan: RunPlan,
+    commands: Mapping[str, Sequence[str]],
+    requests: StopRequests,
+    observer: ProgressObserver,
+) -> Iterator[Nodes]:
+    """Agents that these commands start, by the names of their nodes."""
+    with started_agents(run, commands, plan.grace) as connections:
+        yield Membership(run, connections, requests.fd, Timeouts(), observer)
+
+
+def coordinate(
+    context: RunContext,
+    observer: ProgressObserver,
+    connect: Callable[[StopRequests], AbstractContextManager[Nodes]],
+) -> Outcome:
+    """Run what is missing of a run on nodes of this process; Ctrl-C and SIGTERM stop it.
+
+    Args:
+        context: the run.
+        observer: is told what happens.
+        connect: makes the nodes, which hear of requests to stop.
+    """
+    requests = StopRequests()
+    with alive(context.run.path), stopped_by_signals(requests):
+        context.save()
+        context.reset()
+        with connect(requests) as nodes:
+            coordinator = Coordinator(
+                context.run, context.plan, context.benchmarks, nodes, requests, observer
+            )
+            outcome = coordinator.execute()
+        return context.finish(outcome)
+
+
+class HostRunner(Runner):
+    """Runs on this host; no agent, no connection."""
+
+    def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
+        """This host."""
+        return request.detect().cluster, False
+
+    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
+        """Run here, to the end."""
+        run, plan, machine = context.run, context.plan, context.header.machine
+        return coordinate(
+            context, observer, lambda requests: this_host(run, plan, machine, requests, observer)
+        )
+
+
+class LocalRunner(Runner):
+    """How several nodes are developed and tested without a cluster."""
+
+    def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
+        """Parts of this host, with as many devices each as are asked for."""
+        host = request.detect().cluster
+        devices = request.devices or max(1, len(host.nodes[0].devices) // request.nodes)
+        parts = []
+        for rank in range(request.nodes):
+            parts.append(partition(host.arch, devices, rank, request.nodes, os.environ))
+        return Cluster(host.arch, tuple(parts)), False
+
+    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
+        """Start the agents of all parts, and run to the end."""
+        run, plan = context.run, context.plan
+        commands = {}
+        for rank in range(plan.nodes):
+            # All of 127.0.0.0/8 is loopback: each node has an address of its own.
+            address = f"127.0.0.{rank + 1}"
+            options = AgentOptions(run.path, rank, address, parts=plan.nodes)
+            commands[f"node{rank}"] = agent_command(options)
+        return coordinate(
+            context, observer, lambda requests: agents(run, plan, commands, requests, observer)
+        )

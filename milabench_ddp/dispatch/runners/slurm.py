@@ -1,0 +1,159 @@
+"""Slurm: jobs are submitted, and followed until they have ended."""
+
+import io
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from pathlib import Path
+
+from ...codec import write_record
+from ...config.runner_profile import RunnerProfile
+from ...errors import DispatchError, RunDirError
+from ...events import Outcome
+from ...progress import ProgressObserver
+from ...results.run_dir import RunDir
+from ...results.state import JobState, RunHeader
+from .. import slurm_jobs
+from ..follow import follow_jobs
+from ..run_context import RunContext
+from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
+from .base import Runner, ScriptRequest
+from .slurm_job import JobTask
+from .slurm_script import parameters, render_jobs
+
+_COMPLETING = 60  # seconds that a job may take to end after its benchmarks have
+
+
+class SlurmRunner(Runner):
+    """Hands the benchmarks to a cluster's scheduler, as one job or as one for each."""
+
+    is_scheduler = True
+
+    def script(self, request: ScriptRequest) -> str:
+        """The jobs, as bash that submits them."""
+        if not request.launches or request.profile is None:
+            raise DispatchError("there is nothing to submit; `milabench list` says why")
+        return render_jobs(request)
+
+    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
+        """Submit the jobs, and follow them until all have ended; Ctrl-C cancels them.
+
+        Raises:
+            DispatchError: the scheduler refuses.
+            RunDirError: a run that is to be resumed has jobs that have not ended.
+        """
+        run, header, profile = context.run, context.header, context.plan.runner
+        assert profile is not None
+        scheduler = SCHEDULERS[profile.cluster]
+        _check_jobs(run, header, scheduler)
+        jobs = split_into_jobs(context.benchmarks, context.plan.nodes, profile.allocation)
+        earlier = context.reset()
+        try:
+            submit(run, profile, jobs)
+        except DispatchError:
+            for state in earlier:
+                write_record(run.state_json(state.name), state)
+            if not context.is_resumed:
+                shutil.rmtree(run.path)  # there is nothing in it, and its name is free again
+            raise
+        header.jobs += jobs
+        context.save()
+        for job in jobs:
+            observer.message(f"job {job.id}: nodes: {job.nodes}, benchmarks: {len(job.benchmarks)}")
+        if context.detach:
+            observer.message(f"detached: `milabench watch {run.path}` follows it")
+            return Outcome.OK
+        return follow_jobs(run, header, observer, scheduler, cancels=True)
+
+
+def submit(run: RunDir, profile: RunnerProfile, jobs: Sequence[JobState]) -> None:
+    """Hand jobs to the scheduler, and note their ids; jobs of one size go as one array.
+
+    Raises:
+        DispatchError: there is no scheduler here, or it refuses.
+    """
+    _check(profile, jobs)
+    for nodes in dict.fromkeys(job.nodes for job in jobs):
+        group = [job for job in jobs if job.nodes == nodes]
+        try:
+            _submit_array(run, profile, nodes, group)
+        except DispatchError:
+            slurm_jobs.cancel([job.id for job in jobs if job.id])  # all of them, or none
+            raise
+
+
+def _check(profile: RunnerProfile, jobs: Sequence[JobState]) -> None:
+    if profile.cluster == "slurm" and not shutil.which("sbatch"):
+        raise DispatchError(
+            "there is no Slurm here (no `sbatch` on the PATH): run this on a node from which jobs "
+            "are submitted, or use several nodes of this machine with --runner local"
+        )
+    if profile.cluster != "slurm" and any(job.nodes > 1 for job in jobs):
+        raise DispatchError(
+            f"cluster: {profile.cluster} has one node: use --runner local for several nodes of "
+            f"this machine, or cluster: slurm"
+        )
+
+
+def _submit_array(
+    run: RunDir, profile: RunnerProfile, nodes: int, jobs: Sequence[JobState]
+) -> None:
+    import submitit
+
+    folder = Path(profile.job_dir) if profile.job_dir else run.path / "submitit"
+    wanted = parameters(profile, nodes)
+    if profile.cluster != "slurm":
+        wanted = {key: value for key, value in wanted.items() if not key.startswith("slurm_")}
+    for job in jobs:
+        write_record(run.job_json(job.name), job)
+    try:
+        executor = submitit.AutoExecutor(folder / "%j", profile.cluster)
+        executor.update_parameters(name=run.name, **wanted)
+        # What sbatch prints when it refuses is in the error, too.
+        with redirect_stderr(io.StringIO()), executor.batch():
+            handles = [executor.submit(JobTask(str(run.path), job.name)) for job in jobs]
+    except submitit.core.utils.FailedJobError as error:
+        raise DispatchError(f"Slurm refuses the job: {_last_words(str(error))}") from error
+    except OSError as error:
+        raise DispatchError(
+            f"cannot write {error.filename or folder}: {error.strerror}; choose a folder that "
+            f"all nodes see with --job-dir"
+        ) from error
+    for job, handle in zip(jobs, handles, strict=True):
+        if profile.cluster == "debug":  # runs it in this process, once its result is asked for
+            handle.results()
+        job.id = handle.job_id
+
+
+def _last_words(text: str) -> str:
+    """The sentence in what sbatch prints when it refuses."""
+    said = []
+    for line in text.splitlines():
+        if "error:" in line:
+            said.append(line.split("error:", 1)[1].strip())
+    useful = [line for line in said if not line.startswith("Batch job submission failed")]
+    return "; ".join(dict.fromkeys(useful or said)) or text.strip()
+
+
+def _check_jobs(run: RunDir, header: RunHeader, scheduler: Scheduler) -> None:
+    """A job that still waits in the queue runs nothing yet, but will run the same benchmarks."""
+    ids = [job.id for job in header.jobs if not job.state]
+    going: dict[str, str] = {}
+    for _ in range(_COMPLETING):
+        found = scheduler.statuses(ids) if ids else {}
+        if found is None:
+            raise DispatchError(
+                f"Slurm does not say whether job {', '.join(ids)} of {run.path} has ended: "
+                f"`squeue` fails here"
+            )
+        going = {job: status.word for job, status in found.items() if not status.has_ended}
+        if not going or set(going.values()) != {"COMPLETING"}:
+            break
+        time.sleep(1.0)  # its benchmarks have ended, and it is about to
+    if going:
+        words = ", ".join(f"{job} is {word}" for job, word in going.items())
+        raise RunDirError(
+            f"{run.path} has not ended (job {words}): `milabench watch` follows it, "
+            f"`milabench cancel` ends it"
+        )

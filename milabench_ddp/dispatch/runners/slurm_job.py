@@ -1,0 +1,93 @@
+"""Jobs that submitit hands to Slurm: each runs a coordinator in its batch step.
+
+The coordinator starts the agents as steps of its job (``srun --overlap``), one on each node, and
+speaks with them through srun's pipes: Slurm starts, ends and accounts for them.
+"""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from ...codec import read_record
+from ...display.plain import PlainProgress
+from ...launch.stop_requests import StopRequests, stopped_by_signals
+from ...progress import ProgressObserver
+from ...results.read_state import read_benchmark, require_state
+from ...results.run_dir import RunDir
+from ...results.run_plan import RunPlan
+from ...results.state import JobState
+from .. import slurm_jobs
+from ..agent import AgentOptions
+from ..coordinator import Coordinator
+from ..nodes import Nodes
+from .attached import agent_command, agents, this_host
+
+_SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",
+         "--mem=0", "--kill-on-bad-exit=0", "--no-kill", "--export=ALL")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JobTask:
+    """What submitit runs in a job, to which it travels by pickle: the job's coordinator."""
+
+    run: str
+    job: str
+
+    def __call__(self) -> str:
+        """Run what is missing of the job's benchmarks; the outcome.
+
+        A job that is pre-empted asks to start again, and then goes on with the rest.
+        """
+        run = RunDir(Path(self.run))
+        plan = read_record(run.plan_json, RunPlan)
+        mine = read_record(run.job_json(self.job), JobState).benchmarks
+        benchmarks = []
+        for benchmark in plan.benchmarks:
+            state = read_benchmark(run, benchmark.name)
+            if benchmark.name in mine and not (state and state.is_final):
+                benchmarks.append(benchmark)
+        requests = StopRequests()
+        with stopped_by_signals(requests), ExitStack() as stack:
+            _stop_on_warning(requests)
+            observer = PlainProgress(sys.stdout)
+            nodes = stack.enter_context(_nodes(run, plan, requests, observer))
+            coordinator = Coordinator(
+                run, plan, benchmarks, nodes, requests, observer,
+                why_stopped=slurm_jobs.why_stopped,
+            )  # fmt: skip
+            outcome = coordinator.execute()
+        if coordinator.stopped_as == slurm_jobs.PREEMPTED:
+            slurm_jobs.requeue(slurm_jobs.own_id())
+        return outcome
+
+
+def _stop_on_warning(requests: StopRequests) -> None:
+    """Heed SIGUSR2, which announces a time limit; submitit's own handler would requeue the job."""
+
+    def warned(_number: int, _frame: FrameType | None) -> None:
+        requests.stop()
+
+    signal.signal(signal.SIGUSR2, warned)
+
+
+@contextmanager
+def _nodes(
+    run: RunDir, plan: RunPlan, requests: StopRequests, observer: ProgressObserver
+) -> Iterator[Nodes]:
+    """The nodes of this job: steps of Slurm, or this host under submitit's local executor."""
+    if slurm_jobs.own_id():
+        commands = {}
+        for rank, host in enumerate(slurm_jobs.host_names()):
+            words = agent_command(AgentOptions(run.path, rank, host, is_in_job=True))
+            commands[host] = [*_SRUN, f"--nodelist={host}", *words]
+        with agents(run, plan, commands, requests, observer) as nodes:
+            yield nodes
+    else:
+        machine = require_state(run).header.machine
+        requests.reason = slurm_jobs.CANCELLED.reason
+        with this_host(run, plan, machine, requests, observer) as nodes:
+            yield nodes

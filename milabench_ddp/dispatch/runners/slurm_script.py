@@ -1,0 +1,92 @@
+"""The jobs of a run as bash: what anybody submits who has only Slurm.
+
+    milabench dry config/sweeps/small.yaml --runner slurm --nodes 4,2,1 | bash
+
+submits, for each job, a script whose every node runs the bash of its own part. What it asks the
+scheduler for is what ``run`` asks for; it has neither the deadlines of ``run`` nor its resuming,
+and a node that dies takes the job with it, for nobody would go on without it.
+"""
+
+import shlex
+from typing import Any
+
+from ...config.runner_profile import SETTINGS, RunnerProfile
+from ...plan.bash import render
+from ...plan.launch import Launch
+from ...results.state import JobState
+from ..schedulers import split_into_jobs
+from .base import ScriptRequest
+
+_PORT = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"
+_FIRST = 'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
+_NODE = "export NODE_RANK=$SLURM_NODEID; exec bash -s"
+# The shell of a batch step dies of a signal, and its commands with it, unless it has a trap.
+_TRAP = "trap : TERM USR2"
+
+
+def render_jobs(request: ScriptRequest) -> str:
+    """A bash script that submits the jobs of these launches."""
+    profile = request.profile
+    assert profile is not None
+    launches: dict[str, list[Launch]] = {}
+    for launch in request.launches:
+        launches.setdefault(launch.benchmark.name, []).append(launch)
+    benchmarks = [each[0].benchmark for each in launches.values()]
+    parts = ["#!/usr/bin/env bash", *(f"# {text}" for text in request.comments)]
+    for job in split_into_jobs(benchmarks, request.nodes, profile.allocation):
+        mine = [launch for name in job.benchmarks for launch in launches[name]]
+        body = [
+            "#!/usr/bin/env bash",
+            *(f"#SBATCH --{flag}" for flag in flags(profile, job)),
+            *setup_lines(profile),
+            _FIRST,
+            _PORT,
+            f"srun bash -c {shlex.quote(_NODE)} <<'MILABENCH_NODE'",
+            render(mine, request.python).rstrip(),
+            "MILABENCH_NODE",
+        ]
+        parts += ["", "sbatch <<'MILABENCH_JOB'", *body, "MILABENCH_JOB"]
+    return "\n".join(parts) + "\n"
+
+
+def flags(profile: RunnerProfile, job: JobState) -> list[str]:
+    """The options of sbatch for a job, without the dashes."""
+    words: dict[str, Any] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
+    for name, setting in SETTINGS.items():
+        value = getattr(profile, name)
+        if setting.sbatch:
+            option, _, form = setting.sbatch.partition("=")
+            words[option] = form.format(value) if form else value
+    for name, value in other_options(profile).items():
+        words[name.replace("_", "-")] = value
+    given = {key: value for key, value in words.items() if value is not None}
+    return [key if value is True else f"{key}={value}" for key, value in given.items()]
+
+
+def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
+    """The parameters of submitit's ``AutoExecutor`` for the jobs on this many nodes."""
+    found: dict[str, Any] = {
+        "nodes": nodes,
+        "tasks_per_node": 1,
+        "slurm_setup": [_TRAP, *setup_lines(profile)],
+        "slurm_use_srun": False,
+        # A node that dies takes its own benchmark with it, and not the job: the rest goes on.
+        "slurm_additional_parameters": {"no_kill": True, **other_options(profile)},
+    }
+    for name, setting in SETTINGS.items():
+        value = getattr(profile, name)
+        if setting.submitit and value is not None:
+            found[setting.submitit] = value
+    return found
+
+
+def setup_lines(profile: RunnerProfile) -> list[str]:
+    """The shell commands of a job that come before the agents."""
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in profile.environment.items()]
+    return [*profile.setup, *exports, f"export MILABENCH_SIGNAL_DELAY={profile.signal_delay}"]
+
+
+def other_options(profile: RunnerProfile) -> dict[str, str | bool]:
+    """The options of sbatch that submitit has no name for."""
+    exclusive = {"exclusive": True} if profile.exclusive else {}
+    return {**exclusive, **profile.options}

@@ -1,0 +1,88 @@
+"""Hosts over ssh: the remote command is an agent, and its pipes are the connection.
+
+When the connection ends, for whatever reason, the agent's standard input ends, and it ends what it
+runs: no remote process outlives the run.
+"""
+
+import shlex
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ...config.system import SystemNode
+from ...errors import DispatchError
+from ...events import Outcome
+from ...machine.devices import Cluster
+from ...progress import ProgressObserver
+from ...results.run_dir import RunDir
+from ..agent import AgentOptions
+from ..run_context import RunContext
+from .attached import agent_command, agents, coordinate
+from .base import NodeRequest, Runner
+
+
+class SshRunner(Runner):
+    """The hosts of a system file."""
+
+    def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
+        """As many synthetic nodes as are asked for; the hosts themselves are not asked."""
+        if not request.hosts:
+            raise DispatchError("--runner ssh needs the hosts: give a system.yaml with --system")
+        if request.nodes > len(request.hosts):
+            raise DispatchError(
+                f"--nodes {request.nodes}: the system file has {len(request.hosts)} nodes"
+            )
+        return super().cluster(request)
+
+    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
+        """Start an agent on each host, and run to the end."""
+        run, plan = context.run, context.plan
+        profile = plan.runner
+        assert profile is not None
+        commands = ssh_commands(
+            run, plan.hosts[: plan.nodes], plan.sshkey, profile.setup, profile.environment
+        )
+        return coordinate(
+            context, observer, lambda requests: agents(run, plan, commands, requests, observer)
+        )
+
+
+def ssh_commands(
+    run: RunDir,
+    hosts: Sequence[SystemNode],
+    key: Path | None,
+    setup: Sequence[str],
+    environment: Mapping[str, str],
+) -> dict[str, list[str]]:
+    """The commands that start the agents, by the names of their nodes; the main node is first.
+
+    Args:
+        run: the run folder, which all hosts see under the same path.
+        hosts: where; one that is this host needs no ssh.
+        key: the private key, where it is not ssh's own choice.
+        setup: shell commands to run before the agent.
+        environment: what is exported to the agent.
+    """
+    ordered = sorted(hosts, key=lambda host: not host.main)
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+    commands = {}
+    for rank, host in enumerate(ordered):
+        words = agent_command(AgentOptions(run.path, rank, host.ip, host.name))
+        script = " && ".join([*setup, *exports, f"exec {shlex.join(words)}"])
+        prefix = ["sh", "-c"] if _is_this_host(host) else _ssh(host, key)
+        commands[host.name] = [*prefix, script]
+    return commands
+
+
+def _ssh(host: SystemNode, key: Path | None) -> list[str]:
+    # No password is asked for, as nobody would see the question; a host that is gone is noticed.
+    words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5"]
+    words += ["-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport)]
+    if key is not None:
+        words += ["-i", str(key)]
+    return [*words, "--", f"{host.user}@{host.ip}" if host.user else host.ip]
+
+
+def _is_this_host(host: SystemNode) -> bool:
+    names = {"localhost", "127.0.0.1", "::1", socket.gethostname()}
+    return bool({host.ip, host.name} & names)

@@ -1,0 +1,84 @@
+"""The jobs of a run, and the schedulers that may have them."""
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from ..codec import read_record
+from ..config.schema import Benchmark
+from ..errors import DispatchError
+from ..results.run_dir import RunDir
+from ..results.run_plan import RunPlan
+from ..results.state import JobState
+from . import slurm_jobs
+from .slurm_jobs import JobStatus
+
+_RUNNING, _GONE = JobStatus("RUNNING", False), JobStatus("COMPLETED", True)
+
+
+class Scheduler(Protocol):
+    """Runs jobs, and can be asked about them."""
+
+    def statuses(self, ids: Sequence[str]) -> dict[str, JobStatus] | None:
+        """Where jobs stand; those that it does not know are left out. None: no answer."""
+
+    def cancel(self, ids: Sequence[str]) -> bool:
+        """End jobs; whether it took that."""
+
+
+class ProcessJobs:
+    """Jobs of submitit's local executor: processes of this host, known by their pids."""
+
+    def statuses(self, ids: Sequence[str]) -> dict[str, JobStatus]:
+        """Where jobs stand."""
+        return {job: _RUNNING if _exists(job) else _GONE for job in ids}
+
+    def cancel(self, ids: Sequence[str]) -> bool:
+        """Ask jobs to end; those that have ended are left alone."""
+        for job in filter(_exists, ids):
+            with suppress(ProcessLookupError):
+                os.kill(int(job), signal.SIGTERM)
+        return True
+
+
+def _exists(job: str) -> bool:
+    """Whether it is there, and not another program's process that has its pid by now."""
+    try:
+        return b"submitit" in Path("/proc", job, "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+SCHEDULERS: Mapping[str, Scheduler] = {
+    "slurm": slurm_jobs,
+    "local": ProcessJobs(),
+    "debug": ProcessJobs(),
+}
+
+
+def scheduler_of(run: RunDir) -> Scheduler:
+    """The scheduler that has the jobs of a run.
+
+    Raises:
+        RunDirError: its plan cannot be read.
+        DispatchError: it has no scheduler.
+    """
+    profile = read_record(run.plan_json, RunPlan).runner
+    if profile is None:
+        raise DispatchError(f"{run.path} has no jobs of a scheduler")
+    return SCHEDULERS[profile.cluster]
+
+
+def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str) -> list[JobState]:
+    """One job for all benchmarks, or one for each, the largest first; not submitted yet."""
+    if allocation == "shared":
+        most = max(benchmark.num_machines or nodes for benchmark in benchmarks)
+        return [JobState("all", most, tuple(benchmark.name for benchmark in benchmarks))]
+    jobs = []
+    for benchmark in benchmarks:
+        size = benchmark.num_machines or nodes
+        jobs.append(JobState(benchmark.name, size, (benchmark.name,)))
+    return sorted(jobs, key=lambda job: -job.nodes)

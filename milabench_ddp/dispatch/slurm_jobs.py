@@ -1,0 +1,152 @@
+"""Jobs of Slurm: where they stand, why one is asked to stop; to cancel them, or start them again.
+
+``squeue`` knows at once, but only of jobs that have not ended; ``sacct`` knows how they ended, a
+second or two late, where the site keeps accounts; ``scontrol`` for a few minutes anywhere.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import DispatchError
+from ..events import Outcome, Verdict
+
+PREEMPTED = Verdict(Outcome.CANCELLED, "pre-empted by another job")
+LIMIT = Verdict(Outcome.TIMEOUT, "ended by the time limit of its job")
+CANCELLED = Verdict(Outcome.CANCELLED, "its job was cancelled")
+_ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL",
+          "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT")  # fmt: skip
+_SECONDS = 30  # for an answer of a busy controller
+_TRIES = 3
+RESTARTS = 3
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """Where a job stands: the scheduler's word, whether that is its end, and why it waits."""
+
+    word: str
+    has_ended: bool
+    why: str = ""
+
+
+def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
+    """Where jobs stand (``12``, or ``12_3`` of an array); unknown ones are left out.
+
+    None where Slurm does not answer: nothing follows from that.
+    """
+    queued = _ask("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%r")
+    if queued is None:
+        return None
+    found = {}
+    for job, word, why in re.findall(r"^(\S+)\|(\w+)\|(.*)$", queued, re.MULTILINE):
+        if job in ids:
+            shown = "" if why == "None" else why
+            found[job] = JobStatus(word, word in _ENDED, shown)
+    for job in ids:
+        if job not in found and (word := _last_word(job)):
+            found[job] = JobStatus(word, word in _ENDED)
+    return found
+
+
+def _last_word(job: str) -> str:
+    """How a job ended that is not in the queue any more; empty where nobody knows."""
+    rows = _ask("sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}")
+    words = [row.split()[0] for row in (rows or "").splitlines() if row.split()]
+    if words:
+        return words[-1]
+    return _field(show(job), "JobState")
+
+
+def show(job: str) -> str:
+    """What ``scontrol show job`` says; empty where it does not know the job."""
+    return _ask("scontrol", "--oneliner", "show", "job", job) or ""
+
+
+def _field(text: str, name: str) -> str:
+    found = re.search(rf"(?:^|\s){name}=(\S*)", text)
+    return found[1] if found else ""
+
+
+def why_stopped() -> Verdict:
+    """Why this job was sent a signal: the verdict on what it interrupts."""
+    job = own_id()
+    # The signal that asks this goes to all processes of a step: `scontrol` may be hit by the next.
+    answers = (show(job) for _ in range(_TRIES if job else 0))
+    text = next(filter(None, answers), "")
+    if _field(text, "PreemptTime") not in ("", "None"):
+        return PREEMPTED
+    word = _field(text, "JobState")
+    if _field(text, "Reason") == "TimeLimit":  # it has struck; the state is COMPLETING
+        return LIMIT
+    if word == "RUNNING" and _is_near_limit(text):
+        return LIMIT
+    return {"TIMEOUT": LIMIT, "PREEMPTED": PREEMPTED}.get(word, CANCELLED)
+
+
+def _is_near_limit(text: str) -> bool:
+    """Whether what is left of its time is no more than what it asked to be warned by."""
+    run, limit = _seconds(_field(text, "RunTime")), _seconds(_field(text, "TimeLimit"))
+    if run is None or limit is None:
+        return False
+    # Slurm sends its warning up to a minute early.
+    return limit - run <= float(os.environ.get("MILABENCH_SIGNAL_DELAY", "90")) + 70
+
+
+def _seconds(text: str) -> float | None:
+    """``D-HH:MM:SS`` in seconds."""
+    found = re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+):(\d+)", text)
+    if not found:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def own_id(environ: Mapping[str, str] = os.environ) -> str:
+    """The id of the job that this process is part of; empty outside."""
+    array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
+    return f"{array}_{index}" if array and index else environ.get("SLURM_JOB_ID", "")
+
+
+def cancel(ids: Sequence[str]) -> bool:
+    """End jobs; whether Slurm took it."""
+    return not ids or _ask("scancel", *ids) is not None
+
+
+def requeue(job: str) -> bool:
+    """Let a job start again; whether Slurm took it."""
+    return _ask("scontrol", "requeue", job) is not None
+
+
+def start_again() -> None:
+    """Let this job start again; after ``RESTARTS`` of it, end it: the nodes are not the cause."""
+    job = own_id()
+    if not job:
+        return
+    if int(os.environ.get("SLURM_RESTART_COUNT", "0")) < RESTARTS:
+        requeue(job)
+    else:
+        cancel([job])
+
+
+def host_names() -> list[str]:
+    """The nodes of this job, in Slurm's order, as Slurm names them.
+
+    Raises:
+        DispatchError: Slurm does not say.
+    """
+    names = _ask("scontrol", "show", "hostnames", os.environ.get("SLURM_JOB_NODELIST", ""))
+    if not names:
+        raise DispatchError("`scontrol show hostnames` does not name the nodes of this job")
+    return names.split()
+
+
+def _ask(*words: str) -> str | None:
+    """What a command prints; None where it fails or does not answer."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,162 @@
+"""Runs that live as long as the process of their command, on signals to it."""
+
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.codec import decode
+from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.nodes import Nodes
+from milabench_ddp.dispatch.run_context import RunContext
+from milabench_ddp.dispatch.runners import RUNNERS, attached
+from milabench_ddp.dispatch.runners.attached import HostRunner, agents, coordinate, this_host
+from milabench_ddp.dispatch.runners.base import NodeRequest
+from milabench_ddp.errors import DispatchError
+from milabench_ddp.events import Data, Event, Outcome, Started, Status, Verdict
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.results.read_state import read_benchmark, read_header
+from milabench_ddp.results.run_dir import is_alive
+from milabench_ddp.results.state import BenchmarkState
+from tests.support.progress import RecordedProgress
+from tests.support.run_contexts import MACHINE, context, program
+from tests.support.started_agent import RATE, STAYS
+
+
+class Interrupts(RecordedProgress):
+    """At the first rate, the command gets a signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def event(self, event: Event) -> None:
+        super().event(event)
+        if isinstance(event, Data) and "rate" in event.payload:
+            os.kill(os.getpid(), self._number)
+
+
+def run_here(run: RunContext, told: RecordedProgress) -> Outcome:
+    return coordinate(
+        run, told, lambda requests: this_host(run.run, run.plan, MACHINE, requests, told)
+    )
+
+
+def test_while_it_runs_it_holds_the_lock_of_the_run(tmp_path: Path) -> None:
+    class Looks(RecordedProgress):
+        def event(self, event: Event) -> None:
+            super().event(event)
+            assert is_alive(tmp_path)
+
+    told = Looks()
+    run = context(tmp_path, program(tmp_path, "a", RATE))
+    assert run_here(run, told) is Outcome.OK
+    assert told.events
+    assert not is_alive(tmp_path)
+    assert read_header(run.run).outcome is Outcome.OK
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_run(tmp_path: Path, number: int) -> None:
+    before = signal.getsignal(number)
+    told = Interrupts(number)
+    run = context(tmp_path, program(tmp_path, "a", STAYS), program(tmp_path, "b", RATE))
+    assert run_here(run, told) is Outcome.CANCELLED
+    assert read_header(run.run).outcome is Outcome.CANCELLED
+    assert told.ended == {
+        "a": Verdict(Outcome.CANCELLED, "stopped on request"),
+        "b": Verdict(Outcome.CANCELLED, "stopped before it began"),
+    }
+    assert signal.getsignal(number) == before
+
+
+def test_what_is_run_again_waits_before_it_begins(tmp_path: Path) -> None:
+    run = context(tmp_path, program(tmp_path, "a", RATE))
+    folder = run.run.benchmark("a")
+    folder.mkdir()
+    run.run.state_json("a").write_text('{"name": "a", "status": "lost", "ended": 1.0}')
+
+    @contextmanager
+    def connect(requests: StopRequests) -> Iterator[Nodes]:
+        assert read_benchmark(run.run, "a") == BenchmarkState("a")
+        with this_host(run.run, run.plan, MACHINE, requests, RecordedProgress()) as nodes:
+            yield nodes
+
+    assert coordinate(run, RecordedProgress(), connect) is Outcome.OK
+    state = read_benchmark(run.run, "a")
+    assert state is not None
+    assert state.status is Status.OK
+
+
+def test_nodes_that_cannot_be_started(tmp_path: Path) -> None:
+    run, told = context(tmp_path, program(tmp_path, "a", RATE)), RecordedProgress()
+    commands = {"n0": ["/nowhere/ssh", "n0"]}
+    with pytest.raises(DispatchError, match="cannot start /nowhere/ssh"):
+        coordinate(run, told, lambda requests: agents(run.run, run.plan, commands, requests, told))
+    assert not is_alive(tmp_path)
+    assert read_header(run.run).outcome is None
+
+
+def test_the_cluster_of_this_host() -> None:
+    found, is_synthetic = HostRunner().cluster(NodeRequest(1, 2, "cpu"))
+    assert (len(found.nodes), len(found.nodes[0].devices), is_synthetic) == (1, 2, False)
+
+
+def test_it_runs_here_and_tells_of_every_event(tmp_path: Path) -> None:
+    told = RecordedProgress()
+    run = context(tmp_path, program(tmp_path, "a", RATE))
+    assert HostRunner().execute(run, told) is Outcome.OK
+    assert read_header(run.run).outcome is Outcome.OK
+    assert [type(event) for event in told.events[:1]] == [Started]
+    assert '"rate": 1.0' in run.run.data("a.D0").read_text()
+    assert not run.run.node_log("node0").exists()  # there is no agent
+
+
+def test_the_cluster_of_parts_of_this_host() -> None:
+    found, is_synthetic = RUNNERS["local"].cluster(NodeRequest(3, 2, "cpu"))
+    assert [node.name for node in found.nodes] == ["node0", "node1", "node2"]
+    assert [len(node.devices) for node in found.nodes] == [2, 2, 2]
+    assert not is_synthetic
+
+
+def test_each_part_has_an_address_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: dict[str, Sequence[str]] = {}
+
+    class NotStartedError(Exception):
+        """Enough was seen."""
+
+    def agents(_run: object, _plan: object, commands: Mapping[str, Sequence[str]], *_: object):  # type: ignore[no-untyped-def]
+        found.update(commands)
+        raise NotStartedError
+
+    monkeypatch.setattr(attached, "agents", agents)
+    with pytest.raises(NotStartedError):
+        RUNNERS["local"].execute(context(tmp_path, nodes=3), RecordedProgress())
+    assert list(found) == ["node0", "node1", "node2"]
+    for rank, words in enumerate(found.values()):
+        options = AgentOptions(tmp_path, rank, f"127.0.0.{rank + 1}", parts=3)
+        assert decode(words[-1], AgentOptions) == options
+
+
+def test_a_run_on_two_parts(tmp_path: Path) -> None:
+    """Real agents, from their start to their end."""
+    told = RecordedProgress()
+    run = context(
+        tmp_path,
+        program(tmp_path, "both", RATE, num_machines=2),
+        program(tmp_path, "one", RATE + "sys.exit(3)", num_machines=1),
+        nodes=2,
+    )
+    assert RUNNERS["local"].execute(run, told) is Outcome.FAILED
+    assert told.begun == [("both", ("node0", "node1")), ("one", ("node0",))]
+    assert told.messages == []
+    assert read_header(run.run).outcome is Outcome.FAILED
+    state = read_benchmark(run.run, "both")
+    assert state is not None
+    assert [each.tag for each in state.launches[0].processes] == ["both.D0.node0", "both.D1.node1"]
+    assert [run.run.node_log(f"node{k}").read_text() for k in range(2)] == ["", ""]

@@ -1,0 +1,89 @@
+"""Agents as child processes: what starts, why one does not, and how they end."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.codec import decode
+from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.membership import AgentConnection
+from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Pong, Problem, Timeouts
+from milabench_ddp.dispatch.runners import attached
+from milabench_ddp.dispatch.runners.attached import agent_command, started_agents
+from milabench_ddp.errors import DispatchError
+from milabench_ddp.results.run_dir import RunDir
+
+
+def test_the_command_of_an_agent() -> None:
+    options = AgentOptions(Path("/runs/mine"), 2, "10.0.0.3", "n2", timeouts=Timeouts(silence=3.0))
+    python, *module, words = agent_command(options)
+    assert [python, *module] == [sys.executable, "-m", "milabench_ddp.dispatch.agent"]
+    assert decode(words, AgentOptions) == options
+
+
+def python(text: str) -> list[str]:
+    return [sys.executable, "-c", text]
+
+
+def rest_of(connection: AgentConnection) -> list[FromAgent]:
+    """All messages until it ends; a line may come in pieces."""
+    found: list[FromAgent] = []
+    while (messages := connection.receive()) is not None:
+        found += messages
+    return found
+
+
+def test_they_talk_and_leave_a_log(tmp_path: Path) -> None:
+    echo = """
+import sys
+print("Welcome to host1!", flush=True)
+print("hello", file=sys.stderr)
+sys.stdin.readline()
+print('{"type":"Problem","text":"the same"}')
+"""
+    run = RunDir(tmp_path)
+    with started_agents(run, {"n0": python(echo), "n1": python(echo)}, 5.0) as connections:
+        for connection in connections.values():
+            assert connection.receive() == []  # of a login shell
+            assert connection.send(Heartbeat())
+            assert rest_of(connection) == [Problem("the same")]
+    assert [run.node_log(name).read_text() for name in ("n0", "n1")] == ["hello\n"] * 2
+
+
+def test_logs_of_a_resumed_run_go_on(tmp_path: Path) -> None:
+    says = "import sys; print('once', file=sys.stderr)"
+    for _ in range(2):
+        with started_agents(RunDir(tmp_path), {"n0": python(says)}, 5.0):
+            pass
+    assert RunDir(tmp_path).node_log("n0").read_text() == "once\n" * 2
+
+
+def test_a_ctrl_c_at_the_terminal_is_not_for_them(tmp_path: Path) -> None:
+    leads = 'import os; print(\'{"type":"Pong","id":"%d"}\' % (os.getsid(0) == os.getpid()))'
+    with started_agents(RunDir(tmp_path), {"n0": python(leads)}, 5.0) as connections:
+        assert rest_of(connections["n0"]) == [Pong("1")]
+
+
+def test_one_that_waits_for_its_coordinator_sees_the_end(tmp_path: Path) -> None:
+    waits = f"import sys; sys.stdin.read(); open({str(tmp_path / 'left')!r}, 'w')"
+    with started_agents(RunDir(tmp_path), {"n0": python(waits), "n1": python(waits)}, 5.0):
+        assert not (tmp_path / "left").exists()
+    assert (tmp_path / "left").exists()
+
+
+def test_one_that_does_not_leave_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attached, "_LEAVE", 0.1)
+    with started_agents(RunDir(tmp_path), {"n0": python("import time; time.sleep(600)")}, 0.1):
+        pass
+
+
+def test_one_that_cannot_be_started(tmp_path: Path) -> None:
+    left = f"import sys; sys.stdin.read(); open({str(tmp_path / 'left')!r}, 'w')"
+    commands = {"n0": python(left), "n1": ["/nowhere/ssh", "host"]}
+    with (
+        pytest.raises(DispatchError, match=r"cannot start /nowhere/ssh: No such file"),
+        started_agents(RunDir(tmp_path), commands, 5.0),
+    ):
+        pass
+    assert (tmp_path / "left").exists()  # the others have ended with it

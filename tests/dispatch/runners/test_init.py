@@ -1,0 +1,17 @@
+from milabench_ddp.config.runner_profile import KINDS, RunnerProfile
+from milabench_ddp.dispatch.runners import RUNNERS, runner_of
+from milabench_ddp.dispatch.runners.attached import HostRunner
+
+
+def test_each_kind_has_a_runner() -> None:
+    assert set(RUNNERS) == set(KINDS)
+    for kind in KINDS:
+        assert runner_of(RunnerProfile(kind=kind)) is RUNNERS[kind]
+
+
+def test_without_a_profile_it_is_this_host() -> None:
+    assert isinstance(runner_of(None), HostRunner)
+
+
+def test_only_slurm_has_settings_of_a_scheduler() -> None:
+    assert [kind for kind in RUNNERS if RUNNERS[kind].is_scheduler] == ["slurm"]

@@ -1,0 +1,107 @@
+"""What runs in a job of Slurm; Slurm is the test's."""
+
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milabench_ddp.codec import decode, write_record
+from milabench_ddp.dispatch import slurm_jobs
+from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.coordinator import Coordinator
+from milabench_ddp.dispatch.runners import slurm_job
+from milabench_ddp.dispatch.runners.slurm_job import JobTask
+from milabench_ddp.events import Outcome, Status, Verdict
+from milabench_ddp.results.read_state import read_benchmark
+from milabench_ddp.results.run_dir import RunDir
+from milabench_ddp.results.state import BenchmarkState, JobState
+from tests.support.launches import benchmark
+from tests.support.run_contexts import context, program
+from tests.support.started_agent import RATE, STAYS
+
+PREEMPTED = slurm_jobs.PREEMPTED
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """A job leaves the process with a handler of its own."""
+    before = signal.getsignal(signal.SIGUSR2)
+    yield
+    signal.signal(signal.SIGUSR2, before)
+
+
+def task(folder: Path, **texts: str) -> JobTask:
+    """The task of a job with these programs; a benchmark of another job is beside them."""
+    parts = [program(folder, name, text) for name, text in texts.items()]
+    run = context(folder, *parts, benchmark("other"))
+    write_record(run.run.job_json("all"), JobState("all", 1, tuple(texts)))
+    return JobTask(str(folder), "all")
+
+
+def status(folder: Path, name: str) -> str:
+    state = read_benchmark(RunDir(folder), name)
+    return "none" if state is None else str(state.status)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_outside_of_slurm_a_job_runs_on_this_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a process of submitit's local executor: what has a result is left alone."""
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    it = task(tmp_path, done=RATE + "sys.exit(3)", broken=RATE + "sys.exit(3)", good=RATE)
+    ended = BenchmarkState("done", Status.OK, ended=2.0)
+    write_record(RunDir(tmp_path).state_json("done"), ended)
+    assert it() is Outcome.FAILED
+    found = [status(tmp_path, name) for name in ("done", "broken", "good", "other")]
+    assert found == ["ok", "failed", "ok", "none"]
+    assert "broken" in capsys.readouterr().out  # the log of the job tells of it
+
+
+def test_in_slurm_the_agents_are_steps_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(slurm_jobs, "host_names", lambda: ["n01", "n02"])
+    found: dict[str, Sequence[str]] = {}
+
+    @contextmanager
+    def agents(_run: RunDir, _plan: Any, commands: Mapping[str, Sequence[str]], *_: Any) -> Any:
+        found.update(commands)
+        yield None
+
+    monkeypatch.setattr(slurm_job, "agents", agents)
+    monkeypatch.setattr(Coordinator, "execute", lambda _: Outcome.OK)
+    monkeypatch.setattr(slurm_job, "_stop_on_warning", lambda _: None)
+    assert task(tmp_path)() is Outcome.OK
+    assert list(found) == ["n01", "n02"]
+    for rank, (host, words) in enumerate(found.items()):
+        assert words[0] == "srun"
+        step = {"--overlap", "--nodes=1", "--ntasks=1", "--kill-on-bad-exit=0", "--no-kill"}
+        assert {*step, f"--nodelist={host}"} <= set(words)
+        assert decode(words[-1], AgentOptions) == AgentOptions(tmp_path, rank, host, is_in_job=True)
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("number", [signal.SIGUSR2, signal.SIGTERM])
+@pytest.mark.parametrize("why", [PREEMPTED, slurm_jobs.LIMIT])
+def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, why: Verdict
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    requeued: list[str] = []
+    monkeypatch.setattr(slurm_jobs, "why_stopped", lambda: why)
+    monkeypatch.setattr(slurm_jobs, "requeue", requeued.append)
+    it = task(tmp_path, stays=f"import os\nos.kill(os.getppid(), {int(number)})\n{STAYS}", b=RATE)
+    assert it() is Outcome.CANCELLED
+    state = read_benchmark(RunDir(tmp_path), "stays")
+    assert state is not None
+    assert Verdict(Outcome(state.status), state.reason) == why
+    assert not state.is_final
+    assert status(tmp_path, "b") == "none"  # it waits
+    assert requeued == ([""] if why == PREEMPTED else [])
+    assert os.environ.get("SLURM_JOB_ID") is None

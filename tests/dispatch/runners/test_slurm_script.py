@@ -1,0 +1,98 @@
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.config.runner_profile import RunnerProfile
+from milabench_ddp.dispatch.runners import RUNNERS
+from milabench_ddp.dispatch.runners.base import ScriptRequest
+from milabench_ddp.dispatch.runners.slurm_script import flags, parameters
+from milabench_ddp.errors import DispatchError
+from milabench_ddp.plan.planner import plan_launches
+from milabench_ddp.results.state import JobState
+from tests.golden import check_golden
+from tests.support.launches import SITE, benchmark, cluster
+
+RUNNER = RunnerProfile(
+    kind="slurm",
+    partition="train",
+    account="mine",
+    timeout=30,
+    gpus_per_node=8,
+    setup=("module load cuda",),
+    environment={"NCCL_SOCKET_IFNAME": "en s"},
+    options={"exclusive": "user"},
+)
+
+
+def jobs_text(allocation: str) -> str:
+    launches = []
+    for each in (benchmark("big", num_machines=2), benchmark("small", num_machines=1)):
+        launches += plan_launches(each, cluster(gpus=1, nodes=2), SITE)
+    profile = replace(RUNNER, allocation=allocation)
+    request = ScriptRequest(profile, launches, 2, SITE.python, ["made by a test"])
+    return RUNNERS["slurm"].script(request)
+
+
+@pytest.mark.parametrize("allocation", ["shared", "separate"])
+def test_golden(allocation: str) -> None:
+    text = jobs_text(allocation)
+    check_golden(f"dispatch/sbatch_{allocation}.sh", text)
+    done = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=True)
+    assert done.stderr == ""
+
+
+def test_bash_hands_each_job_to_sbatch(tmp_path: Path) -> None:
+    sbatch = tmp_path / "sbatch"
+    sbatch.write_text(f'#!/bin/sh\ncat > {tmp_path}/job.$$\necho "Submitted batch job $$"\n')
+    sbatch.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    subprocess.run(["bash"], input=jobs_text("separate"), text=True, env=env, check=True)
+    scripts = [path.read_text() for path in tmp_path.glob("job.*")]
+    assert sorted(s.count("#SBATCH --nodes=2") for s in scripts) == [0, 1]
+    for script in scripts:
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+        assert script.startswith("#!/usr/bin/env bash\n#SBATCH ")
+
+
+def test_the_scheduler_is_asked_for_what_run_asks_for() -> None:
+    submitit = pytest.importorskip("submitit.slurm.slurm")
+    told = parameters(RUNNER, 3)
+    slurm = {key.removeprefix("slurm_"): value for key, value in told.items()}
+    slurm["time"], slurm["ntasks_per_node"] = slurm.pop("timeout_min"), slurm.pop("tasks_per_node")
+    text = submitit._make_sbatch_string("x", folder="/f", job_name="j", **slurm)
+    theirs = {line.removeprefix("#SBATCH --") for line in text.splitlines() if "#SBATCH" in line}
+    ours = set(flags(RUNNER, JobState("j", 3, ("a",))))
+    assert ours - theirs == set()
+    # Where their logs go, and that the job outlives a node, which needs somebody who leads it.
+    beside = {line.partition("=")[0] for line in theirs - ours}
+    assert beside == {"error", "output", "open-mode", "wckey", "no-kill"}
+
+
+def test_there_is_nothing_to_submit() -> None:
+    with pytest.raises(DispatchError, match="there is nothing to submit"):
+        RUNNERS["slurm"].script(ScriptRequest(RUNNER, [], 2, SITE.python, []))
+
+
+def test_a_job_is_a_batch_step_that_outlives_signals_and_nodes() -> None:
+    """It starts the agents itself, and is not one of as many tasks."""
+    found = parameters(RUNNER, 3)
+    assert (found["nodes"], found["tasks_per_node"], found["slurm_use_srun"]) == (3, 1, False)
+    assert found["slurm_setup"] == [
+        "trap : TERM USR2",
+        "module load cuda",
+        "export NCCL_SOCKET_IFNAME='en s'",
+        "export MILABENCH_SIGNAL_DELAY=60",
+    ]
+    assert found["slurm_additional_parameters"] == {
+        "no_kill": True,
+        "exclusive": "user",
+    }
+    assert (found["timeout_min"], found["slurm_signal_delay_s"]) == (30, 60)
+
+
+def test_what_a_profile_does_not_say_is_left_to_the_cluster() -> None:
+    found = parameters(RunnerProfile(kind="slurm", exclusive=False), 1)
+    assert found["slurm_additional_parameters"] == {"no_kill": True}
+    assert not {"slurm_partition", "slurm_account", "gpus_per_node"} & set(found)

@@ -1,0 +1,104 @@
+"""Jobs that are handed to Slurm; ``sbatch`` is a script of the test."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.codec import read_record
+from milabench_ddp.config.runner_profile import RunnerProfile
+from milabench_ddp.dispatch.runners.slurm import _last_words, submit
+from milabench_ddp.errors import DispatchError
+from milabench_ddp.results.run_dir import RunDir
+from milabench_ddp.results.state import JobState
+
+PROFILE = RunnerProfile(kind="slurm", timeout=30, signal_delay=90)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunDir:
+    (tmp_path / "mine").mkdir()
+    return RunDir(tmp_path / "mine")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "sbatch: error: invalid account\nsbatch: error: Batch job submission failed: x\n",
+            "invalid account",
+        ),
+        ("sbatch: error: Batch job submission failed: no\n", "Batch job submission failed: no"),
+        ("sbatch: error: a\nsbatch: error: b\nsbatch: error: a\n", "a; b"),
+        (" no reason \n", "no reason"),
+    ],
+)
+def test_the_sentence_in_what_sbatch_prints(text: str, words: str) -> None:
+    assert _last_words(text) == words
+
+
+@pytest.fixture
+def sbatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Lets ``sbatch`` be a shell script; the file with the scripts that it was given."""
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    given = tmp_path / "scripts"
+    (tmp_path / "bin").mkdir()
+
+    def make(text: str) -> Path:
+        for name in ("sbatch", "scancel", "srun"):
+            path = tmp_path / "bin" / name
+            path.write_text(f'#!/bin/sh\necho {name} "$@" >> {tmp_path}/asked\n')
+            path.chmod(0o755)
+        with (tmp_path / "bin" / "sbatch").open("a") as script:
+            script.write(f'cat "$1" >> {given}\n{text}\n')
+        return given
+
+    return make
+
+
+def jobs() -> list[JobState]:
+    return [JobState("b", 2, ("b",)), JobState("c", 1, ("c",)), JobState("a", 1, ("a",))]
+
+
+def test_jobs_of_one_size_are_an_array(sbatch: Callable[[str], Path], folder: RunDir) -> None:
+    given = sbatch("grep -q nodes=2 $1 && echo Submitted batch job 7 || echo Submitted batch job 8")
+    mine = jobs()
+    submit(folder, PROFILE, mine)
+    assert [(job.name, job.id) for job in mine] == [("b", "7"), ("c", "8_0"), ("a", "8_1")]
+    script = given.read_text()
+    assert script.count("#SBATCH --no-kill") == script.count("\ntrap : TERM USR2\n") == 2
+    assert "#SBATCH --signal=USR2@90" in script
+    assert "srun" not in script
+    assert read_record(folder.job_json("c"), JobState).benchmarks == ("c",)
+
+
+def test_slurm_takes_all_or_none(
+    sbatch: Callable[[str], Path], folder: RunDir, tmp_path: Path
+) -> None:
+    sbatch(
+        "grep -q nodes=2 $1 && { echo Submitted batch job 7; exit; }\n"
+        "echo 'sbatch: error: too many nodes' >&2; exit 1"
+    )
+    with pytest.raises(DispatchError, match=r"^Slurm refuses the job: too many nodes$"):
+        submit(folder, PROFILE, jobs())
+    assert "scancel 7\n" in (tmp_path / "asked").read_text()
+
+
+def test_there_is_no_slurm(folder: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(DispatchError, match="there is no Slurm here"):
+        submit(folder, PROFILE, jobs())
+
+
+def test_executors_without_a_cluster_have_one_node(folder: RunDir) -> None:
+    with pytest.raises(DispatchError, match="cluster: local has one node"):
+        submit(folder, replace(PROFILE, cluster="local"), jobs())
+
+
+def test_a_folder_that_cannot_be_written(sbatch: Callable[[str], Path], folder: RunDir) -> None:
+    sbatch("echo Submitted batch job 7")
+    (folder.path / "submitit").write_text("in the way")
+    with pytest.raises(DispatchError, match="with --job-dir"):
+        submit(folder, PROFILE, jobs())

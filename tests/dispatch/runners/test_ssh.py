@@ -1,0 +1,95 @@
+"""The remote commands: whatever the words, a real shell gives them back as they were."""
+
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from milabench_ddp.codec import decode
+from milabench_ddp.config.system import SystemNode
+from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.runners import RUNNERS
+from milabench_ddp.dispatch.runners.attached import agent_command
+from milabench_ddp.dispatch.runners.base import NodeRequest
+from milabench_ddp.dispatch.runners.ssh import ssh_commands
+from milabench_ddp.errors import DispatchError
+from milabench_ddp.results.run_dir import RunDir
+
+ONE = SystemNode("one", "10.0.0.1", user="me", main=True)
+TWO = SystemNode("two", "10.0.0.2", sshport=2222)
+RUN = RunDir(Path("/shared/runs/mine"))
+
+
+def script(name: str, folder: str = "/shared/runs/mine", **options: object) -> str:
+    values = {"key": None, "setup": (), "environment": {}, **options}
+    return ssh_commands(RunDir(Path(folder)), [ONE, TWO], **values)[name][-1]  # type: ignore[arg-type]
+
+
+def test_the_main_node_is_first_and_each_has_its_rank() -> None:
+    found = ssh_commands(RUN, [TWO, ONE], None, (), {})
+    assert list(found) == ["one", "two"]
+    for rank, host in enumerate((ONE, TWO)):
+        words = agent_command(AgentOptions(RUN.path, rank, host.ip, host.name))
+        assert found[host.name][-1] == f"exec {shlex.join(words)}"
+
+
+def test_ssh_asks_nothing_and_notices_a_host_that_is_gone() -> None:
+    words = ssh_commands(RUN, [ONE, TWO], Path("/keys/id"), (), {})["two"]
+    assert words[0] == "ssh"
+    assert words[-3:-1] == ["--", "10.0.0.2"]
+    options = words[1:-3]
+    assert {"BatchMode=yes", "ServerAliveInterval=5", "ConnectTimeout=15"} <= set(options)
+    assert options[options.index("-p") + 1] == "2222"
+    assert options[options.index("-i") + 1] == "/keys/id"
+    assert ssh_commands(RUN, [ONE], None, (), {})["one"][-2] == "me@10.0.0.1"
+
+
+@pytest.mark.parametrize("ip", ["localhost", "127.0.0.1", "::1"])
+def test_this_host_needs_no_ssh(ip: str) -> None:
+    words = ssh_commands(RUN, [SystemNode("here", ip)], None, ("true",), {})["here"]
+    assert words[:2] == ["sh", "-c"]
+
+
+def test_setup_comes_first_and_a_failure_of_it_is_the_end() -> None:
+    text = script("one", setup=("false", "echo never"), environment={"A": "1"})
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_it_needs_the_hosts() -> None:
+    with pytest.raises(DispatchError, match="--runner ssh needs the hosts"):
+        RUNNERS["ssh"].cluster(NodeRequest(1, 1, "cpu"))
+
+
+def test_no_more_nodes_than_hosts() -> None:
+    request = NodeRequest(3, 1, "cpu", (ONE, TWO))
+    with pytest.raises(DispatchError, match="--nodes 3: the system file has 2 nodes"):
+        RUNNERS["ssh"].cluster(request)
+    cluster, is_synthetic = RUNNERS["ssh"].cluster(replace(request, nodes=2))
+    assert (len(cluster.nodes), is_synthetic) == (2, True)
+
+
+words = st.text(
+    st.characters(blacklist_categories=("Cs",), blacklist_characters="\0/"), min_size=1, max_size=12
+).filter(lambda text: text not in (".", ".."))
+
+
+@settings(max_examples=25, deadline=None)
+@given(words, words)
+def test_words_survive_the_remote_shell(folder: str, value: str) -> None:
+    """Blanks, quotes, dollars, line ends, other alphabets: nothing is split and nothing runs."""
+    text = script("two", f"/runs/{folder}", environment={"VALUE": value})
+    show = 'import os, sys; os.write(1, "\\0".join([os.environ["VALUE"], *sys.argv[1:]]).encode())'
+    agent = f"exec {sys.executable} -m milabench_ddp.dispatch.agent "
+    assert text.count(agent) == 1
+    text = text.replace(agent, f"exec {sys.executable} -I -S -X utf8 -c '{show}' ")
+    done = subprocess.run(["sh", "-c", text], capture_output=True, check=True)
+    found, options = done.stdout.decode().split("\0")
+    assert found == value
+    expected = AgentOptions(Path(f"/runs/{folder}"), 1, "10.0.0.2", "two")
+    assert decode(options, AgentOptions) == expected

@@ -1,0 +1,202 @@
+"""An agent in a thread, whose launches and whose clock are the test's."""
+
+import select
+import threading
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from milabench_ddp.dispatch.agent import Agent, CoordinatorLostError
+from milabench_ddp.dispatch.protocol import (
+    Finish,
+    FromAgent,
+    Heartbeat,
+    Hello,
+    LaunchEnded,
+    Ping,
+    Pong,
+    Signalled,
+    StopLaunch,
+)
+from milabench_ddp.events import Outcome
+from milabench_ddp.launch.node_run import LaunchRunner
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.plan.launch import Launch
+from milabench_ddp.results.state import LaunchState
+from tests.support.dispatch import QUICK, Clock, connections, node
+from tests.support.started_agent import start_launch
+
+HELLO = Hello(0, node(0), "10.0.0.1")
+SILENT = "it sent no heartbeat for 10 s"
+
+
+class RunsUntilStopped:
+    """Stands for a ``LaunchRunner``: a launch ends when it is asked to."""
+
+    def __init__(self) -> None:
+        self.started = threading.Semaphore(0)
+
+    def run(self, launch: Launch, requests: StopRequests, _emit: object) -> LaunchState:
+        self.started.release()
+        while not requests.stops:
+            select.select([requests.fd], [], [])
+        return LaunchState(launch.repeat, Outcome.CANCELLED, requests.reason, None, None)
+
+
+class Served:
+    """An agent that serves in a thread, and the coordinator's end of its connection."""
+
+    def __init__(self) -> None:
+        self.clock, self.runner = Clock(), RunsUntilStopped()
+        self.connection, self._theirs = connections()
+        runner = cast(LaunchRunner, self.runner)
+        self.agent = Agent(runner, self._theirs, QUICK, self.clock)
+        self.lost: CoordinatorLostError | None = None
+        self._heard: list[FromAgent] = []
+        self._before = set(threading.enumerate())
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        try:
+            self.agent.serve(HELLO)
+        except CoordinatorLostError as error:
+            self.lost = error
+
+    def serve(self) -> None:
+        self._thread.start()
+        assert self.next() == HELLO
+
+    def next(self) -> FromAgent:
+        """The next message that is no heartbeat."""
+        while True:
+            while self._heard:
+                message = self._heard.pop(0)
+                if message != Heartbeat():
+                    return message
+            self.read()
+
+    def read(self) -> None:
+        messages = self.connection.receive()
+        assert messages is not None
+        self._heard += messages
+
+    def ends(self) -> LaunchEnded:
+        message = self.next()
+        assert isinstance(message, LaunchEnded), message
+        return message
+
+    def waits_for_heartbeats(self, count: int) -> None:
+        """Wait for so many, and nothing else, from now on."""
+        while select.select([self.connection.fd], [], [], 0)[0]:
+            self.read()
+        assert set(self._heard) <= {Heartbeat()}
+        self._heard.clear()
+        while len(self._heard) < count:
+            self.read()
+            assert set(self._heard) == {Heartbeat()}
+
+    def start(self, launch: str) -> None:
+        self.connection.send(start_launch("", launch))
+        self.runner.started.acquire()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def close(self) -> None:
+        self.connection.close()
+        for thread in set(threading.enumerate()) - self._before:
+            thread.join()  # one still reads, as long as there is something to read
+        self._theirs.close()
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    it = Served()
+    yield it
+    it.close()
+
+
+def test_a_disk_that_hangs_is_not_a_death(served: Served) -> None:
+    """Heartbeats are sent while a launch holds up the main thread."""
+    served.serve()
+    served.start("1")
+    served.waits_for_heartbeats(20)
+    served.connection.send(StopLaunch("1", "enough", hard=False))
+    assert served.ends().state.reason == "enough"
+    served.connection.send(Finish())
+    served.join()
+    assert served.lost is None
+
+
+def test_a_silent_coordinator_that_is_back_is_served_again(served: Served) -> None:
+    """What it had started was stopped; only when it stays silent does the agent give up."""
+    served.serve()
+    for launch in ("1", "2"):
+        served.start(launch)
+        served.clock.sleep(QUICK.silence - 0.1)
+        served.waits_for_heartbeats(3)  # not yet
+        served.clock.sleep(0.2)
+        ended = served.ends()
+        assert (ended.id, ended.state.reason) == (launch, f"its coordinator is gone: {SILENT}")
+        served.clock.sleep(QUICK.reconnect - 1.0)
+        served.waits_for_heartbeats(3)
+        served.connection.send(Ping(launch))
+        assert served.next() == Pong(launch)
+        served.waits_for_heartbeats(3)
+    served.clock.sleep(QUICK.silence + QUICK.reconnect - 0.1)
+    served.waits_for_heartbeats(3)
+    served.clock.sleep(0.2)
+    served.join()
+    assert served.lost is not None
+    assert (str(served.lost), served.lost.is_silent) == (SILENT, True)
+
+
+def test_its_heartbeats_are_enough(served: Served) -> None:
+    served.serve()
+    served.start("1")
+    for _ in range(3):
+        served.clock.sleep(QUICK.silence - 0.1)
+        served.connection.send(Heartbeat())
+        served.connection.send(Ping("x"))
+        served.waits_for_heartbeats(3)  # it waits for the launch, as it should
+    served.connection.send(StopLaunch("1", "enough", hard=False))
+    assert served.ends().state.reason == "enough"
+
+
+def test_what_was_asked_just_before_the_end_of_the_connection_is_stopped(served: Served) -> None:
+    """Nobody would ever hear of it, or stop it."""
+    served.serve()
+    served.start("1")
+    served.connection.send(start_launch("", "2"))
+    served.connection.close()
+    served.join()
+    assert served.lost is not None
+    assert (str(served.lost), served.lost.is_silent) == ("it closed the connection", False)
+
+
+def test_all_that_it_was_asked_is_done_before_it_ends(served: Served) -> None:
+    """The end of the connection after a ``Finish`` is not a loss."""
+    served.serve()
+    served.connection.send(Finish())
+    served.connection.close()
+    served.join()
+    assert served.lost is None
+
+
+def test_asked_to_stop_before_it_serves(served: Served) -> None:
+    served.agent.stop()
+    served.serve()
+    assert served.next() == Signalled("SIGTERM")
+    served.join()
+    assert served.lost is None
+
+
+def test_asked_to_stop_while_it_runs(served: Served) -> None:
+    served.serve()
+    served.start("1")
+    served.agent.stop()
+    assert served.next() == Signalled("SIGTERM")  # before the end that it causes
+    assert served.ends().state.reason == "stopped on request"
+    served.join()
+    assert served.lost is None

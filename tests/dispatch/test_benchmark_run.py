@@ -1,0 +1,146 @@
+"""One benchmark on its nodes: where its ranks meet, its repeats, its files."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from milabench_ddp.dispatch.nodes import NodeLost
+from milabench_ddp.dispatch.protocol import StartLaunch, StopLaunch
+from milabench_ddp.events import Outcome, Verdict
+from milabench_ddp.results.run_dir import is_alive
+from tests.support.dispatch import plan
+from tests.support.launches import SITE, benchmark, njobs
+from tests.support.scripted_nodes import CoordinatorRun, Script
+
+Make = Callable[..., CoordinatorRun]
+ONE = benchmark("one", num_machines=1)
+TWO = benchmark("two", num_machines=2)
+# torchrun takes the rank 0 of a c10d rendezvous from the order of the addresses.
+PLACES = ["10.0.0.9", "10.0.0.10"]
+
+
+def test_its_state_and_its_script(coordinator: Make) -> None:
+    run = coordinator(plan(TWO))
+    assert run.serve() is Outcome.OK
+    state = run.state("two")
+    assert (state.nodes, state.interrupted) == (("n0", "n1"), False)
+    assert [p.tag for p in state.launches[0].processes] == ["two.D0.n0", "two.D0.n1"]
+    assert state.started is not None
+    assert state.ended is not None
+    assert state.started <= state.ended
+    assert "two on n0, n1" in run.dir.script("two").read_text()
+    assert not is_alive(run.dir.benchmark("two"))
+
+
+def test_a_torchrun_is_told_where_its_ranks_meet(coordinator: Make) -> None:
+    jobs = benchmark("jobs", plan=njobs(2), num_machines=2)
+    run = coordinator(plan(jobs, gpus=2), addresses=PLACES, devices=2)
+
+    def script() -> Script:
+        second, first = run.nodes
+        assert first.give_ports(29_001, 29_002).count == 2
+        yield
+        starts = [first.order(StartLaunch), second.order(StartLaunch)]
+        envs = [[process.env for process in start.launch.processes] for start in starts]
+        meets = [[env["PET_RDZV_ENDPOINT"] for env in each] for each in envs]
+        assert meets == [["10.0.0.10:29001", "10.0.0.10:29002"]] * 2
+        assert {env["PET_LOCAL_ADDR"] for env in envs[0]} == {"10.0.0.10"}
+        assert {env["PET_LOCAL_ADDR"] for env in envs[1]} == {"10.0.0.9"}
+        tags = [[process.tag[-1] for process in start.launch.processes] for start in starts]
+        assert tags == [["n1", "n1"], ["nolog", "nolog"]]
+        first.ended(starts[0])
+        second.ended(starts[1])
+
+    assert run.execute(script) is Outcome.OK
+    assert run.state("jobs").nodes == ("n1", "n0")
+
+
+def test_a_process_for_each_rank_is_told_where_they_meet(coordinator: Make) -> None:
+    jobs = benchmark("jobs", plan=njobs(1), num_machines=2)
+    run = coordinator(plan(jobs, site=replace(SITE, launcher="tasks")), addresses=PLACES)
+
+    def script() -> Script:
+        run.nodes[1].give_ports(29_001)
+        yield
+        for each in run.nodes:
+            start = each.order(StartLaunch)
+            for process in start.launch.processes:
+                assert process.env["MASTER_ADDR"] == "10.0.0.10"
+                assert process.env["MASTER_PORT"] == "29001"
+                assert "PET_LOCAL_ADDR" not in process.env
+            each.ended(start)
+
+    assert run.execute(script) is Outcome.OK
+
+
+def test_repeats_one_after_another(coordinator: Make) -> None:
+    run = coordinator(plan(TWO, repeats=2))
+
+    def script() -> Script:
+        first = [each.order(StartLaunch) for each in run.nodes]
+        run.nodes[0].ended(first[0], "failed", "ValueError: no")
+        yield
+        assert run.nodes[0].orders == []  # not before all have ended
+        run.nodes[1].ended(first[1])
+        yield
+        second = [each.order(StartLaunch) for each in run.nodes]
+        assert [start.launch.repeat for start in (*first, *second)] == [0, 0, 1, 1]
+        assert len({start.id for start in (*first, *second)}) == 2
+        for each, start in zip(run.nodes, second, strict=True):
+            each.ended(start)
+
+    assert run.execute(script) is Outcome.FAILED
+    launches = run.state("two").launches
+    assert [(each.repeat, str(each.outcome)) for each in launches] == [(0, "failed"), (1, "ok")]
+    assert run.told.ended["two"] == Verdict(Outcome.FAILED, "n0: ValueError: no")
+
+
+def test_each_repeat_looks_for_ports_of_its_own(coordinator: Make) -> None:
+    run = coordinator(plan(benchmark("jobs", plan=njobs(1), num_machines=2), repeats=2))
+
+    def script() -> Script:
+        for port in (29_001, 29_002):
+            run.nodes[0].give_ports(port)
+            yield
+            for each in run.nodes:
+                start = each.order(StartLaunch)
+                (process,) = start.launch.processes
+                assert process.env["PET_RDZV_ENDPOINT"].endswith(f":{port}")
+                each.ended(start)
+            yield
+
+    assert run.execute(script) is Outcome.OK
+
+
+def test_after_a_lost_node_no_repeat_begins(coordinator: Make) -> None:
+    run = coordinator(plan(TWO, repeats=2))
+
+    def script() -> Script:
+        starts = [each.order(StartLaunch) for each in run.nodes]
+        run.nodes[1].say(NodeLost("is gone"))
+        yield
+        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).reason)
+        yield
+
+    assert run.execute(script) is Outcome.FAILED
+    assert run.nodes[0].orders == []
+    assert [str(launch.outcome) for launch in run.state("two").launches] == ["lost"]
+
+
+def test_files_of_an_earlier_attempt_are_set_aside(coordinator: Make, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one.D0.data").write_text("earlier")
+    run = coordinator(plan(ONE), nodes=1)
+    assert run.serve() is Outcome.OK
+    assert (tmp_path / "one" / "attempts" / "1" / "one.D0.data").read_text() == "earlier"
+    assert not (tmp_path / "one.D0.data").exists()
+
+
+def test_a_job_on_one_node_needs_no_ports(coordinator: Make) -> None:
+    run = coordinator(plan(benchmark("jobs", plan=njobs(1)), nodes=1), nodes=1)
+
+    def script() -> Script:
+        yield
+        run.nodes[0].ended(run.nodes[0].order(StartLaunch))
+
+    assert run.execute(script) is Outcome.OK

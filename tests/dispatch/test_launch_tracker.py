@@ -1,0 +1,118 @@
+"""Scripted histories of a launch over nodes, and the verdicts on them."""
+
+import pytest
+
+from milabench_ddp.dispatch.launch_tracker import LaunchTracker
+from milabench_ddp.dispatch.protocol import Timeouts
+from milabench_ddp.events import NO_RATE, Outcome
+from tests.support.dispatch import Clock, end, launch
+
+TIMEOUTS = Timeouts(others=10.0, report=30.0)
+
+
+def tracker(clock: Clock, nodes: int = 2, *, jobs: int = 1, devices: int = 1) -> LaunchTracker:
+    it = launch(nodes, jobs=jobs, devices=devices, max_duration=60.0)
+    return LaunchTracker(it, [f"n{rank}" for rank in range(nodes)], clock.now, 5.0, TIMEOUTS)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def tags(it: LaunchTracker, rank: int) -> list[str]:
+    return [process.name for process in it.launch.processes if process.node == rank]
+
+
+def test_ok_where_all_parts_are(clock: Clock) -> None:
+    it = tracker(clock)
+    first = end(tags=tags(it, 0), start_skew_ms=1.0)
+    it.ended("n1", end(tags=tags(it, 1), rates=[0], start_skew_ms=3.0), clock.now)
+    assert not it.is_done
+    it.ended("n0", first, clock.now)
+    state = it.state()
+    assert it.is_done
+    assert (state.outcome, state.reason, state.nodes) == (Outcome.OK, "", ("n0", "n1"))
+    assert (state.start_skew_ms, state.begin_skew_ms) == (3.0, None)
+    assert [p.tag for p in state.processes] == tags(it, 0) + tags(it, 1)
+    assert {p.outcome for p in state.processes} == {Outcome.OK}
+    assert it.stop_due(clock.now) == ""
+
+
+def test_the_first_failure_is_the_reason_and_the_others_are_stopped_after_a_while(
+    clock: Clock,
+) -> None:
+    it = tracker(clock, 3)
+    clock.sleep(1)
+    it.ended("n1", end("failed", "ValueError: no", tags=tags(it, 1)), clock.now)
+    clock.sleep(9.9)
+    assert it.stop_due(clock.now) == ""
+    it.ended("n0", end("failed", "a connection broke", tags=tags(it, 0)), clock.now)
+    clock.sleep(0.1)
+    assert it.stop_due(clock.now) == "n1: ValueError: no"
+    assert it.stop_due(clock.now) == ""  # said once
+    it.ended("n2", end("cancelled", "n1: ValueError: no", tags=tags(it, 2)), clock.now)
+    assert (it.state().outcome, it.state().reason) == (Outcome.FAILED, "n1: ValueError: no")
+
+
+def test_on_one_node_it_needs_no_name(clock: Clock) -> None:
+    it = tracker(clock, 1)
+    it.ended("n0", end("timeout", "longer than 60 s"), clock.now)
+    assert (it.state().outcome, it.state().reason) == (Outcome.TIMEOUT, "longer than 60 s")
+
+
+def test_a_lost_node_comes_before_all(clock: Clock) -> None:
+    it = tracker(clock, 3)
+    it.ended("n0", end("failed", "a connection broke"), clock.now)
+    it.lose("n1", "has sent no heartbeat for 20 s", clock.now)
+    why = "n1 has sent no heartbeat for 20 s"
+    assert it.stop_due(clock.now) == why  # at once: the others wait for it in vain
+    it.lose("n1", "is gone twice", clock.now)
+    it.ended("n1", end("ok"), clock.now)  # too late
+    it.ended("n2", end("cancelled", why), clock.now)
+    state = it.state()
+    assert (state.outcome, state.reason) == (Outcome.LOST, why)
+
+
+def test_nothing_is_stopped_where_nothing_runs(clock: Clock) -> None:
+    it = tracker(clock)
+    it.ended("n0", end("failed", "no"), clock.now)
+    it.lose("n1", "is gone", clock.now)
+    assert it.is_done
+    assert it.stop_due(clock.now + 100) == ""
+
+
+def test_processes_that_are_independent_are_left_to_end(clock: Clock) -> None:
+    """Nobody waits for the ranks of a ``per_gpu`` process that failed: as on one host."""
+    it = tracker(clock, jobs=0)
+    it.ended("n0", end("failed", "no", tags=tags(it, 0)), clock.now)
+    assert it.stop_due(clock.now + 1000) == ""
+    it.ended("n1", end(tags=tags(it, 1)), clock.now)
+    assert (it.state().outcome, it.state().reason) == (Outcome.FAILED, "n0: no")
+
+
+def test_a_node_that_does_not_say_how_it_ended(clock: Clock) -> None:
+    it = tracker(clock)
+    it.ended("n0", end(tags=tags(it, 0)), clock.now)
+    clock.sleep(60 + 5 + 30 - 0.1)
+    assert it.overdue(clock.now) == set()
+    clock.sleep(0.2)
+    assert it.overdue(clock.now) == {"n1"}
+
+
+@pytest.mark.parametrize(
+    ("rates", "outcome"),
+    [
+        ({0: [3, 3], 1: [0, 0]}, Outcome.OK),  # rank 0 reports for all
+        ({0: [3, 0], 1: [0, 0]}, Outcome.FAILED),  # the second job on no node
+        ({0: [0, 0], 1: [2, 2]}, Outcome.OK),  # wherever it was that reported
+    ],
+)
+def test_a_job_that_spans_nodes_reports_on_one_of_them(
+    clock: Clock, rates: dict[int, list[int]], outcome: Outcome
+) -> None:
+    it = tracker(clock, jobs=2, devices=2)
+    for rank, counts in rates.items():
+        it.ended(f"n{rank}", end(tags=tags(it, rank), rates=counts), clock.now)
+    state = it.state()
+    assert (state.outcome, state.reason) == (outcome, "" if outcome is Outcome.OK else NO_RATE)

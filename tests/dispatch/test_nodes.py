@@ -1,0 +1,184 @@
+"""This host as the only node: real launches of small programs, in the process of the test."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milabench_ddp.config.schema import Benchmark
+from milabench_ddp.dispatch.coordinator import Coordinator
+from milabench_ddp.dispatch.nodes import NodeHandle, ThisHost, free_ports, run_part
+from milabench_ddp.dispatch.protocol import FindPorts, Ports
+from milabench_ddp.errors import RunDirError
+from milabench_ddp.events import Data, Event, Outcome, Started, Verdict
+from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.plan.command_line import Site
+from milabench_ddp.plan.launch import Launch
+from milabench_ddp.results.read_state import read_benchmark
+from milabench_ddp.results.run_dir import RunDir
+from milabench_ddp.results.state import BenchmarkState, LaunchState
+from milabench_ddp.results.write import DataHeader
+from tests.support.dispatch import node, plan
+from tests.support.launches import SITE, benchmark, launch
+from tests.support.progress import RecordedProgress
+from tests.support.started_agent import DEAF, RATE, STAYS
+
+ON_REQUEST = Verdict(Outcome.CANCELLED, "stopped on request")
+
+
+class Host:
+    """A coordinator on this host; as soon as a program has a rate, a test may do something."""
+
+    def __init__(self, folder: Path) -> None:
+        self.dir, self.told, self.requests = RunDir(folder), RecordedProgress(), StopRequests()
+        self.at_rate: Callable[[int], None] = lambda _: None
+        self._rates = 0
+        runner = LaunchRunner(self.dir, DataHeader("r", "cpu", {}), SampleRouter(), os.environ, 0.1)
+        self.nodes = ThisHost(node(0), runner, self.requests, self._event)
+
+    def _event(self, event: Event) -> None:
+        self.told.event(event)
+        if isinstance(event, Data) and "rate" in event.payload:
+            self._rates += 1
+            self.at_rate(self._rates)
+
+    def benchmark(self, name: str, text: str, **changes: object) -> Benchmark:
+        program = self.dir.path / f"{name}.py"
+        program.write_text(text)
+        return benchmark(name, program=program, **changes)
+
+    def execute(self, *benchmarks: Benchmark, repeats: int = 1) -> Outcome:
+        site = Site(sys.executable, {}, SITE.voir_shim)
+        todo = plan(*benchmarks, nodes=1, repeats=repeats, site=site)
+        return Coordinator(
+            self.dir, todo, benchmarks, self.nodes, self.requests, self.told
+        ).execute()
+
+    def state(self, name: str) -> BenchmarkState:
+        found = read_benchmark(self.dir, name)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    it = Host(tmp_path)
+    yield it
+    it.requests.close()
+
+
+def test_a_node_is_free_while_it_lives_and_runs_nothing() -> None:
+    handle = NodeHandle(0, node(0), "10.0.0.1", lambda _: True)
+    assert (handle.name, handle.is_free) == ("n0", True)
+    handle.benchmark = "one"
+    assert not handle.is_free
+    handle.benchmark, handle.is_alive = None, False
+    assert not handle.is_free
+
+
+def test_two_repeats_and_a_launch_that_fails(host: Host) -> None:
+    good = host.benchmark("good", RATE)
+    bad = host.benchmark("bad", RATE + "sys.exit(3)")
+    assert host.execute(good, bad, repeats=2) is Outcome.FAILED
+    assert host.told.begun == [("good", ()), ("bad", ())]
+    assert host.told.ended == {
+        "good": Verdict(Outcome.OK),
+        "bad": Verdict(Outcome.FAILED, "exit status 3"),
+    }
+    assert [launch.repeat for launch in host.state("good").launches] == [0, 1]
+    starts = [event.tag for event in host.told.events if isinstance(event, Started)]
+    assert starts == ["good.R0.D0", "good.R1.D0", "bad.R0.D0", "bad.R1.D0"]
+    assert (host.nodes.alive, host.nodes.free) == ([0], [0])
+
+
+def test_it_looks_for_free_ports(host: Host) -> None:
+    handle = host.nodes[0]
+    assert handle.send(FindPorts("x", 2))
+    ((said_by, answer),) = host.nodes.receive(600.0)
+    assert said_by is handle
+    assert isinstance(answer, Ports)
+    assert (answer.launch, len(set(answer.ports))) == ("x", 2)
+
+
+def test_a_request_to_stop_ends_the_launch_and_what_waits_never_begins(host: Host) -> None:
+    stays, after = host.benchmark("stays", STAYS), host.benchmark("after", RATE)
+    host.at_rate = lambda _: host.requests.stop()
+    assert host.execute(stays, after, repeats=2) is Outcome.CANCELLED
+    state = host.state("stays")
+    assert (Verdict(Outcome(state.status), state.reason), state.interrupted) == (ON_REQUEST, True)
+    assert [launch.outcome for launch in state.launches] == [Outcome.CANCELLED]
+    never = Verdict(Outcome.CANCELLED, "stopped before it began")
+    assert host.told.ended == {"stays": ON_REQUEST, "after": never}
+
+
+def test_asked_twice_it_is_killed(host: Host) -> None:
+    def stop_hard(_rates: int) -> None:
+        host.requests.stop()
+        host.requests.stop()
+
+    host.at_rate = stop_hard
+    assert host.execute(host.benchmark("deaf", DEAF)) is Outcome.CANCELLED
+    (launch,) = host.state("deaf").launches
+    assert launch.processes[0].returncode == -9
+
+
+def test_stopped_in_the_second_repeat(host: Host) -> None:
+    def stop_at_second(rates: int) -> None:
+        if rates == 2:
+            host.requests.stop()
+
+    host.at_rate = stop_at_second
+    text = RATE + "if os.path.exists(__file__ + '.ran'): time.sleep(100)\n"
+    text += "open(__file__ + '.ran', 'w')\n"
+    assert host.execute(host.benchmark("b", text), repeats=3) is Outcome.CANCELLED
+    outcomes = [launch.outcome for launch in host.state("b").launches]
+    assert outcomes == [Outcome.OK, Outcome.CANCELLED]
+    assert host.told.ended == {"b": ON_REQUEST}
+
+
+def test_asked_to_stop_while_nothing_is_asked_of_it(host: Host) -> None:
+    threading.Thread(target=host.requests.stop).start()
+    assert list(host.nodes.receive(600.0)) == []
+
+
+def test_a_full_disk_is_a_failure_of_the_benchmark(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = RunDirError("cannot write one.D0.data: No space left on device")
+    real = LaunchRunner.run
+
+    def run(runner: LaunchRunner, launch: Launch, *more: Any) -> LaunchState:
+        if launch.benchmark.name == "one":
+            raise full
+        return real(runner, launch, *more)
+
+    monkeypatch.setattr(LaunchRunner, "run", run)
+    one, two = host.benchmark("one", RATE), host.benchmark("two", RATE)
+    assert host.execute(one, two) is Outcome.FAILED
+    assert host.told.ended == {
+        "one": Verdict(Outcome.FAILED, str(full)),
+        "two": Verdict(Outcome.OK),
+    }
+
+
+def test_what_hinders_a_part_is_its_failure(tmp_path: Path) -> None:
+    requests = StopRequests()
+    (tmp_path / "b.D0.data").mkdir()
+    header = DataHeader("r", "cpu", {})
+    runner = LaunchRunner(RunDir(tmp_path), header, SampleRouter(), os.environ, 0.1)
+    state = run_part(runner, replace(launch("pass"), repeat=2), requests, lambda _: None)
+    assert (state.repeat, state.outcome, state.processes) == (2, Outcome.FAILED, ())
+    assert state.reason == f"cannot write {tmp_path}/b.D0.data: Is a directory"
+    requests.close()
+
+
+def test_free_ports_are_free_and_no_two_the_same() -> None:
+    ports = free_ports(50)
+    assert len(set(ports)) == 50
+    assert all(1023 < port < 65536 for port in ports)

@@ -1,0 +1,200 @@
+import os
+import socket
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.codec import encode
+from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Problem, ToAgent
+from milabench_ddp.dispatch.transport import Connection, heartbeats
+from tests.support.dispatch import connections
+
+LARGE = Problem("x" * 300_000)  # more than a pipe takes at once
+
+
+def reading() -> tuple[Connection[FromAgent], int]:
+    """A connection that reads from a pipe, and the descriptor to write to."""
+    read, write = os.pipe()
+    return Connection(read, write, FromAgent, lambda: os.close(read)), write
+
+
+@given(st.lists(st.text(max_size=5), max_size=3), st.data())
+def test_messages_arrive_whole_however_they_are_cut(texts: list[str], data: st.DataObject) -> None:
+    connection, write = reading()
+    sent = [Problem(text) for text in texts]
+    rest = b"".join(encode(each) + b"\n" for each in sent)
+    found: list[FromAgent] = []
+    while rest:
+        size = min(len(rest), data.draw(st.integers(1, 40)))
+        os.write(write, rest[:size])
+        found += connection.receive() or []
+        rest = rest[size:]
+    os.close(write)
+    assert found == sent
+    assert connection.receive() is None
+    connection.close()
+
+
+def test_a_line_that_is_no_message_is_left_out() -> None:
+    """A login shell prints what it likes, before the agent and beside it."""
+    connection, write = reading()
+    banner = (
+        b'Welcome to host1!\n\n[1]\n7\n{}\n{"type":"Welcome"}\n\xff\n{"type":"Ping","id":"x"}\n'
+    )
+    os.write(write, banner + b'{"type":"Heartbeat"}\n')
+    assert connection.receive() == [Heartbeat()]
+    os.write(write, banner)
+    assert connection.receive() == []
+    os.close(write)
+    connection.close()
+
+
+def test_what_is_sent_is_a_line_of_json() -> None:
+    ours, theirs = connections()
+    assert theirs.send(Problem("a\nb é"))
+    assert os.read(ours.fd, 1000) == '{"type":"Problem","text":"a\\nb é"}\n'.encode()
+    theirs.close()
+    assert ours.receive() is None
+    ours.close()
+
+
+def test_a_peer_that_is_gone() -> None:
+    ours, theirs = connections()
+    theirs.close()
+    assert ours.receive() is None
+    assert not ours.send(Heartbeat())
+    ours.close()
+
+
+def test_after_it_is_closed_it_leaves_its_descriptors_to_others() -> None:
+    """Their numbers are given anew at once: what is sent then must not go there."""
+    ours, theirs = connections()
+    ours.close()
+    assert ours.is_closed
+    read, write = os.pipe2(os.O_NONBLOCK)
+    others = [os.dup(write) for _ in range(3)]
+    assert ours.fd in (read, write, *others)
+    assert not ours.send(Heartbeat())
+    assert ours.receive() is None
+    ours.close()
+    with pytest.raises(BlockingIOError):
+        os.read(read, 1)
+    for fd in (read, write, *others):
+        os.close(fd)
+    theirs.close()
+
+
+def test_messages_of_several_threads_stay_whole() -> None:
+    ours, theirs = connections()
+
+    def send(word: str) -> None:
+        for _ in range(5):
+            assert theirs.send(Problem(word * 300_000))
+
+    threads = [threading.Thread(target=send, args=(word,)) for word in "ab"]
+    for thread in threads:
+        thread.start()
+    found: list[FromAgent] = []
+    while len(found) < 10:
+        found += ours.receive() or []
+    for thread in threads:
+        thread.join()
+    words = [each.text for each in found if isinstance(each, Problem)]
+    assert sorted(words) == ["a" * 300_000] * 5 + ["b" * 300_000] * 5
+    ours.close()
+    theirs.close()
+
+
+def test_a_peer_that_takes_nothing_is_gone_after_a_while() -> None:
+    """No thread waits for it for ever: neither for a whole pipe nor for the heartbeats after it."""
+    ours, theirs = connections(timeout=0.01)
+    assert not theirs.send(LARGE)
+    assert not theirs.send(Heartbeat())
+    ours.close()
+    theirs.close()
+
+
+def test_a_heartbeat_does_not_wait_for_a_peer_that_takes_nothing() -> None:
+    """Others would miss theirs meanwhile, which the same thread sends."""
+    ours, theirs = connections(timeout=600.0)
+    fills = threading.Thread(target=lambda: theirs.send(LARGE))
+    fills.start()
+    first = os.read(ours.fd, 1)  # it is being sent, and stands in the way
+    for _ in range(10):
+        theirs.send_now(Heartbeat())
+    rest = b""
+    while not rest.endswith(b"\n"):
+        rest += os.read(ours.fd, 1 << 16)
+    fills.join()
+    assert first + rest == encode(LARGE) + b"\n"  # nothing in its midst
+    theirs.send_now(Heartbeat())
+    assert ours.receive() == [Heartbeat()]
+    ours.close()
+    theirs.close()
+
+
+def test_a_heartbeat_into_a_full_pipe_is_dropped() -> None:
+    ours, theirs = connections(timeout=0.01)
+    while theirs.send_now(Heartbeat()):
+        pass
+    heard = 0
+    while not theirs.send_now(Heartbeat()):
+        messages = ours.receive() or []
+        assert set(messages) == {Heartbeat()}
+        heard += len(messages)
+    assert heard > 1000
+    ours.close()
+    theirs.close()
+
+
+def test_what_a_peer_took_a_part_of_is_sent_to_its_end() -> None:
+    """It took nothing for a while, and then again: the next message is not a part of the first."""
+    ours, theirs = connections(timeout=0.01)
+    assert not theirs.send(LARGE)
+    found: list[FromAgent] = []
+    while not found:
+        theirs.send_now(Heartbeat())
+        found += ours.receive() or []
+    assert found[0] == LARGE
+    assert set(found[1:]) <= {Heartbeat()}
+    ours.close()
+    theirs.close()
+
+
+def test_both_directions_may_be_one_socket() -> None:
+    """As those of a command that sshd starts: a read waits although a write does not."""
+    ours, theirs = socket.socketpair()
+    connection = Connection[ToAgent](theirs.fileno(), theirs.fileno(), ToAgent, theirs.close)
+    found: list[object] = []
+    thread = threading.Thread(target=lambda: found.append(connection.receive()))
+    thread.start()
+    thread.join(0.05)
+    assert found == []
+    ours.sendall(b'{"type":"Heartbeat"}\n')
+    thread.join()
+    assert found == [[Heartbeat()]]
+    connection.close()
+    ours.close()
+
+
+def test_heartbeats_within_a_block_and_not_after_it() -> None:
+    beats, third = [], threading.Event()
+
+    def beat() -> None:
+        beats.append(threading.current_thread())
+        if len(beats) == 3:
+            third.set()
+
+    with heartbeats(beat, 0.01):
+        third.wait()
+    assert threading.current_thread() not in beats
+    assert not any(thread.is_alive() for thread in beats)
+
+
+def test_an_error_in_the_block_ends_the_heartbeats_too() -> None:
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="of the block"), heartbeats(lambda: None, 60.0):
+        raise ValueError("of the block")
+    assert threading.active_count() == before

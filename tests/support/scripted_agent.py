@@ -1,0 +1,63 @@
+"""The agent's end of a connection: it says what a test makes it say."""
+
+import select
+
+from milabench_ddp.dispatch.protocol import (
+    FromAgent,
+    Heartbeat,
+    Hello,
+    LaunchEnded,
+    Ping,
+    Pong,
+    StartLaunch,
+    ToAgent,
+)
+from tests.support.dispatch import connections, end, node
+
+
+class ScriptedAgent:
+    """An agent without a process; all is done in the thread of the test."""
+
+    def __init__(self, rank: int) -> None:
+        self.rank, self.name = rank, f"n{rank}"
+        self.coordinator_end, self._connection = connections()
+
+    def say(self, message: FromAgent) -> None:
+        assert self._connection.send(message)
+
+    def hello(self) -> "ScriptedAgent":
+        self.say(Hello(self.rank, node(self.rank), f"10.0.0.{self.rank + 1}"))
+        return self
+
+    def heartbeat(self) -> None:
+        self.say(Heartbeat())
+
+    def pong(self, ping: Ping) -> None:
+        self.say(Pong(ping.id))
+
+    def hears(self) -> list[ToAgent] | None:
+        """What was sent to it until now, but for heartbeats; None at the end."""
+        found: list[ToAgent] = []
+        while select.select([self._connection.fd], [], [], 0)[0]:
+            messages = self._connection.receive()
+            if messages is None:
+                return found or None
+            found += [each for each in messages if not isinstance(each, Heartbeat)]
+        return found
+
+    def serve(self) -> None:
+        """Do what was asked, at once."""
+        for message in self.hears() or ():
+            if isinstance(message, StartLaunch):
+                tags = [process.name for process in message.launch.processes]
+                self.say(LaunchEnded(message.id, end(tags=tags)))
+
+    def waits_for_heartbeats(self, count: int) -> None:
+        """Wait until it has heard so many."""
+        while count > 0:
+            messages = self._connection.receive()
+            assert messages is not None, "it is gone"
+            count -= sum(isinstance(each, Heartbeat) for each in messages)
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,18 +1,16 @@
 """A checked tree -> a frozen Benchmark."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
 from .presets import PresetResult
 from .schema import KEYS, Benchmark, FakeImageNet
-from .tree import MappingNode, ScalarNode, expanded, shown, to_plain
+from .tree import MappingNode, ScalarNode, expanded, shown, text_of, to_plain
 
 _FIELDS = {field.name for field in fields(Benchmark)} & KEYS.keys()
-_PROGRAM = ("program", "definition")  # the first that is stated says where the script is
 
 
 def build_benchmark(name: str, result: PresetResult) -> Benchmark:
@@ -27,13 +25,13 @@ def build_benchmark(name: str, result: PresetResult) -> Benchmark:
             f"`{name}` in {entry.origin} has no plan: "
             "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"
         )
-    record: Mapping[str, Any] = to_plain(entry)
+    record = to_plain(entry)
     values: dict[str, Any] = {}
     for key in _FIELDS & entry.entries.keys():
         values[key] = KEYS[key].check(key, entry.entries[key])
     values |= {"program": program, "voir": None, "voirfile": None}
     if "instrument" in record:
-        voirfile = program.parent / "voirfile.py"
+        voirfile = program.with_name("voirfile.py")
         values["voir"] = record.get("voir", {}).get("options") or {}
         values["voirfile"] = voirfile if voirfile.is_file() else None
     data = _fake_imagenet(name, entry)
@@ -43,21 +41,21 @@ def build_benchmark(name: str, result: PresetResult) -> Benchmark:
 def absolute_paths(entry: MappingNode) -> MappingNode:
     """``definition`` and ``program``, which start from the file that states them, made absolute."""
     changes = {}
-    for key in _PROGRAM:
+    for key in ("program", "definition"):
         node = entry.get(key)
-        if isinstance(node, ScalarNode) and isinstance(node.value, str):
-            path = node.origin.folder / expanded(node.value)
-            changes[key] = replace(node, value=os.path.normpath(path))
+        stated = text_of(node)
+        if node and stated is not None:
+            path = node.origin.folder / expanded(stated)
+            changes[key] = ScalarNode(os.path.normpath(path), node.origin)
     return entry.with_entries(changes)
 
 
 def program_of(entry: MappingNode) -> Path | None:
-    """The script: ``program`` itself, or ``main.py`` in the folder ``definition``."""
-    for key in _PROGRAM:
-        if entry.text(key):
-            path = Path(entry.text(key))
-            return path if key == "program" else path / "main.py"
-    return None
+    """The script: ``program`` itself, or else ``main.py`` in the folder ``definition``."""
+    program, definition = entry.text("program"), entry.text("definition")
+    if program:
+        return Path(program)
+    return Path(definition) / "main.py" if definition else None
 
 
 def _existing_program(name: str, entry: MappingNode) -> Path:
@@ -75,15 +73,15 @@ def _fake_imagenet(name: str, entry: MappingNode) -> FakeImageNet | None:
     stated = prepare.mapping("fake_imagenet") if prepare else None
     if prepare is None or stated is None:
         return None
-    values: dict[str, Any] = KEYS["prepare"].check("prepare", prepare)["fake_imagenet"]
-    images = values["images"]
-    classes = values.setdefault("classes", min(1000, images))
+    values = KEYS["prepare"].check("prepare", prepare)["fake_imagenet"]
+    values.setdefault("classes", min(1000, values["images"]))
     # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
-    values.setdefault("val_images", max(classes, images // 25))
-    for key in ("images", "val_images"):
-        if values[key] < classes:
+    values.setdefault("val_images", max(values["classes"], values["images"] // 25))
+    data = FakeImageNet(**values)
+    for key, count in (("images", data.images), ("val_images", data.val_images)):
+        if count < data.classes:
             raise ConfigError(
-                f"`prepare.fake_imagenet.{key}` of `{name}` in {stated.origin}: {values[key]} "
-                f"images cannot fill {classes} classes, which need one each"
+                f"`prepare.fake_imagenet.{key}` of `{name}` in {stated.origin}: {count} "
+                f"images cannot fill {data.classes} classes, which need one each"
             )
-    return FakeImageNet(**values)
+    return data

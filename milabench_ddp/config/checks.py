@@ -113,11 +113,12 @@ def one_of(*words: str) -> Check:
     """One of these words."""
 
     def check(key: str, node: TreeNode) -> str:
-        value = text_of(node)
+        value = text_of(node) or ""
         if value in words:
             return value
         expected = " or ".join(f"`{word}`" for word in words)
-        raise ConfigError(f"{wrong(key, node, expected)}{did_you_mean(value or '', words)}")
+        error = wrong(key, node, expected)
+        raise ConfigError(f"{error}{did_you_mean(value, words)}")
 
     return check
 
@@ -208,13 +209,16 @@ def _options(options: MappingNode) -> tuple[str, ...]:
         match node:
             case ScalarNode(value=None):
                 continue
+            case ScalarNode(value=True) if key.startswith("-"):
+                words.append(key)
             case ScalarNode(value=True):
-                (words if key.startswith("-") else front).append(key)
+                front.append(key)
             case ScalarNode(value=False):
                 raise ConfigError(f"`{key}: false` in {node.origin}: use null to cancel an option")
+            case ListNode() if key == "--":
+                words += command_line("argv", node)
             case _ if key == "--":
-                rest = node if isinstance(node, ListNode) else ListNode((node,), node.origin)
-                words += command_line("argv", rest)
+                words.append(_word("argv", node))
             case ListNode():
                 words += [key, ",".join(_word(key, item) for item in node.items)]
             case _:

@@ -25,23 +25,20 @@ def interpolate(entries: Entries) -> Entries:
     Templates may be referred to and are left as they are. The tree must be final. Raises
     ConfigError with the place of the interpolation that fails.
     """
-    marked = {}
-    for name, entry in entries.items():
-        found = [scalar for scalar in scalars(entry) if _is_marked(scalar)]
-        if found:
-            marked[name] = found
+    marked = []
+    for entry in entries.values():
+        marked += [scalar for scalar in scalars(entry) if _is_marked(scalar)]
     if not marked:
-        return dict(entries)
+        return entries
     from omegaconf import OmegaConf  # 50 ms that most configurations need not spend
 
-    for found in marked.values():
-        for scalar in found:
-            _check_grammar(scalar)
+    for scalar in marked:
+        _check_grammar(scalar)
     root = OmegaConf.create({name: to_plain(entry) for name, entry in entries.items()})
     resolved = dict(entries)
-    for name in marked:
+    for name, entry in entries.items():
         if not name.startswith("_"):
-            changed = map_scalars(entries[name], partial(_resolve, root), (name,))
+            changed = map_scalars(entry, partial(_resolve, root), (name,))
             assert isinstance(changed, MappingNode)
             resolved[name] = changed
     return resolved

@@ -64,8 +64,11 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
         check_known(entry)
     inherited = inherit(expand(with_node_counts(raw, request.nodes)))
     preset = choose_preset(request.preset, facts, inherited)
-    results = {name: apply_preset(preset, entry) for name, entry in inherited.items()}
-    merged = {name: result.entry for name, result in results.items()}
+    results = {}
+    merged = {}
+    for name, entry in inherited.items():
+        results[name] = apply_preset(preset, entry)
+        merged[name] = results[name].entry
     check_overrides(overrides, raw, merged)
     final = {}
     for name, entry in apply_overrides(overrides, merged, early=False).items():

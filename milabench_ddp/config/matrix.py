@@ -40,7 +40,8 @@ def with_node_counts(entries: Entries, counts: Sequence[int]) -> Entries:
     for name, entry in entries.items():
         matrix = entry.mapping("matrix")
         if matrix and NODES_AXIS in matrix.entries and "job" in entry.entries:
-            changed[name] = entry.with_entries({"matrix": matrix.with_entries({NODES_AXIS: axis})})
+            matrix = matrix.with_entries({NODES_AXIS: axis})
+            changed[name] = entry.with_entries({"matrix": matrix})
     if len(counts) > 1 and changed == entries:
         raise SelectionError(
             f"--nodes {','.join(map(str, counts))}: no benchmark is a matrix over `{NODES_AXIS}`: "
@@ -87,15 +88,15 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
     job = _part(entry, "job", name)
     axes = _axes(finalize(_part(entry, "matrix", name)))
     if not job.text("name"):
-        example = "-".join(["bench", *(f"{{{axis}}}" for axis in axes)])
-        raise ConfigError(f"the `job` in {job.origin} needs a `name`, such as `{example}`")
+        places = "".join(f"-{{{axis}}}" for axis in axes)
+        raise ConfigError(f"the `job` in {job.origin} needs a `name`, such as `bench{places}`")
     body = job.without("name")
     for values in product(*axes.values()):
         combination = dict(zip(axes, values, strict=True))
-        filled = map_scalars(body, partial(_filled_scalar, combination))
-        record = MappingNode({"matrix": MappingNode(combination, job.origin)}, job.origin)
-        assert isinstance(filled, MappingNode)
-        variant = merge_benchmark(filled, record)
+        variant = map_scalars(body, partial(_filled_scalar, combination))
+        assert isinstance(variant, MappingNode)
+        record = MappingNode(combination, job.origin)  # of the combination: `matrix` of a variant
+        variant = merge_benchmark(variant, MappingNode({"matrix": record}, job.origin))
         origin = job.entries["name"].origin
         variant_name = _filled(job.text("name"), combination, origin, is_last=True)
         yield variant_name, variant, f"{name} {_shown(combination)}"

@@ -11,7 +11,6 @@ waiting for something older (``!delete``, ``append``, a mapping) stays so until 
 
 import os
 from dataclasses import replace
-from functools import reduce
 from pathlib import Path
 from typing import TypeVar
 
@@ -114,24 +113,27 @@ def read_suite(path: Path) -> MappingNode:
     names no file there is looked up among the shipped configurations. A file that is included
     twice counts twice, at both places. Raises ConfigError, also for an include loop.
     """
-    return reduce(merge_suites, _layers(path, ()))
+    return _read_within((), path)
 
 
-def _layers(path: Path, within: tuple[str, ...]) -> list[MappingNode]:
+def _read_within(including: tuple[str, ...], path: Path) -> MappingNode:
+    """The suite of a file; ``including`` are the files that lead to it, by their real paths."""
     real = os.path.realpath(path)
-    if real in within:
-        loop = map(shown, [*within[within.index(real) :], real])
+    chain = (*including, real)
+    if real in including:
+        loop = map(shown, chain[chain.index(real) :])
         raise ConfigError(f"include loop: {' -> '.join(loop)}")
     top = read_yaml(path)
-    layers = []
+    suite = MappingNode({}, top.origin)
     for name, origin in _named("include", top, "a path or a list of paths"):
-        layers += _layers(_included(name, origin), (*within, real))
-    benchmarks = {}
-    for name, node in top.without("include").entries.items():
-        benchmarks[name] = MappingNode({}, node.origin) if is_null(node) else node
-        if not isinstance(benchmarks[name], MappingNode | DeleteNode):
+        suite = merge_suites(suite, _read_within(chain, _included(name, origin)))
+    own = top.without("include")
+    for name, node in own.entries.items():
+        if is_null(node):
+            own = own.with_entries({name: MappingNode({}, node.origin)})
+        elif not isinstance(node, MappingNode | DeleteNode):
             raise wrong(name, node, "a mapping of the benchmark's keys")
-    return [*layers, MappingNode(benchmarks, top.origin)]
+    return merge_suites(suite, own)
 
 
 def _included(name: str, origin: Origin) -> Path:
@@ -149,8 +151,9 @@ def _named(key: str, mapping: MappingNode, expected: str) -> list[tuple[str, Ori
     node = mapping.get(key)
     if node is None or is_null(node):
         return []
+    items = node.items if isinstance(node, ListNode) else (node,)
     names = []
-    for item in node.items if isinstance(node, ListNode) else (node,):
+    for item in items:
         name = text_of(item)
         if name is None:
             raise wrong(key, item, expected)
@@ -188,22 +191,17 @@ def _with_parents(
     if name in resolved:
         return resolved[name]
     if name in path:
-        raise ConfigError(_cycle([*path[path.index(name) :], name], entries))
+        steps = []
+        for step in path[path.index(name) :]:
+            steps.append(f"`{step}` ({entries[step].entries['inherits'].origin})")
+        raise ConfigError(f"inherit cycle: {' -> '.join(steps)} -> `{name}`")
     own = entries[name]
-    layers = []
+    merged = MappingNode({}, own.origin)
     for parent, origin in _named("inherits", own, "a name or a list of names"):
         if parent not in entries or parent == ALL:
             hint = did_you_mean(parent, entries.keys() - {name, ALL})
             raise ConfigError(f"unknown parent `{parent}` of `{name}` in {origin}{hint}")
-        layers.append(_with_parents(parent, entries, resolved, (*path, name)))
-    resolved[name] = reduce(merge_benchmark, [*layers, own.without("inherits")])
+        ancestor = _with_parents(parent, entries, resolved, (*path, name))
+        merged = merge_benchmark(merged, ancestor)
+    resolved[name] = merge_benchmark(merged, own.without("inherits"))
     return resolved[name]
-
-
-def _cycle(names: list[str], entries: Entries) -> str:
-    steps = []
-    for name in names[:-1]:
-        origin = entries[name].entries["inherits"].origin
-        steps.append(f"`{name}` ({origin})")
-    steps.append(f"`{names[-1]}`")
-    return f"inherit cycle: {' -> '.join(steps)}"

@@ -18,9 +18,8 @@ _FLAT = {"argv", "env"}  # what follows these is one key, whatever dots it holds
 class Override:
     """A value for one key of every benchmark whose name matches."""
 
-    text: str  # as it was given
     address: str  # name.key.key...
-    value: TreeNode
+    value: TreeNode  # its origin is the option as it was given
 
 
 def parse_override(text: str) -> Override:
@@ -33,8 +32,8 @@ def parse_override(text: str) -> Override:
         )
     source = f"--override {text}"
     if only_name(value):  # {n_worker} without quotes, which YAML takes for a mapping
-        return Override(text, address, ScalarNode(value, Origin(source)))
-    return Override(text, address, parse_yaml(value, source, line=0))
+        return Override(address, ScalarNode(value, Origin(source)))
+    return Override(address, parse_yaml(value, source, line=0))
 
 
 def locate(address: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -102,7 +101,7 @@ def check_overrides(
         else:
             word = override.address.partition(".")[0]
             hint = f"no benchmark `{word}`{did_you_mean(word, {*after, *before} - {ALL})}"
-        raise SelectionError(f"--override {override.text}: {hint}")
+        raise SelectionError(f"{override.value.origin}: {hint}")
 
 
 def _keys(path: str) -> list[str]:
@@ -116,10 +115,12 @@ def _keys(path: str) -> list[str]:
 def _with_value(entry: MappingNode, keys: list[str], override: Override) -> MappingNode:
     if "job" in entry.entries and keys[0] in ("inherits", "presets"):
         keys = ["job", *keys]
-    origin = Origin(f"--override {override.text}")
+    origin = override.value.origin
     inside: TreeNode | None = entry
     for key in keys[:-1]:
-        inside = inside.get(key) if isinstance(inside, MappingNode) else None
+        if not isinstance(inside, MappingNode):
+            break
+        inside = inside.get(key)
         if isinstance(inside, ListNode):
             raise ConfigError(f"{origin}: `{key}` is a list ({inside.origin}); replace it whole")
     value = override.value

@@ -88,9 +88,11 @@ class _Reader:
     def broken(self, error: yaml.MarkedYAMLError) -> ConfigError:
         begin = error.context_mark
         mark = error.problem_mark or begin
-        message = f"{self.origin(mark.line if mark else 0)}: broken YAML: {error.problem}"
-        if begin and mark and begin.line < mark.line and (error.context or "").startswith("while"):
-            message += f" {error.context}, which begins in line {begin.line + 1}"
+        line = mark.line if mark else 0
+        message = f"{self.origin(line)}: broken YAML: {error.problem}"
+        context = error.context or ""
+        if begin and begin.line < line and context.startswith("while"):
+            message += f" {context}, which begins in line {begin.line + 1}"
         return ConfigError(message)
 
     def node(self, node: yaml.Node, origin: Origin) -> TreeNode:
@@ -132,7 +134,7 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 raise ConfigError(f"{where}: a key must be a plain word, not a list or a mapping")
             if key.tag == f"{_PREFIX}merge":
-                merged = self.merged(value) | merged
+                merged = {**self.merged(value), **merged}
                 continue
             name = str(key.value)
             if name in entries:
@@ -147,10 +149,12 @@ class _Reader:
 
     def merged(self, value: yaml.Node) -> dict[str, TreeNode]:
         """The entries that ``<<: *anchor`` brings in; of a list of anchors the first wins."""
-        found = self.node(value, self.origin_of(value))
+        origin = self.origin_of(value)
+        found = self.node(value, origin)
+        mappings = found.items if isinstance(found, ListNode) else (found,)
         entries: dict[str, TreeNode] = {}
-        for mapping in found.items if isinstance(found, ListNode) else (found,):
+        for mapping in mappings:
             if not isinstance(mapping, MappingNode):
-                raise ConfigError(f"{self.origin_of(value)}: `<<` takes mappings")
+                raise ConfigError(f"{origin}: `<<` takes mappings")
             entries = {**mapping.entries, **entries}
         return entries

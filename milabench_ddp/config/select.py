@@ -1,6 +1,5 @@
 """Which benchmarks run: ``--select`` and ``--exclude``, and every other reason against one."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
@@ -33,12 +32,21 @@ class Selection:
         return None
 
 
-def parse_selection(select: Iterable[str], exclude: Iterable[str], entries: Entries) -> Selection:
-    """Split the words at commas; raises SelectionError for one that matches nothing."""
+def parse_selection(
+    select: tuple[str, ...], exclude: tuple[str, ...], entries: Entries
+) -> Selection:
+    """The selection; raises SelectionError for a word that matches nothing."""
     known: set[str] = set()
     for name, entry in entries.items():
         known |= labels(name, entry)
-    return Selection(_words("--select", select, known), _words("--exclude", exclude, known))
+    for option, words in (("--select", select), ("--exclude", exclude)):
+        for word in words:
+            if not _matches(word, known):
+                hint = did_you_mean(word, known) or _OTHER_OPTION.get(option, "")
+                raise SelectionError(
+                    f"{option} {word}: no benchmark, group or tag of that name{hint}"
+                )
+    return Selection(select, exclude)
 
 
 def labels(name: str, entry: MappingNode) -> set[str]:
@@ -54,24 +62,13 @@ def labels(name: str, entry: MappingNode) -> set[str]:
         program.parent.name if program.stem == "main" else program.stem,
         PurePath(entry.text("definition")).name,
     }
-    found.update(text_of(tag) or "" for tag in entry.items("tags"))
+    for tag in entry.items("tags"):
+        found.add(text_of(tag) or "")
     return found - {""}
 
 
 def _matches(word: str, found: set[str]) -> bool:
     return word in found or any(fnmatchcase(label, word) for label in found)
-
-
-def _words(option: str, texts: Iterable[str], known: set[str]) -> tuple[str, ...]:
-    words = [word.strip() for word in ",".join(texts).split(",")]
-    words = [word for word in words if word]
-    for word in words:
-        if not _matches(word, known):
-            raise SelectionError(
-                f"{option} {word}: no benchmark, group or tag of that name"
-                f"{did_you_mean(word, known) or _OTHER_OPTION.get(option, '')}"
-            )
-    return tuple(words)
 
 
 def skip_reason(

@@ -10,9 +10,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 
 from ..codec import write_record
 from ..config.schema import Benchmark
@@ -61,20 +63,20 @@ def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
 
     Raises ConfigError for a group whose name could not be that of a folder.
     """
-    files: dict[str, dict[Path, None]] = {}
-    names: dict[str, list[str]] = {}
+    members = defaultdict(list)
     for benchmark in benchmarks:
-        name, file = benchmark.install_group, benchmark.program.with_name("requirements.txt")
-        names.setdefault(name, []).append(benchmark.name)
-        if file.is_file():
-            if "/" in name or name.startswith("."):
-                raise ConfigError(
-                    f"`install_group` of `{benchmark.name}`: `{name}` cannot name a folder"
-                )
-            files.setdefault(name, {})[file] = None
+        members[benchmark.install_group].append(benchmark)
     groups = []
-    for name, found in files.items():
-        groups.append(InstallGroup(name, tuple(found), tuple(names[name])))
+    for name, group in members.items():
+        stated = dict.fromkeys(each.program.with_name("requirements.txt") for each in group)
+        files = tuple(file for file in stated if file.is_file())
+        if not files:
+            continue
+        if "/" in name or name.startswith("."):
+            raise ConfigError(
+                f"`install_group` of `{group[0].name}`: `{name}` cannot name a folder"
+            )
+        groups.append(InstallGroup(name, files, tuple(each.name for each in group)))
     return groups
 
 
@@ -154,14 +156,13 @@ def _run(command: Command, cwd: Path, log: Path, name: str) -> None:
     with log.open("a") as out:
         out.write(f"$ {' '.join(command)}\n")
         out.flush()
-        done = subprocess.run(
-            command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
-        )
-    if done.returncode:
+        status = subprocess.call(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    if status:
         last = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        end = indent("\n".join(last), "  ")
         raise PrepareError(
-            f"{name}: the installation failed with exit status {done.returncode}; "
-            f"the end of {shown(log)}:\n" + "\n".join(f"  {line}" for line in last)
+            f"{name}: the installation failed with exit status {status}; "
+            f"the end of {shown(log)}:\n{end}"
         )
 
 

@@ -38,8 +38,7 @@ def test_what_a_benchmark_answers_to() -> None:
         (("train_bert",), ["bert"]),
         (("resnet*",), ["resnet50", "resnet152"]),
         (("*t",), ["resnet50", "resnet152", "bert"][-1:]),
-        (("bert, resnet50",), ["resnet50", "bert"]),
-        (("bert", "resnet50", ""), ["resnet50", "bert"]),
+        (("bert", "resnet50"), ["resnet50", "bert"]),
     ],
 )
 def test_selecting(select: tuple[str, ...], names: list[str]) -> None:
@@ -56,7 +55,7 @@ def test_excluding_wins() -> None:
 @pytest.mark.parametrize("option", ["select", "exclude"])
 def test_unknown_words(option: str) -> None:
     with pytest.raises(SelectionError) as error:
-        chosen(**{option: ("bert,resnet5",)})
+        chosen(**{option: ("bert", "resnet5")})
     assert str(error.value) == (
         f"--{option} resnet5: no benchmark, group or tag of that name: did you mean `resnet50`?"
     )

@@ -111,10 +111,14 @@ def _running_table(benchmarks: Sequence[RunningBenchmark], now: float, width: in
 
 def _shortened(name: str, width: int) -> str:
     """A name without its middle, where it is longer: the names of a sweep differ in their ends."""
+    if len(name) <= width:
+        return name
     half = (width - 1) // 2
-    return name if len(name) <= width else f"{name[:half]}…{name[-half:]}"
+    return f"{name[:half]}…{name[-half:]}"
 
 
 def _first_and_last(nodes: Sequence[str]) -> str:
     """All names, or the first and the last of many."""
-    return ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]} ({len(nodes)})"
+    if len(nodes) <= 4:
+        return ", ".join(nodes)
+    return f"{nodes[0]} .. {nodes[-1]} ({len(nodes)})"

@@ -81,18 +81,20 @@ class RunningBenchmark:
         self.phases[tag] = max(before, phase, key=PHASES.index)
 
     def _take_metrics(self, tag: str, payload: Mapping[str, Any]) -> None:
-        rate, loss, devices = payload.get("rate"), payload.get("loss"), payload.get("gpudata")
+        rate = payload.get("rate")
         if isinstance(rate, int | float):
             self.rates[tag] = rate
             self.unit = " ".join(str(payload.get("units", "")).split())
             self._reach(tag, "warm-up" if payload.get("warmup") else "measuring")
+        loss = payload.get("loss")
         if isinstance(loss, int | float):
             self.loss = f"{loss:.4g}"
+        devices = payload.get("gpudata")
         if isinstance(devices, Mapping):
             for index, sample in devices.items():
-                load = sample.get("load") if isinstance(sample, Mapping) else None
-                if isinstance(load, int | float):
-                    self.loads[index] = load
+                match sample:
+                    case {"load": int() | float() as load}:
+                        self.loads[index] = load
 
 
 class RunProgress:
@@ -132,9 +134,11 @@ class RunProgress:
 
     def summary(self, total: int) -> str:
         """How many of ``total`` benchmarks have ended, and how; how many run, and how many wait."""
-        ended, running = len(self._outcomes), len(self.running)
+        ended = len(self._outcomes)
+        running = len(self.running)
         text = f"{ended} of {total} benchmarks"
         if ended:
             counts = Counter(self._outcomes.values())
-            text += f" ({', '.join(f'{n} {outcome}' for outcome, n in counts.items())})"
+            outcomes = [f"{count} {outcome}" for outcome, count in counts.items()]
+            text += f" ({', '.join(outcomes)})"
         return f"{text}, {running} running, {total - ended - running} waiting"

@@ -125,4 +125,5 @@ def _alternatives(environ: Mapping[str, str]) -> list[str]:
 def _counted(backend: Backend, found: DiscoveryResult) -> str:
     names = " and ".join(sorted({device.name for device in found.devices}))
     count = len(found.devices)
-    return f"{count} {backend.name} device{'' if count == 1 else 's'} ({names})"
+    devices = "device" if count == 1 else "devices"
+    return f"{count} {backend.name} {devices} ({names})"

@@ -8,7 +8,7 @@ from typing import Any
 from ...samples import DeviceSample
 from ..devices import Accelerator, Accelerators, Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
-from .nvml import Gpu, Instance, Inventory, ask, inventory, open_device, read_memory, session
+from .nvml import Inventory, ask, inventory, open_device, read_memory, session
 
 
 class NvidiaBackend(Backend):
@@ -80,7 +80,7 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
     gpus = known.gpus
     if not gpus:
         return DiscoveryResult((), known.problems or ("the NVIDIA driver knows no GPU",))
-    instances = [_instance(gpu, part) for gpu in gpus for part in gpu.instances]
+    instances = [instance for gpu in gpus for instance in gpu.instances]
     value = environ.get("CUDA_VISIBLE_DEVICES")
     chosen = select(value, [gpu.uuid for gpu in gpus], [device.id for device in instances])
     alike = len({gpu.name for gpu in gpus}) == 1
@@ -98,7 +98,7 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
             id = str(gpu.index) if by_index else gpu.uuid
             devices.append(Device(gpu.index, id, gpu.name, gpu.memory_mib))
         elif gpu.instances:
-            devices.append(_instance(gpu, gpu.instances[0]))
+            devices.append(gpu.instances[0])
         else:
             why = "in MIG mode without an instance (nvidia-smi mig -cgi)"
             notes.append(f"GPU {gpu.index} is left out: {why}")
@@ -110,10 +110,6 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
             "name GPUs by UUID to be sure"
         )
     return DiscoveryResult(_numbered(devices), tuple(notes))
-
-
-def _instance(gpu: Gpu, instance: Instance) -> Device:
-    return Device(gpu.index, instance.uuid, gpu.name, instance.memory_mib)
 
 
 def _numbered(devices: list[Device]) -> tuple[Device, ...]:

@@ -5,17 +5,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ..devices import Device
 from .backend import DriverError
 
 _MIB = 2**20
-
-
-@dataclass(frozen=True)
-class Instance:
-    """A MIG device: a part of a GPU."""
-
-    uuid: str
-    memory_mib: float  # 0 where it is not known
 
 
 @dataclass(frozen=True)
@@ -27,7 +20,7 @@ class Gpu:
     name: str
     memory_mib: float  # 0 where it is not known
     mig: bool  # in MIG mode, where only its instances compute
-    instances: tuple[Instance, ...]
+    instances: tuple[Device, ...]  # its MIG devices, each with the index of the GPU
 
 
 @dataclass(frozen=True)
@@ -104,21 +97,15 @@ def _gpu(nvml: Any, index: int) -> Gpu:
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
     mode = ask(nvml, nvml.nvmlDeviceGetMigMode, handle)
     mig = mode is not None and mode[0] == nvml.NVML_DEVICE_MIG_ENABLE
-    return Gpu(
-        index,
-        nvml.nvmlDeviceGetUUID(handle),
-        nvml.nvmlDeviceGetName(handle),
-        _memory_mib(nvml, handle),
-        mig,
-        tuple(_instances(nvml, handle)) if mig else (),
-    )
-
-
-def _instances(nvml: Any, handle: Any) -> Iterator[Instance]:
-    for i in range(ask(nvml, nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
-        instance = ask(nvml, nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, i)
-        if instance is not None:
-            yield Instance(nvml.nvmlDeviceGetUUID(instance), _memory_mib(nvml, instance))
+    uuid, name = nvml.nvmlDeviceGetUUID(handle), nvml.nvmlDeviceGetName(handle)
+    instances: list[Device] = []
+    slots = ask(nvml, nvml.nvmlDeviceGetMaxMigDeviceCount, handle) if mig else 0
+    for slot in range(slots or 0):
+        part = ask(nvml, nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, slot)
+        if part is not None:
+            id, memory = nvml.nvmlDeviceGetUUID(part), _memory_mib(nvml, part)
+            instances.append(Device(index, id, name, memory))
+    return Gpu(index, uuid, name, _memory_mib(nvml, handle), mig, tuple(instances))
 
 
 def _memory_mib(nvml: Any, handle: Any) -> float:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.machine.backends.backend import DriverError
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible_devices
-from milabench_ddp.machine.backends.nvml import Gpu, Instance, Inventory
+from milabench_ddp.machine.backends.nvml import Gpu, Inventory
 from milabench_ddp.machine.devices import Accelerator, Accelerators, Device
 from milabench_ddp.samples import DeviceSample
 from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
@@ -37,7 +37,7 @@ MIG = Inventory(
             "A100",
             80_000.0,
             True,
-            (Instance("MIG-a", 40_000.0), Instance("MIG-b", 20_000.0)),
+            (Device(1, "MIG-a", "A100", 40_000.0), Device(1, "MIG-b", "A100", 20_000.0)),
         ),
         Gpu(2, "GPU-2-uuid", "A100", 80_000.0, True, ()),
     ),

@@ -6,12 +6,12 @@ import pytest
 
 from milabench_ddp.machine.backends.nvml import (
     DriverError,
-    Instance,
     ask,
     inventory,
     open_device,
     session,
 )
+from milabench_ddp.machine.devices import Device
 from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
 
 Install = Callable[..., FakeNvml]
@@ -97,7 +97,10 @@ def test_mig_devices(install: Install) -> None:
     with session() as nvml:
         first, second = inventory(nvml).gpus
     assert first.mig
-    assert first.instances == (Instance("MIG-0", 40_000.0), Instance("MIG-1", 40_000.0))
+    assert first.instances == (
+        Device(0, "MIG-0", "A100", 40_000.0),
+        Device(0, "MIG-1", "A100", 40_000.0),
+    )
     assert not second.mig
 
 

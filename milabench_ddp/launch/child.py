@@ -66,16 +66,14 @@ class Child:
         """Emit the lines that these bytes complete; no bytes at all complete the last line."""
         buffer, stream = self._buffers[fd], self._streams[fd]
         for line in buffer.feed(chunk) if chunk else buffer.flush():
+            now = time.time()
             if stream is None:
-                self._emit_metrics(line)
+                event = parse_line(self.tag, now, line)
+                self.observed.add(event)
+                self._emit(event)
             else:
                 text = line.decode("utf-8", "backslashreplace")
-                self._emit(Line(self.tag, time.time(), stream, text))
-
-    def _emit_metrics(self, line: bytes) -> None:
-        event = parse_line(self.tag, time.time(), line)
-        self.observed.add(event)
-        self._emit(event)
+                self._emit(Line(self.tag, now, stream, text))
 
     def terminate(self) -> None:
         """Ask its process group to end: torchrun passes this on to its workers."""

@@ -26,7 +26,8 @@ PR_SET_PDEATHSIG = 1
 
 def main(argv: list[str]) -> None:
     """Wait, then execute the program; never returns."""
-    release, report, lc_ctype, program = int(argv[1]), int(argv[2]), argv[3], argv[4:]
+    release, report = map(int, argv[1:3])
+    lc_ctype, *program = argv[3:]
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     # In the C locale Python has set it for itself (PEP 538): the program must not inherit that.
     os.environ.pop("LC_CTYPE", None)

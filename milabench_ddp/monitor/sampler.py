@@ -55,16 +55,13 @@ class Sampler:
     def _run(self) -> None:
         try:
             with self._source as read:
-                self._sample_until_stopped(read)
+                due = time.monotonic()
+                while not self._stop.is_set():
+                    self._sample(read)
+                    due = next_due(due, time.monotonic(), self._interval)
+                    self._stop.wait(due - time.monotonic())
         except DriverError as error:
             self._report(str(error))
-
-    def _sample_until_stopped(self, read: Callable[[], Reading]) -> None:
-        due = time.monotonic()
-        while not self._stop.is_set():
-            self._sample(read)
-            due = next_due(due, time.monotonic(), self._interval)
-            self._stop.wait(due - time.monotonic())
 
     def _sample(self, read: Callable[[], Reading]) -> None:
         try:

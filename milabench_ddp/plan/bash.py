@@ -78,14 +78,10 @@ def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()
 def _block(launch: Launch, several: bool) -> Iterator[str]:
     name = launch.benchmark.name
     title = name if launch.repeat is None else f"{name} R{launch.repeat}"
-    yield "\n".join(
-        [
-            'echo "---"',
-            f"echo {shlex.quote(title)}",
-            'echo "===="',
-            f"# `run` ends it after {launch.benchmark.max_duration:g} s",
-        ]
-    )
+    yield 'echo "---"'
+    yield f"echo {shlex.quote(title)}"
+    yield 'echo "===="'
+    yield f"# `run` ends it after {launch.benchmark.max_duration:g} s"
     if _needs_port(launch):
         # A port for each job, where its ranks meet.
         yield "host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}"

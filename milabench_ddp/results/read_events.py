@@ -47,6 +47,8 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
 
 
 class _EventReader:
+    """Reads one file, line by line, into ``record``; ``defects`` is what is wrong with the file."""
+
     def __init__(self, path: Path) -> None:
         self.record = Record(path)
         self.defects: dict[tuple[DefectKind, str], FileDefect] = {}
@@ -54,11 +56,13 @@ class _EventReader:
         self._events: set[str] = set()  # the names of those that were met
 
     def defect(self, kind: DefectKind, line: int | None, detail: str = "") -> None:
+        """Note a defect; one that was met before is only counted."""
         new = FileDefect(self.record.path, kind, line, 0, detail)
         known = self.defects.get((kind, detail), new)
         self.defects[kind, detail] = replace(known, count=known.count + 1)
 
     def read_line(self, number: int, line: bytes) -> None:
+        """Take the event in a line, or note why there is none."""
         self._lines = number
         if line.startswith(NOT_PARSED) and line.endswith(b"}\n"):
             self._events.add("line")
@@ -78,6 +82,7 @@ class _EventReader:
                 self.defect(DefectKind.NOT_OBJECT, number)
 
     def _garbled(self, number: int, line: bytes, error: ValueError) -> None:
+        """A line that could not be decoded; an empty one does not matter."""
         if not line.strip():
             return
         if not line.endswith(b"\n"):

@@ -8,7 +8,7 @@ from ..errors import MachineError
 from .backends import BACKENDS
 from .backends.backend import Backend, DiscoveryResult
 from .devices import Cluster, Device, Node
-from .host import cpu_count, share_cpus
+from .host import cpu_count
 
 CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where it is printed
 
@@ -76,19 +76,16 @@ def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[st
     return Node(f"node{rank}", mine, max(1, host.cpu_count // nodes))
 
 
-def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None) -> Cluster:
+def synthetic_cluster(arch: str, nodes: int, gpus: int) -> Cluster:
     """A cluster that does not exist, for a dry run on a laptop: what would 64 GPUs do?
 
-    It has ``nodes`` nodes (``node0``, ``node1``, ...) with ``gpus`` devices each. ``cpus`` is the
-    number of CPUs of a node, by default 8 for each device. CPU slots are bound to cores only if it
-    is given: the cores of an unknown machine cannot be named, and a script that binds to cores
-    that do not exist does not run.
+    It has ``nodes`` nodes (``node0``, ``node1``, ...) with ``gpus`` devices each, and 8 CPUs for
+    each device. CPU slots are not bound to cores: those of an unknown machine cannot be named, and
+    a script that binds to cores that do not exist does not run.
     """
-    count = gpus * CPUS_PER_DEVICE if cpus is None else cpus
-    cores = range(count) if arch == "cpu" and cpus is not None else range(0)
-    shares = share_cpus(cores, gpus)
-    devices = tuple(Device(i, str(i), cpus=own) for i, own in enumerate(shares))
-    return Cluster(arch, tuple(Node(f"node{n}", devices, count) for n in range(nodes)))
+    devices = tuple(Device(index, str(index)) for index in range(gpus))
+    names = [f"node{rank}" for rank in range(nodes)]
+    return Cluster(arch, tuple(Node(name, devices, gpus * CPUS_PER_DEVICE) for name in names))
 
 
 def _first_with_devices(

@@ -172,17 +172,6 @@ def test_a_cluster_of_gpus() -> None:
         assert all(device.cpus == () for device in node.devices)
 
 
-def test_gpus_are_not_bound_to_cores() -> None:
-    (node,) = synthetic_cluster("cuda", nodes=1, gpus=2, cpus=16).nodes
-    assert node.cpu_count == 16
-    assert [device.cpus for device in node.devices] == [(), ()]
-
-
-def test_cpu_slots_share_the_cores_that_are_named() -> None:
-    (node,) = synthetic_cluster("cpu", nodes=1, gpus=2, cpus=4).nodes
-    assert [device.cpus for device in node.devices] == [(0, 1), (2, 3)]
-
-
 def test_cpu_slots_of_an_unknown_machine_are_not_bound() -> None:
     cluster = synthetic_cluster("cpu", nodes=2, gpus=2)
     assert not cluster.has_gpu

@@ -184,7 +184,7 @@ class Finding:
     benchmark: str = ""  # empty where it is about a run or a file
     place: str = ""  # a rank, a device, a process or a file
     evidence: Payload = field(default_factory=dict)  # the numbers behind it
-    # as ``findings.FINDINGS`` has them
+    # as the entry in ``findings`` has them
     name: str = ""
     severity: Severity = Severity.WARNING
     advice: str = ""

@@ -21,7 +21,7 @@ class Layout:
     corner: Label  # what the parts of a row's label are
     place: Callable[[Row], Place]
     keeps: Callable[[Row], bool]  # whether a benchmark belongs to the table
-    order: Callable[[Row], tuple[int, ...]] | None = None  # None: as they come
+    order: Callable[[Row], tuple[int, ...]] = lambda _: (0,)  # by the last number, of columns
     between: str = ", "  # the parts of a row's label, for a person
 
 
@@ -33,9 +33,12 @@ def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence
     """
     check(table, (*rows, *columns))
     differ = differing(table)
-    rows = rows or [key for key in differ if key not in columns][:1] or ["name"]
-    columns = columns or [key for key in differ if key not in rows]
-    asked = [name for name in (*rows, *columns) if name != NODES]  # nodes each one has
+    if not rows:
+        free = [key for key in differ if key not in columns]
+        rows = free[:1] or ["name"]
+    if not columns:
+        columns = [key for key in differ if key not in rows]
+    asked = {*rows, *columns} - {NODES}  # nodes each one has
 
     def place(row: Row) -> Place:
         label = tuple(setting_of(row, name) for name in rows)

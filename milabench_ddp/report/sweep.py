@@ -10,7 +10,7 @@ each number of nodes a column.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import SelectionError
@@ -18,8 +18,8 @@ from ..table import Column, Table
 from . import ddp_experiments
 from .failures import CellState, cell_state
 from .metrics import Metric, metric_of
-from .model import Report, Row, Rows
-from .settings import NOTHING, Label, Layout, Place, by_settings, nodes_of
+from .model import Report, Row
+from .settings import NOTHING, Label, Layout, Place, by_settings
 from .statistics import NAN
 
 
@@ -34,7 +34,6 @@ class Cell:
 
 
 EMPTY = Cell(NOTHING, NAN)
-Cells = Mapping[str, Cell]  # by column
 
 
 @dataclass(frozen=True)
@@ -43,12 +42,15 @@ class Sweep:
 
     metric: str
     meaning: str
-    titles: str  # what a block's title is: ``model``
-    corner: Label  # what the parts of a row's label are
-    between: str  # the parts of a row's label, for a person
+    layout: Layout
     columns: tuple[str, ...]
-    blocks: Mapping[str, Mapping[Label, Cells]]  # by title, empty where there is one; by row
+    blocks: Mapping[str, Mapping[Label, Mapping[str, Cell]]]  # by title, by row, by column
     skipped: tuple[tuple[str, str], ...] = ()  # benchmarks whose settings are not known; why
+
+    def lines(self, title: str) -> Iterator[tuple[Label, list[Cell]]]:
+        """The rows of a block, each with a cell for every column."""
+        for label, cells in self.blocks[title].items():
+            yield label, [cells.get(column, EMPTY) for column in self.columns]
 
 
 def sweep_of(
@@ -66,49 +68,35 @@ def sweep_of(
         SelectionError: no benchmark has such a metric or setting, or two share a cell.
     """
     table = _all_benchmarks(report)
+    states = {row.name: cell_state(report, row) for row in table}
 
     def is_usable(row: Row) -> bool:
-        return cell_state(report, row) is None or row.summary.successful_launches()[0] > 0
+        return states[row.name] is None or row.summary.successful_launches()[0] > 0
 
     metric = metric_of(metric_name, table, is_usable)
     if not rows and not columns and ddp_experiments.fits(table):
         layout = ddp_experiments.layout(table, metric_name)
     else:
         layout = by_settings(table, metric_name, rows, columns)
-    table = list(filter(layout.keeps, table))
-    if layout.order is not None:
-        table.sort(key=layout.order)
     taken: dict[Place, str] = {}
+    order_of_columns: dict[str, int] = {}
     blocks: dict[str, dict[Label, dict[str, Cell]]] = {}
-    for row in table:
-        place = layout.place(row)
-        _claim(place, row.name, taken, layout)
-        title, label, column = place
+    for row in sorted(filter(layout.keeps, table), key=layout.order):
+        place = title, label, column = layout.place(row)
+        if place in taken:
+            where = " x ".join(filter(None, (title, layout.between.join(label), column)))
+            raise SelectionError(
+                f"{row.name} and {taken[place]} share the cell {where}: "
+                f"add a setting in which they differ to --rows or --cols"
+            )
+        taken[place] = row.name
+        order_of_columns.setdefault(column, layout.order(row)[-1])
         cells = blocks.setdefault(title, {}).setdefault(label, {})
-        cells[column] = _cell(metric, row, cell_state(report, row))
-    shown = set(taken.values())
+        cells[column] = _cell(metric, row, states[row.name])
+    shown = taken.values()
     skipped = [pair for run in report.runs for pair in run.skipped if pair[0] not in shown]
-    return Sweep(
-        metric_name,
-        metric.meaning,
-        layout.titles,
-        layout.corner,
-        layout.between,
-        _columns(table, layout),
-        blocks,
-        tuple(skipped),
-    )
-
-
-def _claim(place: Place, name: str, taken: dict[Place, str], layout: Layout) -> None:
-    if place in taken:
-        title, label, column = place
-        where = " x ".join(filter(None, (title, layout.between.join(label), column)))
-        raise SelectionError(
-            f"{name} and {taken[place]} share the cell {where}: "
-            f"add a setting in which they differ to --rows or --cols"
-        )
-    taken[place] = name
+    names = sorted(order_of_columns, key=order_of_columns.__getitem__)
+    return Sweep(metric_name, metric.meaning, layout, tuple(names), blocks, tuple(skipped))
 
 
 def _all_benchmarks(report: Report) -> list[Row]:
@@ -118,15 +106,6 @@ def _all_benchmarks(report: Report) -> list[Row]:
         rows.setdefault(name, Row.unmeasured(name, 0, 0.0, config))
     order = {name: index for index, name in enumerate(report.planned)}
     return sorted(rows.values(), key=lambda row: order.get(row.name, -1))
-
-
-def _columns(table: Rows, layout: Layout) -> tuple[str, ...]:
-    """The same columns in each block, those of fewer nodes first."""
-    nodes: dict[str, int] = {}
-    for row in table:
-        _, _, column = layout.place(row)
-        nodes.setdefault(column, nodes_of(row) if layout.order is not None else 0)
-    return tuple(sorted(nodes, key=nodes.__getitem__))
 
 
 def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
@@ -149,33 +128,33 @@ def sweep_table(sweep: Sweep) -> Table:
 
     Where values have spreads, each column is followed by one of them.
     """
-    cells = [
-        cell for rows in sweep.blocks.values() for row in rows.values() for cell in row.values()
-    ]
-    has_spreads = any(cell.spread >= 0 for cell in cells)
-    names = [sweep.titles, *sweep.corner] if sweep.titles else list(sweep.corner)
+    layout = sweep.layout
+    lines = [(title, *line) for title in sweep.blocks for line in sweep.lines(title)]
+    has_spreads = any(cell.spread >= 0 for *_, cells in lines for cell in cells)
+    names = [layout.titles, *layout.corner] if layout.titles else [*layout.corner]
     for column in sweep.columns:
-        names += [column, f"{column}_spread"] if has_spreads else [column]
-    lines: list[tuple[object, ...]] = []
-    for title, rows in sweep.blocks.items():
-        for label, row in rows.items():
-            line: list[object] = [title, *label] if sweep.titles else list(label)
-            for column in sweep.columns:
-                cell = row.get(column, EMPTY)
-                line.append(cell.value if math.isfinite(cell.value) else cell.text)
-                if has_spreads:
-                    line.append(cell.spread if math.isfinite(cell.spread) else None)
-            lines.append(tuple(line))
-    return Table(tuple(map(Column, names)), tuple(lines))
+        names.append(column)
+        if has_spreads:
+            names.append(f"{column}_spread")
+    rows: list[tuple[object, ...]] = []
+    for title, label, cells in lines:
+        row: list[object] = [title, *label] if layout.titles else [*label]
+        for cell in cells:
+            row.append(cell.value if math.isfinite(cell.value) else cell.text)
+            if has_spreads:
+                row.append(cell.spread if math.isfinite(cell.spread) else None)
+        rows.append(tuple(row))
+    return Table(tuple(map(Column, names)), tuple(rows))
 
 
 def block_table(sweep: Sweep, title: str, notes: dict[str, int]) -> Table:
     """A block for a person; what a cell has no room for gets a number in ``notes``."""
-    rows = []
-    for label, cells in sweep.blocks[title].items():
-        texts = [_numbered(cells.get(column, EMPTY), notes) for column in sweep.columns]
-        rows.append((sweep.between.join(filter(None, label)), *texts))
-    corner = sweep.corner[0] if title else sweep.between.join(sweep.corner)
+    layout = sweep.layout
+    rows: list[tuple[str, ...]] = []
+    for label, cells in sweep.lines(title):
+        texts = [_numbered(cell, notes) for cell in cells]
+        rows.append((layout.between.join(filter(None, label)), *texts))
+    corner = layout.corner[0] if title else layout.between.join(layout.corner)
     columns = [Column(column, right=True) for column in sweep.columns]
     return Table((Column(corner, unknown=""), *columns), tuple(rows))
 
@@ -183,4 +162,5 @@ def block_table(sweep: Sweep, title: str, notes: dict[str, int]) -> Table:
 def _numbered(cell: Cell, notes: dict[str, int]) -> str:
     if not cell.note:
         return cell.text
-    return f"{cell.text} [{notes.setdefault(cell.note, len(notes) + 1)}]"
+    number = notes.setdefault(cell.note, len(notes) + 1)
+    return f"{cell.text} [{number}]"

@@ -33,7 +33,7 @@ def test_golden_csv(report: Report, metric: str) -> None:
 def test_axes_that_are_asked_for_win(report: Report) -> None:
     asked = ["nodes", "breaks"], ["backend", "model"]
     made = sweep_of(report, "latency", *asked)
-    assert (made.corner, made.titles) == (("nodes", "breaks"), "")
+    assert (made.layout.corner, made.layout.titles) == (("nodes", "breaks"), "")
     assert made.columns[:2] == ("eager hf_T5", "inductor hf_T5")
 
 

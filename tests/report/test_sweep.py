@@ -7,6 +7,7 @@ from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.model import NAN
+from milabench_ddp.report.settings import by_settings
 from milabench_ddp.report.sweep import Cell, Sweep, sweep_of
 from milabench_ddp.report.text import sweep_text
 from tests.golden import check_golden
@@ -82,7 +83,9 @@ def table(*titles: str) -> Sweep:
     blocks = dict.fromkeys(titles, CELLS)
     skipped = (("c", "it needs 8 GPUs"),)
     named = "model" if titles[0] else ""
-    return Sweep("m", "a metric", named, ("first", "second"), " ", ("1", "2"), blocks, skipped)
+    layout = replace(by_settings([], "m", (), ()), titles=named, corner=("first", "second"))
+    layout = replace(layout, between=" ")
+    return Sweep("m", "a metric", layout, ("1", "2"), blocks, skipped)
 
 
 def test_one_block() -> None:

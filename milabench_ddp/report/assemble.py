@@ -12,7 +12,7 @@ from ..results.records import Payload, Record, Run, is_finite, recorded_weight
 from . import compat, failures, findings
 from .mfu import peaks
 from .model import Failure, Report, Row, RunInfo
-from .process import MeasuredBenchmark, Measurements, ProcessResult
+from .process import ProcessResult, succeeded
 from .settings import as_mapping
 from .statistics import NAN
 from .summary import summary_row
@@ -38,13 +38,13 @@ def report_of(
     runs = [read_run(path) for path in distinct.values()]
     planned = _planned(runs)
     if compat_formulas:
-        benchmarks, failed = _compat(runs, weights or {})
+        rows, failed = _compat(runs, weights or {})
     else:
-        benchmarks, failed = _ours(runs, weights or {}, planned)
+        rows, failed = _ours(runs, weights or {}, planned)
     infos = tuple(map(run_info, runs))
-    found = findings.findings_of(Measurements(compat_formulas, runs, infos, benchmarks))
-    rows = tuple(benchmark.row for benchmark in benchmarks)
-    return Report(compat_formulas, infos, rows, tuple(failed), found, planned)
+    measured = findings.Measurements(compat_formulas, runs, infos, rows)
+    found = findings.findings_of(measured)
+    return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned)
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
@@ -61,7 +61,7 @@ def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
 
 def _ours(
     runs: Sequence[Run], weights: Weights, planned: Mapping[str, Payload]
-) -> tuple[list[MeasuredBenchmark], list[Failure]]:
+) -> tuple[list[Row], list[Failure]]:
     processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
     failed: list[Failure] = []
     for run in runs:
@@ -73,21 +73,20 @@ def _ours(
     unexplained = failures.benchmark_failures(runs, failed, weights)
     missing = Counter(failure.benchmark for failure in unexplained)
     measured_peaks = peaks(processes_of)
-    benchmarks: list[MeasuredBenchmark] = []
+    rows: list[Row] = []
     for name in sorted({*processes_of, *missing}):
         weight = weights.get(name)
         processes = processes_of.get(name, [])
         if processes:
-            row = summary_row(processes, weight, missing[name], measured_peaks)
+            rows.append(summary_row(processes, weight, missing[name], measured_peaks))
         else:
             config = planned.get(name, {})
             weight = recorded_weight(config) if weight is None else weight
-            row = Row.unmeasured(name, missing[name], weight, config)
-        benchmarks.append(MeasuredBenchmark(row, processes))
-    return benchmarks, failed + unexplained
+            rows.append(Row.unmeasured(name, missing[name], weight, config))
+    return rows, failed + unexplained
 
 
-def _compat(runs: Sequence[Run], weights: Weights) -> tuple[list[MeasuredBenchmark], list[Failure]]:
+def _compat(runs: Sequence[Run], weights: Weights) -> tuple[list[Row], list[Failure]]:
     records_of: dict[str, list[Record]] = {name: [] for name in weights}
     failed: list[Failure] = []
     for run in runs:
@@ -95,16 +94,15 @@ def _compat(runs: Sequence[Run], weights: Weights) -> tuple[list[MeasuredBenchma
             if compat.why_left_out(record):
                 continue
             records_of.setdefault(record.name, []).append(record)
-            if not compat.succeeded(record):
+            if not succeeded(record):
                 failed.append(failures.process_failure(ProcessResult(run, record)))
-    benchmarks: list[MeasuredBenchmark] = []
+    rows: list[Row] = []
     for name, records in sorted(records_of.items()):
         if records:
-            row = compat.milabench_row(records, weights.get(name))
+            rows.append(compat.milabench_row(records, weights.get(name)))
         else:
-            row = Row.unmeasured(name, NAN, weights[name], {}, n=NAN)
-        benchmarks.append(MeasuredBenchmark(row))
-    return benchmarks, failed
+            rows.append(Row.unmeasured(name, NAN, weights[name], {}, n=NAN))
+    return rows, failed
 
 
 def run_info(run: Run) -> RunInfo:

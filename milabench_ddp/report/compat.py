@@ -18,6 +18,7 @@ from ..results.records import (
 )
 from ..samples import DeviceSample
 from .model import MilabenchStatistics, MilabenchSummary, Row
+from .process import succeeded
 from .statistics import NAN, percentile, ratio
 
 UNFIT = (
@@ -49,19 +50,6 @@ def why_left_out(record: Record) -> str:
     if isinstance(record.device, list | dict):
         return "its device is not an index"
     return ""
-
-
-def succeeded(record: Record) -> bool:
-    """Whether milabench counts a file with an end as a success."""
-    if record.stopped or not record.reports:
-        return True
-    code = record.end.get("return_code") if record.end else None
-    return code == 0 and not has_nan_loss(record) and bool(record.rates)
-
-
-def has_nan_loss(record: Record) -> bool:
-    """Whether a loss became NaN."""
-    return any(isinstance(loss, float) and math.isnan(loss) for loss in record.losses)
 
 
 def ngpu(config: Payload) -> int:

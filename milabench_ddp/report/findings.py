@@ -2,23 +2,32 @@
 
 A new finding is a function and a line that gives it its name, its severity and its advice: in
 ``RUN_FINDINGS`` a function ``Measurements -> Findings``, in ``BENCHMARK_FINDINGS`` a function
-``MeasuredBenchmark -> Findings``, to whose sentences the benchmark's name is added.
+``Row -> Findings``, to whose sentences the benchmark's name is added.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ..events import Status
-from ..results.records import Payload, is_finite
+from ..results.records import Payload, Run, is_finite
 from . import compat
-from .model import Finding, Findings, Severity
-from .process import MeasuredBenchmark, Measurements
+from .model import Finding, Findings, Row, Rows, RunInfo, Severity
 from .stragglers import slow_devices, slow_ranks
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
-Subject = TypeVar("Subject", Measurements, MeasuredBenchmark)
+Subject = TypeVar("Subject")
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What findings about runs are made from."""
+
+    compat: bool  # whether the rows are by milabench's formulas
+    runs: Sequence[Run]
+    infos: Sequence[RunInfo]  # of the same runs
+    rows: Rows  # in the order of their names
 
 
 @dataclass(frozen=True)
@@ -40,12 +49,11 @@ def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for name, of_runs in RUN_FINDINGS.items():
         found += of_runs.findings(name, measured)
-    for benchmark in measured.benchmarks:
-        about = benchmark.row.name
-        for name, of_benchmark in BENCHMARK_FINDINGS.items():
-            for finding in of_benchmark.findings(name, benchmark):
-                sentence = f"{about}: {finding.sentence}"
-                found.append(replace(finding, sentence=sentence, benchmark=about))
+    for row in measured.rows:
+        for name, of_row in BENCHMARK_FINDINGS.items():
+            for finding in of_row.findings(name, row):
+                sentence = f"{row.name}: {finding.sentence}"
+                found.append(replace(finding, sentence=sentence, benchmark=row.name))
     return tuple(found)
 
 
@@ -69,15 +77,15 @@ def different_devices(measured: Measurements) -> Findings:
     return _pooled("runs with different devices are pooled", devices)
 
 
-def several_units(benchmark: MeasuredBenchmark) -> Findings:
+def several_units(row: Row) -> Findings:
     """Rates of one benchmark in several units."""
-    units = {process.record.units for process in benchmark.processes}
+    units = {process.record.units for process in row.processes}
     return _pooled("its rates have several units, and are pooled", units)
 
 
-def several_node_counts(benchmark: MeasuredBenchmark) -> Findings:
+def several_node_counts(row: Row) -> Findings:
     """Runs of one benchmark on different numbers of nodes."""
-    configs = [process.record.config for process in benchmark.processes]
+    configs = [process.record.config for process in row.processes]
     counts = {str(config.get("num_machines", 1)) for config in configs}
     return _pooled("runs on different numbers of nodes are pooled", counts)
 
@@ -101,7 +109,7 @@ def left_out_by_milabench(measured: Measurements) -> Findings:
 
 def measured_peaks(measured: Measurements) -> Findings:
     """The peak that MFU is a fraction of."""
-    peaks = {benchmark.row.peak for benchmark in measured.benchmarks}
+    peaks = {row.peak for row in measured.rows}
     known = [peak for peak in peaks if peak is not None]
     for peak in sorted(known, key=lambda peak: (peak.precision, peak.benchmark)):
         speed = f"{peak.tflop_s:.4g} TFLOP/s"
@@ -111,9 +119,9 @@ def measured_peaks(measured: Measurements) -> Findings:
         yield Finding(sentence, evidence={"tflop_s": peak.tflop_s})
 
 
-def nothing_measured(benchmark: MeasuredBenchmark) -> Findings:
+def nothing_measured(row: Row) -> Findings:
     """Processes that ended ok, or still run, without a rate that counts."""
-    for process in benchmark.processes:
+    for process in row.processes:
         if process.series is not None or not process.record.reports:
             continue
         tag, status = process.record.tag, process.status
@@ -123,11 +131,11 @@ def nothing_measured(benchmark: MeasuredBenchmark) -> Findings:
             yield Finding(f"{tag}: {missing} was measured{yet}", place=tag)
 
 
-def no_steady_state(benchmark: MeasuredBenchmark) -> Findings:
+def no_steady_state(row: Row) -> Findings:
     """Rates that still rise or fall at the end."""
-    unsteady = [process for process in benchmark.processes if process.steady.problem]
+    unsteady = [process for process in row.processes if process.steady.problem]
     if unsteady:
-        tag, count = unsteady[0].record.tag, len(benchmark.processes)
+        tag, count = unsteady[0].record.tag, len(row.processes)
         sentence = f"{tag}: {unsteady[0].steady.problem}"
         if count > 1:
             sentence += f" (in {len(unsteady)} of {count} processes)"
@@ -135,27 +143,27 @@ def no_steady_state(benchmark: MeasuredBenchmark) -> Findings:
         yield Finding(sentence, place=tag, evidence=evidence)
 
 
-def start_up_left_out(benchmark: MeasuredBenchmark) -> Findings:
+def start_up_left_out(row: Row) -> Findings:
     """Observations before the steady state, which are in no number."""
-    left_out = benchmark.row.summary.warmup_detected
+    left_out = row.summary.warmup_detected
     if left_out:
-        total = left_out + benchmark.row.summary.observations
-        count = len(benchmark.processes)
+        total = left_out + row.summary.observations
+        count = len(row.processes)
         of = f" of {count} processes" if count > 1 else ""
         sentence = f"{left_out} of {total} observations{of} left out: before steady state"
         yield Finding(sentence, evidence={"left_out": left_out, "observations": total})
 
 
-def memory_not_sampled(benchmark: MeasuredBenchmark) -> Findings:
+def memory_not_sampled(row: Row) -> Findings:
     """The peak of memory is what the program says."""
-    sampled = any(process.record.samples for process in benchmark.processes)
-    if benchmark.row.reserved >= 0 and not sampled:
+    sampled = any(process.record.samples for process in row.processes)
+    if row.reserved >= 0 and not sampled:
         yield Finding("peak_memory is what the program reserved; the device was not sampled")
 
 
-def checked_gradients(benchmark: MeasuredBenchmark) -> Findings:
+def checked_gradients(row: Row) -> Findings:
     """What ``--check-correctness`` came to, each verdict once."""
-    checks = [process.record.reported("correctness") for process in benchmark.processes]
+    checks = [process.record.reported("correctness") for process in row.processes]
     for sentence, count in Counter(map(_check, filter(None, checks))).items():
         times = f" ({count} processes)" if count > 1 else ""
         yield Finding(f"{sentence}{times}", evidence={"count": count})
@@ -183,7 +191,7 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "left_out_by_milabench": Finder(left_out_by_milabench, WARNING, "read it without --compat"),
     "measured_peak": Finder(measured_peaks, NOTE),
 }
-BENCHMARK_FINDINGS: Mapping[str, Finder[MeasuredBenchmark]] = {
+BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "several_units": Finder(several_units, WARNING, APART),
     "several_node_counts": Finder(several_node_counts, WARNING, APART),
     "nothing_measured": Finder(nothing_measured, WARNING, "let it run for longer"),

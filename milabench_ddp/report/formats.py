@@ -13,7 +13,9 @@ from typing import Any
 
 from ..table import Table, csv_text
 from .model import Report, Row, RunInfo
+from .process import ProcessResult
 from .ranks import RankSummary
+from .statistics import deviation
 from .sweep import Sweep, sweep_table
 from .tables import MAIN_COLUMNS, main_table, main_values
 from .text import report_text, sweep_text, table_text
@@ -61,10 +63,32 @@ def _row(row: Row) -> dict[str, Any]:
     if row.milabench is not None:
         return {**values, "summary": row.milabench}
     values |= _fields(row.summary)
+    values["processes"] = [_process(process) for process in row.processes]
     if row.ranks or row.tables:  # what the other tables of the text are made of, in full
         values |= {"step_ms": row.step_ms, "mfu": row.mfu, "peak": row.peak}
         values |= {"ranks": [_rank(rank) for rank in row.ranks], **row.tables}
     return values
+
+
+def _process(process: ProcessResult) -> dict[str, Any]:
+    """A process; its rates are those of its steady state, and ``std`` is in units of ``perf``."""
+    record, series = process.record, process.series
+    rates = series.rates if series else ()
+    return {
+        "run": process.run.name,
+        "repeat": record.repeat or None,
+        "tag": record.tag,
+        "device": record.device,
+        "outcome": process.status,
+        "reason": process.verdict.reason if process.verdict else "",
+        "perf": series.mean if series else None,
+        "std": deviation(rates),
+        "observations": len(rates),
+        "warmup_marked": process.warmup_marked,
+        "warmup_detected": process.steady.start,
+        "steady": not process.steady.problem,
+        "seconds": record.seconds,
+    }
 
 
 def _rank(rank: RankSummary) -> dict[str, Any]:

@@ -18,7 +18,10 @@ The seed is fixed: the same files give the same interval, in whatever order they
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import TYPE_CHECKING
+
+from .statistics import mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,8 +45,8 @@ class Series:
     @property
     def mean(self) -> float:
         """Units per second over all of it: total units over total time."""
-        units = math.fsum(r * s for r, s in zip(self.rates, self.seconds, strict=True))
-        return units / math.fsum(self.seconds)
+        units = map(mul, self.rates, self.seconds)
+        return math.fsum(units) / math.fsum(self.seconds)
 
 
 Launches = Sequence[Sequence[Series]]  # of the processes of each
@@ -59,28 +62,33 @@ class Interval:
 
 
 def pooled_mean(launches: Launches) -> float:
-    """The mean over processes of their mean rates."""
-    means = [series.mean for launch in launches for series in launch]
-    return math.fsum(means) / len(means)
+    """The mean over processes of their mean rates; NaN where there are none."""
+    return mean(series.mean for launch in launches for series in launch)
 
 
 def interval(launches: Launches) -> Interval | None:
     """How sure ``pooled_mean(launches)`` is; None where nothing was measured twice."""
     import numpy as np
 
-    ordered = sorted(sorted((s.rates, s.seconds) for s in launch) for launch in launches)
+    ordered = []
+    for each in launches:
+        ordered.append(sorted((series.rates, series.seconds) for series in each))
+    ordered.sort()
     if sum(len(rates) for launch in ordered for rates, _ in launch) < 2:
         return None
     random = np.random.default_rng(SEED)
     # sums and counts per launch, a column for each replicate
-    sums = np.array(
-        [np.sum([_resampled(*series, random) for series in launch], axis=0) for launch in ordered]
-    )
+    sums = []
+    for launch in ordered:
+        resampled = [_resampled(rates, seconds, random) for rates, seconds in launch]
+        sums.append(np.sum(resampled, axis=0))
     sizes = np.array([len(launch) for launch in ordered])
-    means = _drawn(sums, sizes, random)
+    means = _drawn(np.array(sums), sizes, random)
     middle = pooled_mean(launches)
-    low, high = np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-    return Interval(float(means.std(ddof=1)), min(float(low), middle), max(float(high), middle))
+    outside = (1 - COVERAGE) / 2
+    low, high = np.quantile(means, [outside, (1 + COVERAGE) / 2])
+    sem = float(means.std(ddof=1))
+    return Interval(sem, min(float(low), middle), max(float(high), middle))
 
 
 def _drawn(sums: "Floats", sizes: "NDArray[np.int_]", random: "np.random.Generator") -> "Floats":
@@ -96,7 +104,8 @@ def _drawn(sums: "Floats", sizes: "NDArray[np.int_]", random: "np.random.Generat
     within = (np.arange(REPLICATES) + 37 * np.arange(count)[:, None]) % REPLICATES
     totals = sums[drawn, within].sum(axis=0) / sizes[drawn].sum(axis=0)
     # of n draws the variance is too small by (n - 1)/n, which for 2 or 3 launches matters
-    spread: Floats = totals.mean() + (totals - totals.mean()) * math.sqrt(count / (count - 1))
+    middle = totals.mean()
+    spread: Floats = middle + (totals - middle) * math.sqrt(count / (count - 1))
     return spread
 
 
@@ -112,9 +121,11 @@ def _resampled(
     weight = np.array(seconds)
     units = np.array(rates) * weight
     block = max(block_length(np.array(rates)), n // MOST_BLOCKS)
-    starts = random.integers(n, size=(REPLICATES, max(1, round(n / block))))
-    totals = [_block_sums(values, block)[starts].sum(axis=1) for values in (units, weight)]
-    means: Floats = totals[0] / totals[1]
+    blocks = max(1, round(n / block))
+    starts = random.integers(n, size=(REPLICATES, blocks))
+    drawn_units = _block_sums(units, block)[starts].sum(axis=1)
+    drawn_weight = _block_sums(weight, block)[starts].sum(axis=1)
+    means: Floats = drawn_units / drawn_weight
     middle = units.sum() / weight.sum()
     # n observations, of which a mean was taken, vary less around it than around the truth
     spread: Floats = middle + (means - middle) * math.sqrt(n / max(n - block, 1))
@@ -125,8 +136,9 @@ def _block_sums(values: "Floats", block: int) -> "Floats":
     """The sums of all blocks of consecutive values, in a circle."""
     import numpy as np
 
-    around = np.concatenate([[0.0], np.cumsum(np.concatenate([values, values[: block - 1]]))])
-    sums: Floats = around[block:] - around[:-block]
+    around = np.concatenate([values, values[: block - 1]])
+    until = np.concatenate([[0.0], np.cumsum(around)])
+    sums: Floats = until[block:] - until[:-block]
     return sums
 
 
@@ -142,15 +154,19 @@ def block_length(values: "Floats") -> int:
     centred = (values - values.mean()) / spread
     in_a_row = max(5, math.ceil(math.log10(n)))
     lags = min(n - 1, math.ceil(math.sqrt(n)) + in_a_row)
-    alike = np.array([float(centred[k:] @ centred[: n - k]) / n for k in range(lags + 1)])
+    products = [float(centred[k:] @ centred[: n - k]) for k in range(lags + 1)]
+    alike = np.array(products) / n
     band = 2 * math.sqrt(math.log10(n) / n)
     significant = np.abs(alike[1:]) > band
-    quiet = (k for k in range(lags) if not significant[k : k + in_a_row].any())
-    window = min(2 * max(next(quiet, lags), 1), lags)
+    quiet = 0
+    while quiet < lags and significant[quiet : quiet + in_a_row].any():
+        quiet += 1
+    window = min(2 * max(quiet, 1), lags)
     k = np.arange(1, window + 1)
     flat_top = np.minimum(1.0, 2 * (1 - k / window))
-    g = 2 * float(np.sum(flat_top * k * alike[1 : window + 1]))
-    spectrum = float(1 + 2 * np.sum(flat_top * alike[1 : window + 1]))
+    near = alike[1 : window + 1]
+    g = 2 * float(np.sum(flat_top * k * near))
+    spectrum = float(1 + 2 * np.sum(flat_top * near))
     if spectrum <= 0:
         return 1
     best = (2 * g * g / (4 / 3 * spectrum**2) * n) ** (1 / 3)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from ..events import Outcome
+from ..events import Status
 from ..results.records import Payload
+from .process import ProcessResult
 from .ranks import RankSummary
 from .statistics import NAN, largest, median
 
@@ -24,25 +25,6 @@ class Peak:
 
 
 @dataclass(frozen=True)
-class ProcessSummary:
-    """One process of a benchmark; its rates are those of its steady state."""
-
-    run: str
-    repeat: str | None
-    tag: str
-    device: object  # None for a job
-    outcome: str
-    reason: str
-    perf: float
-    std: float  # in units of ``perf``
-    observations: int
-    warmup_marked: int
-    warmup_detected: int
-    steady: bool
-    seconds: float | None
-
-
-@dataclass(frozen=True)
 class Summary:
     """What our statistics say of a benchmark, beside the columns; also keys of the JSON."""
 
@@ -54,15 +36,6 @@ class Summary:
     reporting: int = 0  # processes that measured something
     launches: int = 0  # of which any process did
     facts: Mapping[str, Payload] = field(default_factory=dict)  # as the programs reported them
-    processes: tuple[ProcessSummary, ...] = ()
-
-    def successful_launches(self) -> tuple[int, int]:
-        """How many launches ended ok, and how many left files."""
-        launches: dict[tuple[str, str | None], bool] = {}
-        for process in self.processes:
-            key = process.run, process.repeat
-            launches[key] = launches.get(key, True) and process.outcome == Outcome.OK
-        return sum(launches.values()), len(launches)
 
 
 @dataclass(frozen=True)
@@ -116,6 +89,7 @@ class Row:
     tables: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
     mfu: float = NAN  # fraction of ``peak``
     peak: Peak | None = None
+    processes: tuple[ProcessResult, ...] = ()  # of which it was made; none with milabench's
 
     @classmethod
     def unmeasured(
@@ -127,6 +101,14 @@ class Row:
     def reported(self, group: str) -> Payload:
         """What the programs reported of themselves under the key ``group``; empty for nothing."""
         return self.summary.facts.get(group, {})
+
+    def successful_launches(self) -> tuple[int, int]:
+        """How many launches ended ok, and how many left files."""
+        launches: dict[tuple[str, str], bool] = {}
+        for process in self.processes:
+            is_ok = process.status is Status.OK
+            launches[process.launch] = launches.get(process.launch, True) and is_ok
+        return sum(launches.values()), len(launches)
 
     @property
     def throughput(self) -> float:

@@ -4,15 +4,16 @@ Left out are observations that the program marked as warm-up and, of the rest, t
 steady state (see ``steady``).
 """
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..events import NAN_LOSS, NO_RATE, Outcome, Status, Verdict, exit_reason
 from ..results.records import Observation, Payload, Record, Run, is_rate
-from . import compat, steady
+from . import steady
 from .interval import Series
-from .model import Row, RunInfo
 from .ranks import RankId, rank_id
 
 
@@ -32,7 +33,7 @@ class ProcessResult:
         recorded = end.get("outcome")
         if recorded in tuple(Outcome):
             return Verdict(Outcome(recorded), str(end.get("reason") or ""))
-        if compat.succeeded(self.record):
+        if succeeded(self.record):
             return Verdict(Outcome.OK)
         return Verdict(Outcome.FAILED, _why(self.record, end))
 
@@ -49,12 +50,13 @@ class ProcessResult:
     @cached_property
     def measured(self) -> list[Observation]:
         """What is neither marked as warm-up nor damaged."""
-        return [o for o in self.record.rates if not o.warmup and is_rate(o.rate)]
+        counting = [seen for seen in self.record.rates if not seen.warmup]
+        return [seen for seen in counting if is_rate(seen.rate)]
 
     @cached_property
     def steady(self) -> steady.Steady:
         """Where its steady state begins, as an index of ``measured``."""
-        return steady.steady_state([float(o.rate) for o in self.measured])
+        return steady.steady_state([float(seen.rate) for seen in self.measured])
 
     @cached_property
     def series(self) -> Series | None:
@@ -66,11 +68,14 @@ class ProcessResult:
         kept = self.measured[self.steady.start :]
         if not kept:
             return None
-        rates = tuple(float(o.rate) for o in kept)
-        if all(o.steps and o.rate > 0 for o in kept):
+        rates = tuple(float(seen.rate) for seen in kept)
+        seconds = []
+        for seen in kept:
+            if not seen.steps or seen.rate <= 0:
+                return Series(rates, (1.0,) * len(rates))
             # every step does the same work, so an observation took as long as this, in some unit
-            return Series(rates, tuple((o.steps or 1) / o.rate for o in kept))
-        return Series(rates, (1.0,) * len(rates))
+            seconds.append(seen.steps / seen.rate)
+        return Series(rates, tuple(seconds))
 
     @cached_property
     def unsteady_steps(self) -> int:
@@ -101,29 +106,24 @@ Processes = Sequence[ProcessResult]
 
 def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
     """What processes that are alone on their devices measured, by device."""
-    devices: dict[RankId, list[Series]] = {}
+    devices: dict[RankId, list[Series]] = defaultdict(list)
     for process in processes:
         if process.record.device is not None and process.series is not None:
-            devices.setdefault(rank_id(process.record, 0), []).append(process.series)
+            devices[rank_id(process.record, 0)].append(process.series)
     return devices
 
 
-@dataclass(frozen=True)
-class MeasuredBenchmark:
-    """A benchmark: its row, and the processes that the row was made from."""
+def succeeded(record: Record) -> bool:
+    """Whether milabench counts a file with an end as a success."""
+    if record.stopped or not record.reports:
+        return True
+    code = record.end.get("return_code") if record.end else None
+    return code == 0 and not has_nan_loss(record) and bool(record.rates)
 
-    row: Row
-    processes: Processes = ()  # none with milabench's formulas
 
-
-@dataclass(frozen=True)
-class Measurements:
-    """What findings are made from."""
-
-    compat: bool  # whether the rows are by milabench's formulas
-    runs: Sequence[Run]
-    infos: Sequence[RunInfo]  # of the same runs
-    benchmarks: Sequence[MeasuredBenchmark]  # in the order of their names
+def has_nan_loss(record: Record) -> bool:
+    """Whether a loss became NaN."""
+    return any(isinstance(loss, float) and math.isnan(loss) for loss in record.losses)
 
 
 def _without_end(record: Record, run: Run) -> Verdict | None:
@@ -140,4 +140,4 @@ def _why(record: Record, end: Payload) -> str:
         return exit_reason(code)
     if code != 0:
         return f"exit status {code}"
-    return NAN_LOSS if compat.has_nan_loss(record) else NO_RATE
+    return NAN_LOSS if has_nan_loss(record) else NO_RATE

@@ -14,6 +14,7 @@ A process alone on its device waits for no other: all of its step is local.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -85,22 +86,28 @@ class RankSummary:
 
 def rank_id(record: Record, rank: int) -> RankId:
     """The identity of a rank of a process."""
-    device, not_a_place = record.device, ("nolog", record.repeat)
-    words = [word for word in record.words if word not in not_a_place]
+    place = [word for word in record.words if word not in ("nolog", record.repeat)]
+    first, node = [*place, "", ""][:2]  # device or job, and the node of a device
+    device = record.device
     if device is not None:
-        number = int(device) if str(device).isdecimal() else 0
-        return RankId(words[1] if len(words) > 1 else "", 0, number, f"device {device}")
-    job = int(words[0]) if words and words[0].isdecimal() else 0
+        return RankId(node, 0, _number(device), f"device {device}")
+    job = _number(first)
+    name = f"rank {rank}"
     plan = record.config.get("plan")
-    has_many_jobs = isinstance(plan, dict) and plan.get("n") not in (None, 1)
-    name = f"job {job} rank {rank}" if has_many_jobs else f"rank {rank}"
+    if isinstance(plan, dict) and plan.get("n") not in (None, 1):
+        name = f"job {job} {name}"
     return RankId(_node(record, rank), job, rank, name)
+
+
+def _number(index: object) -> int:
+    text = str(index)
+    return int(text) if text.isdecimal() else 0
 
 
 def _node(record: Record, rank: int) -> str:
     """As the rank itself says; else by torchrun, which numbers each node's ranks in a row."""
-    known = record.ranks.get(rank)
-    if known is not None and known.node:
+    known = record.ranks.get(rank, Rank())
+    if known.node:
         return known.node
     machines, devices = record.config.get("num_machines"), record.config.get("devices")
     if is_finite(machines) and machines >= 2 and isinstance(devices, list) and devices:
@@ -115,11 +122,11 @@ def summarize_ranks(processes: Iterable[tuple[Record, int]]) -> tuple[RankSummar
         processes: what each reported, and how many of its steps came before its steady state,
             which all its ranks reach together.
     """
-    launches: dict[RankId, list[RankLaunch]] = {}
+    launches: dict[RankId, list[RankLaunch]] = defaultdict(list)
     for record, unsteady in processes:
         for number, rank in record.ranks.items():
-            launch = RankLaunch(record, rank, unsteady)
-            launches.setdefault(rank_id(record, number), []).append(launch)
+            id = rank_id(record, number)
+            launches[id].append(RankLaunch(record, rank, unsteady))
     ids = sorted(launches, key=lambda id: (id.job, id.rank, id.node))
     return tuple(_summarize(id, launches[id]) for id in ids)
 
@@ -128,6 +135,7 @@ def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
     ranks = [launch.rank for launch in launches]
     times = _steady_steps(launches)
     steps = sum(len(rank.ms) for rank in ranks)
+    waited = math.fsum(rank.waited for rank in ranks)
     part_ms = _mean_parts(ranks)
     local, local_error = _local(launches[-1].record, part_ms, times, steps)
     return RankSummary(
@@ -135,7 +143,7 @@ def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
         len(times),
         percentile(times, 0.5),
         percentile(times, 0.95),
-        math.fsum(rank.waited for rank in ranks) / steps if steps else NAN,
+        waited / steps if steps else NAN,
         _mean_shares(ranks),
         part_ms,
         local,
@@ -152,8 +160,10 @@ def _steady_steps(launches: Sequence[RankLaunch]) -> "Floats":
     parts: list[Floats] = []
     for launch in launches:
         times = np.asarray(launch.rank.ms, dtype=np.float64)
-        parts.append(times[launch.unsteady :] if launch.unsteady < len(times) else times)
-    return np.sort(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        if launch.unsteady < len(times):
+            times = times[launch.unsteady :]
+        parts.append(times)
+    return np.sort(np.concatenate(parts))
 
 
 def _local(
@@ -165,8 +175,12 @@ def _local(
         error = float(times.std()) / root if steps else NAN
         return _local_alone(part_ms, percentile(times, 0.5)), error
     names = local_parts(record.reported("model").get("mode"), part_ms)
-    deviation = math.sqrt(math.fsum(part_ms[name][1] ** 2 for name in names))
-    return {name: part_ms[name][0] for name in names}, deviation / root
+    local = {}
+    squares = []
+    for name in names:
+        local[name], deviation = part_ms[name]
+        squares.append(deviation**2)
+    return local, math.sqrt(math.fsum(squares)) / root
 
 
 def _local_alone(part_ms: PartTimes, step: float) -> Mapping[str, float]:
@@ -188,13 +202,14 @@ def _mean_parts(ranks: Sequence[Rank]) -> PartTimes:
     """The mean over launches of each part's mean and deviation."""
     if len(ranks) == 1:
         return ranks[0].part_ms
-    pairs: dict[str, list[tuple[float, float]]] = {}
+    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for rank in ranks:
         for name, pair in rank.part_ms.items():
-            pairs.setdefault(name, []).append(pair)
-    means: dict[str, tuple[float, float]] = {}
+            pairs[name].append(pair)
+    means = {}
     for name, found in pairs.items():
-        means[name] = mean(pair[0] for pair in found), mean(pair[1] for pair in found)
+        times, deviations = zip(*found, strict=True)
+        means[name] = mean(times), mean(deviations)
     return means
 
 
@@ -203,5 +218,10 @@ def _mean_shares(ranks: Sequence[Rank]) -> Mapping[str, float]:
     if len(ranks) == 1:
         return ranks[0].shares
     known = [rank.shares for rank in ranks if rank.shares]
-    names = [name for shares in known for name in shares]
-    return {name: mean(shares.get(name, 0.0) for shares in known) for name in dict.fromkeys(names)}
+    names: dict[str, None] = {}
+    for shares in known:
+        names |= dict.fromkeys(shares)
+    means = {}
+    for name in names:
+        means[name] = mean(shares.get(name, 0.0) for shares in known)
+    return means

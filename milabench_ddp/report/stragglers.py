@@ -10,8 +10,8 @@ what the job loses is at most that.
 from collections.abc import Sequence
 
 from .interval import interval
-from .model import Finding, Findings
-from .process import MeasuredBenchmark, series_of_devices
+from .model import Finding, Findings, Row
+from .process import series_of_devices
 from .ranks import RankSummary
 from .statistics import NAN, mean, median
 from .steady import MAD_TO_STD
@@ -23,9 +23,9 @@ MATTERS = 0.01  # of a step
 FEWEST = 3  # of two, it cannot be said which one is odd
 
 
-def slow_devices(benchmark: MeasuredBenchmark) -> Findings:
+def slow_devices(row: Row) -> Findings:
     """The slowest of three devices and more, where it is really slower than the others."""
-    series = series_of_devices(benchmark.processes)
+    series = series_of_devices(row.processes)
     if len(series) < FEWEST:
         return
     rates = {id: mean(one.mean for one in found) for id, found in series.items()}
@@ -38,18 +38,18 @@ def slow_devices(benchmark: MeasuredBenchmark) -> Findings:
     sure = interval([[one] for one in series[slowest]])
     if sure is not None and gap <= SURE * sure.sem:
         return
-    against = f"{rate:.5g} against {typical:.5g} {benchmark.row.unit}".rstrip()
+    against = f"{rate:.5g} against {typical:.5g} {row.unit}".rstrip()
     slower = gap / typical
     sentence = f"{slowest.label} is {slower:.1%} slower than the median of the others ({against})"
     evidence = {"rate": rate, "median": typical, "slower": slower}
     yield Finding(sentence, place=slowest.label, evidence=evidence)
 
 
-def slow_ranks(benchmark: MeasuredBenchmark) -> Findings:
+def slow_ranks(row: Row) -> Findings:
     """The ranks of a job that hold the others up."""
-    ranks = benchmark.row.ranks
+    ranks = row.ranks
     found, typical = stragglers(ranks)
-    if not found or any(process.record.device is not None for process in benchmark.processes):
+    if not found or any(process.record.device is not None for process in row.processes):
         return
     first, *others = found
     local_ms = first.local_ms

@@ -6,14 +6,15 @@ around their mean; ``sem`` how sure ``perf`` is (see ``interval``).
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
 from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
-from .model import ProcessSummary, Row, Summary
-from .process import Processes, ProcessResult, series_of_devices
+from .model import Row, Summary
+from .process import Processes, series_of_devices
 from .ranks import summarize_ranks
 from .statistics import NAN, deviation, largest, mean, ratio
 
@@ -35,8 +36,9 @@ def summary_row(
     records = [process.record for process in processes]
     config = records[-1].config
     series = _by_launch(processes)
-    perf = pooled_mean(series) if series else NAN
-    sure = interval(series) if series else None
+    rates = _rates(series)
+    perf = pooled_mean(series)
+    sure = interval(series)
     fail = missing + sum(process.failed for process in processes)
     memory, source = _peak_memory(records)
     whole = _sum_over_devices(processes)
@@ -48,7 +50,7 @@ def summary_row(
         ngpu=max(map(_ngpu, records)),
         perf=perf,
         sem=ratio(sure.sem, perf) if sure else NAN,
-        std=ratio(deviation(_rates(series)), perf),
+        std=ratio(deviation(rates), perf),
         peak_memory=memory,
         score=(whole if whole > 0 else perf) * max(0.0, 1 - fail / len(processes)),
         weight=recorded_weight(config) if weight is None else weight,
@@ -56,29 +58,29 @@ def summary_row(
         unit=unit_of(records),
         summary=Summary(
             interval=(sure.low, sure.high) if sure else None,
-            observations=len(_rates(series)),
+            observations=len(rates),
             warmup_marked=sum(process.warmup_marked for process in processes),
             warmup_detected=sum(process.steady.start for process in processes),
             peak_memory_source=source,
             reporting=sum(map(len, series)),
             launches=len(series),
             facts=_facts(records),
-            processes=tuple(map(_process, processes)),
         ),
         config=config,
         ranks=summarize_ranks((p.record, p.unsteady_steps) for p in processes),
         tables=_tables(records),
         mfu=mfu,
         peak=peak,
+        processes=tuple(processes),
     )
 
 
 def _by_launch(processes: Processes) -> list[list[Series]]:
     """What the processes of each launch measured."""
-    launches: dict[tuple[str, str], list[Series]] = {}
+    launches: dict[tuple[str, str], list[Series]] = defaultdict(list)
     for process in processes:
         if process.series is not None:
-            launches.setdefault(process.launch, []).append(process.series)
+            launches[process.launch].append(process.series)
     return [launches[key] for key in sorted(launches)]
 
 
@@ -133,23 +135,3 @@ def _tables(records: Sequence[Record]) -> dict[str, tuple[Payload, ...]]:
         if rows:
             tables[key] = tuple(rows)
     return tables
-
-
-def _process(process: ProcessResult) -> ProcessSummary:
-    record, series = process.record, process.series
-    rates = series.rates if series else ()
-    return ProcessSummary(
-        run=process.run.name,
-        repeat=record.repeat or None,
-        tag=record.tag,
-        device=record.device,
-        outcome=process.status,
-        reason=process.verdict.reason if process.verdict else "",
-        perf=series.mean if series else NAN,
-        std=deviation(rates),
-        observations=len(rates),
-        warmup_marked=process.warmup_marked,
-        warmup_detected=process.steady.start,
-        steady=not process.steady.problem,
-        seconds=record.seconds,
-    )

@@ -71,7 +71,7 @@ def sweep_of(
     states = {row.name: cell_state(report, row) for row in table}
 
     def is_usable(row: Row) -> bool:
-        return states[row.name] is None or row.summary.successful_launches()[0] > 0
+        return states[row.name] is None or row.successful_launches()[0] > 0
 
     metric = metric_of(metric_name, table, is_usable)
     if not rows and not columns and ddp_experiments.fits(table):
@@ -110,7 +110,7 @@ def _all_benchmarks(report: Report) -> list[Row]:
 
 def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
     value = metric.value(row)
-    succeeded, launches = row.summary.successful_launches()
+    succeeded, launches = row.successful_launches()
     is_known = math.isfinite(value)
     if state is not None and not (succeeded and is_known):
         return Cell(state.word, NAN, state.reason)

@@ -73,15 +73,14 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
         '''
         """Benchmarks of which few rates were measured."""
 
-        from .model import Finding, Findings
-        from .process import MeasuredBenchmark
+        from .model import Finding, Findings, Row
 
         FEWEST = 30
 
 
-        def few_rates(benchmark: MeasuredBenchmark) -> Findings:
+        def few_rates(row: Row) -> Findings:
             """A mean of few rates is uncertain."""
-            count = sum(len(process.measured) for process in benchmark.processes)
+            count = sum(len(process.measured) for process in row.processes)
             if count < FEWEST:
                 yield Finding(f"only {count} rates were measured", evidence={"rates": count})
         ''',

@@ -7,13 +7,14 @@ import pytest
 
 from milabench_ddp.report.model import (
     Finding,
-    ProcessSummary,
     Report,
     Row,
     RunInfo,
     Severity,
     Summary,
 )
+from milabench_ddp.report.process import ProcessResult
+from milabench_ddp.results.records import Record, Run
 
 ROW = Row("b", 0, 2, 1, 10.0, 0.01, 0.02, nan, score=3.0, weight=1.0)
 
@@ -69,8 +70,11 @@ def test_without_step_times_the_step_is_the_mean_that_the_program_reported() -> 
 
 
 def test_a_launch_is_successful_where_all_its_processes_are() -> None:
-    def process(run: str, repeat: str | None, outcome: str) -> ProcessSummary:
-        return ProcessSummary(run, repeat, "t", 0, outcome, "", 1.0, 0.1, 9, 0, 0, True, 1.0)
+    def process(name: str, repeat: str, outcome: str) -> ProcessResult:
+        run = Run(Path(name), None, (), ())
+        tag = ["b", repeat, "D0"]
+        record = Record(Path("b.data"), config={"tag": tag}, end={"outcome": outcome})
+        return ProcessResult(run, record)
 
     ended = (
         process("r", "R0", "ok"),
@@ -79,4 +83,4 @@ def test_a_launch_is_successful_where_all_its_processes_are() -> None:
         process("other", "R0", "ok"),
         process("other", "R0", "ok"),
     )
-    assert Summary(processes=ended).successful_launches() == (2, 3)
+    assert replace(ROW, processes=ended).successful_launches() == (2, 3)

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.report.findings import findings_of
+from milabench_ddp.report.findings import Measurements, findings_of
 from milabench_ddp.report.model import NAN, Row
-from milabench_ddp.report.process import MeasuredBenchmark, Measurements
 from milabench_ddp.report.ranks import RankId, RankSummary
 from milabench_ddp.report.stragglers import stragglers
 
@@ -26,7 +25,7 @@ def job(*forwards: float) -> list[RankSummary]:
 
 def sentences(ranks: list[RankSummary]) -> list[str]:
     row = replace(Row.unmeasured("b", 0, 1.0, {}), ranks=tuple(ranks))
-    measured = Measurements(False, (), (), (MeasuredBenchmark(row),))
+    measured = Measurements(False, (), (), (row,))
     return [found.sentence for found in findings_of(measured)]
 
 

@@ -224,5 +224,5 @@ def test_launches_that_ended_ok(tmp_path: Path) -> None:
         settings = config("b", device=device, tag=tag)
         write(tmp_path, ".".join(tag), settings, start(), rates([1.0]), ended)
     (row,) = report_of([tmp_path]).rows
-    assert row.summary.successful_launches() == (1, 2)
+    assert row.successful_launches() == (1, 2)
     assert ROW.summary.successful_launches() == (0, 0)

@@ -68,7 +68,7 @@ def test_failures_take_their_share_of_the_score(tmp_path: Path) -> None:
     write(tmp_path, "b.1", config("b"), start(), rates([10.0] * 3), failed)
     made = measured(tmp_path)
     assert (made.fail, made.score) == (1, 5.0)
-    assert [p.outcome for p in made.summary.processes] == ["ok", "failed"]
+    assert [process.status for process in made.processes] == ["ok", "failed"]
     assert (measured(tmp_path, missing=1).fail, measured(tmp_path, missing=1).score) == (2, 0.0)
     assert measured(tmp_path, missing=5).score == 0.0
 

@@ -5,7 +5,8 @@ All files of a benchmark are pooled, warm-up and failed ones too. A file without
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..results.records import (
     DefectKind,
@@ -54,12 +55,13 @@ def why_left_out(record: Record) -> str:
 
 def ngpu(config: Payload) -> int:
     """Devices of a launch: those of each machine for njobs, one for per_gpu, times the machines."""
-    plan, devices = config.get("plan"), config.get("devices")
+    plan = config.get("plan")
     machines = config.get("num_machines", 1)
     count = int(machines) if is_finite(machines) else 1
-    if isinstance(plan, dict) and plan.get("method") == "njobs":
-        return count * (len(devices) if isinstance(devices, list) else 0)
-    return count
+    if not isinstance(plan, dict) or plan.get("method") != "njobs":
+        return count
+    devices = config.get("devices")
+    return count * len(devices) if isinstance(devices, list) else 0
 
 
 def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
@@ -71,7 +73,9 @@ def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     if len(numbers) >= 5:
         numbers = numbers[1:-1]
     mean = _sum(numbers) / len(numbers)
-    std = math.sqrt(_sum([(x - mean) * (x - mean) for x in numbers]) / len(numbers))
+    distances = [value - mean for value in numbers]
+    variance = _sum([distance * distance for distance in distances]) / len(numbers)
+    std = math.sqrt(variance)
     sem = std / math.sqrt(len(numbers))
     if any(map(math.isnan, numbers)):
         numbers = [NAN]
@@ -86,27 +90,30 @@ def _sum(numbers: Sequence[float]) -> float:
         return sum(numbers)
 
 
-def in_use(samples: Iterable[DeviceSample]) -> list[DeviceSample]:
-    """The samples of a device that was in use."""
-    return [sample for sample in samples if sample.used != 1 and sample.load != 0]
+def samples_in_use(record: Record) -> Iterator[tuple[str, DeviceSample]]:
+    """The samples of a process's own devices while they were in use, with the device's index."""
+    for device, samples in record.samples.items():
+        if record.device is None or device == str(record.device):
+            for sample in samples:
+                if sample.used != 1 and sample.load != 0:
+                    yield device, sample
 
 
 def summarize(records: Sequence[Record]) -> MilabenchSummary:
     """milabench's summary of the files of a benchmark."""
     rates: list[object] = []
     walltimes: list[object] = []
-    rates_by_device: dict[object, list[object]] = {}
-    samples_by_device: dict[str, list[DeviceSample]] = {}
+    rates_by_device: dict[object, list[object]] = defaultdict(list)
+    samples_by_device: dict[str, list[DeviceSample]] = defaultdict(list)
     for record in records:
         observed = [observation.rate for observation in record.rates]
         rates += observed
         if record.start and record.end:
             walltimes.append(record.end["time"] - record.start["time"])
         if record.device is not None and observed:
-            rates_by_device.setdefault(record.device, []).extend(observed)
-        for device, samples in record.samples.items():
-            if record.device is None or device == str(record.device):
-                samples_by_device.setdefault(device, []).extend(in_use(samples))
+            rates_by_device[record.device] += observed
+        for device, sample in samples_in_use(record):
+            samples_by_device[device].append(sample)
     successes = sum(map(succeeded, records))
     return MilabenchSummary(
         n=len(records),
@@ -116,7 +123,7 @@ def summarize(records: Sequence[Record]) -> MilabenchSummary:
         train_rate=statistics_of(rates),
         walltime=statistics_of(walltimes),
         per_gpu={device: statistics_of(rates) for device, rates in rates_by_device.items()},
-        gpu_load={device: _load(found) for device, found in samples_by_device.items() if found},
+        gpu_load={device: _load(found) for device, found in samples_by_device.items()},
     )
 
 

@@ -58,8 +58,10 @@ def report_json(report: Report) -> str:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    columns = dict(zip([c.name for c in MAIN_COLUMNS], main_values(row), strict=True))
-    values = {"name": row.name, **columns, "unit": row.unit or None, "enabled": row.enabled}
+    values: dict[str, Any] = {"name": row.name}
+    for column, value in zip(MAIN_COLUMNS, main_values(row), strict=True):
+        values[column.name] = value
+    values |= {"unit": row.unit or None, "enabled": row.enabled}
     if row.milabench is not None:
         return {**values, "summary": row.milabench}
     values |= _fields(row.summary)
@@ -92,17 +94,14 @@ def _process(process: ProcessResult) -> dict[str, Any]:
 
 
 def _rank(rank: RankSummary) -> dict[str, Any]:
-    """Everything; times to 0.1 us, as they were written."""
+    """Everything."""
     return {
         "name": rank.id.name,
         "node": rank.id.node or None,
         "job": rank.id.job,
         "rank": rank.id.rank,
         "steps": rank.steps,
-        "step_ms": round(rank.median, 4),
-        "step_ms_p95": round(rank.p95, 4),
-        "wait_ms": round(rank.waited, 4),
-        "own_ms": round(rank.local_ms, 4),
+        **rank.times_ms(),
         "shares": rank.shares,
         "part_ms": rank.part_ms,
         "memory_allocated": rank.allocated,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import mul
 from pathlib import Path
 
 from ..events import Status
@@ -128,12 +129,17 @@ class Row:
         return largest(rank.reserved for rank in self.ranks)
 
     @property
+    def timed(self) -> list[RankSummary]:
+        """The ranks whose steps were timed."""
+        return [rank for rank in self.ranks if rank.steps]
+
+    @property
     def step_ms(self) -> float:
         """The step of the median rank, in ms: the median over ranks of each one's median step.
 
         Where no step times were recorded, the mean that the program reported, or NaN.
         """
-        medians = [rank.median for rank in self.ranks if rank.steps]
+        medians = [rank.median for rank in self.timed]
         return median(medians or [self.reported("model").get("step_ms")])
 
 
@@ -226,11 +232,12 @@ class Report:
 
         A score that is NaN counts as 0; without any weight it is NaN.
         """
-        total = math.fsum(row.weight * row.enabled for row in self.rows)
+        weights = [row.weight * row.enabled for row in self.rows]
+        total = math.fsum(weights)
         if not total:
             return NAN
-        logs = math.fsum(row.weight * row.enabled * _log(row.score) for row in self.rows)
-        return math.exp(logs / total)
+        logs = [_log(row.score) for row in self.rows]
+        return math.exp(math.fsum(map(mul, weights, logs)) / total)
 
     @property
     def failure_rate(self) -> float:

@@ -4,8 +4,9 @@ Of several launches the median is shown. ``alpha`` and ``beta`` of an operation 
 line ``time = alpha + bytes / beta`` that the program fits; bus bandwidth is that of nccl-tests.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..results.records import Payload, is_finite
 from ..table import Column, Table
@@ -23,8 +24,8 @@ class Operation:
 
     benchmark: str
     key: tuple[str, ...]  # the values of ``COMPARABLE``
-    by_size: dict[int, list[Payload]]
     fits: list[Payload]
+    by_size: dict[int, list[Payload]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def sizes(self) -> list[int]:
@@ -50,9 +51,10 @@ def communication(rows: Rows) -> Table:
     values = []
     for operation in _operations(rows):
         fit = [median(fit.get(name) for fit in operation.fits) for name in FIT]
-        size = operation.sizes[-1]
-        largest = size_text(size), operation.value(size, "bus_gb_s")
-        values.append((operation.benchmark, *operation.key, *fit, *largest))
+        largest = operation.sizes[-1]
+        bandwidth = operation.value(largest, "bus_gb_s")
+        which = operation.benchmark, *operation.key
+        values.append((*which, *fit, size_text(largest), bandwidth))
     return Table(columns, tuple(values), "Communication")
 
 
@@ -70,17 +72,16 @@ def curve(rows: Rows) -> Table:
 
 def _operations(rows: Rows) -> Iterator[Operation]:
     for row in rows:
-        fits: dict[str, list[Payload]] = {}
+        fits: dict[str, list[Payload]] = defaultdict(list)
         for fit in row.tables.get("comm_fit", ()):
-            fits.setdefault(str(fit.get("op", "")), []).append(fit)
+            fits[str(fit.get("op", ""))].append(fit)
         found: dict[tuple[str, ...], Operation] = {}
         for payload in row.tables.get("comm", ()):
             key = tuple(str(payload.get(name, "")) for name in COMPARABLE)
             size = payload.get("bytes")
             if type(size) is int:
-                if key not in found:
-                    found[key] = Operation(row.name, key, {}, fits.get(key[0], []))
-                found[key].by_size.setdefault(size, []).append(payload)
+                known = found.setdefault(key, Operation(row.name, key, fits[key[0]]))
+                known.by_size[size].append(payload)
         yield from found.values()
 
 
@@ -108,14 +109,15 @@ def matrix_products(rows: Rows) -> Table:
     )
     values = []
     for row in rows:
-        speeds: dict[tuple[str, str], list[float]] = {}
+        speeds: dict[tuple[str, str], list[float]] = defaultdict(list)
         for payload in row.tables.get("sweep", ()):
-            if is_finite(payload.get("tflop_s")):
-                shape = " x ".join(str(payload.get(side, "?")) for side in ("m", "n", "k"))
-                key = str(payload.get("dtype", "")), shape
-                speeds.setdefault(key, []).append(payload["tflop_s"])
+            speed = payload.get("tflop_s")
+            if is_finite(speed):
+                sides = [str(payload.get(side, "?")) for side in ("m", "n", "k")]
+                key = str(payload.get("dtype", "")), " x ".join(sides)
+                speeds[key].append(speed)
         if speeds:
             means = {key: mean(found) for key, found in speeds.items()}
-            best = max(means, key=lambda key: means[key])
-            values.append((row.name, best[0], len(means), best[1], means[best], row.perf))
+            type_, shape = best = max(means, key=lambda key: means[key])
+            values.append((row.name, type_, len(means), shape, means[best], row.perf))
     return Table(columns, tuple(values), "Matrix products")

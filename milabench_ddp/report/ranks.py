@@ -83,6 +83,15 @@ class RankSummary:
         """Its local time in a step; NaN where it is not known."""
         return math.fsum(self.local.values()) if self.local else NAN
 
+    def times_ms(self) -> dict[str, float]:
+        """Its times in ms, to 0.1 us, as they were written; the keys are those of the JSON."""
+        return {
+            "step_ms": round(self.median, 4),
+            "step_ms_p95": round(self.p95, 4),
+            "wait_ms": round(self.waited, 4),
+            "own_ms": round(self.local_ms, 4),
+        }
+
 
 def rank_id(record: Record, rank: int) -> RankId:
     """The identity of a rank of a process."""

@@ -111,11 +111,11 @@ def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
     used: list[float] = []
     reserved: list[float] = []
     for record in records:
-        for device, samples in record.samples.items():
-            if record.device is None or device == str(record.device):
-                used += [sample.used for sample in compat.in_use(samples)]
+        used += [sample.used for _, sample in compat.samples_in_use(record)]
         reserved += [rank.reserved for rank in record.ranks.values()]
-    return (max(used), "device") if used else (largest(reserved), "program")
+    if used:
+        return max(used), "device"
+    return largest(reserved), "program"
 
 
 def _facts(records: Sequence[Record]) -> dict[str, Payload]:

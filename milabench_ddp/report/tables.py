@@ -71,8 +71,15 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
 
 def steps(rows: Rows) -> Table:
     """A row for each benchmark whose program reported its steps."""
-    known = [row for row in rows if any(rank.steps or rank.shares for rank in row.ranks)]
-    parts = _parts(known)
+    known: list[Row] = []
+    names: set[str] = set()
+    for row in rows:
+        if row.timed or any(rank.shares for rank in row.ranks):
+            known.append(row)
+        for rank in row.ranks:
+            names |= rank.shares.keys()
+    parts = [part for part in PARTS if part in names]
+    parts += sorted(names.difference(PARTS))
     columns = (
         Column("bench"),
         Column("ms", ".4g"),
@@ -87,16 +94,11 @@ def steps(rows: Rows) -> Table:
     for row in known:
         shares = [_share(row, part) for part in parts]
         tflops = mean([row.reported("model").get("tflops_per_gpu")])
-        p95 = median(rank.p95 for rank in row.ranks if rank.steps)
+        p95 = median(rank.p95 for rank in row.timed)
         memory = row.allocated, row.reserved
         values.append((row.name, row.step_ms, p95, *shares, tflops, row.mfu, *memory))
     table = Table(columns, tuple(values), "Steps", _means_only(known))
     return without_unknown(table, always=3)
-
-
-def _parts(rows: Rows) -> list[str]:
-    names = {name for row in rows for rank in row.ranks for name in rank.shares}
-    return [*(part for part in PARTS if part in names), *sorted(names.difference(PARTS))]
 
 
 def _share(row: Row, part: str) -> float:
@@ -105,7 +107,7 @@ def _share(row: Row, part: str) -> float:
 
 
 def _means_only(rows: Rows) -> tuple[str, ...]:
-    names = [row.name for row in rows if not any(rank.steps for rank in row.ranks)]
+    names = [row.name for row in rows if not row.timed]
     if not names:
         return ()
     return (f"(ms is the mean, as no step times were recorded: {', '.join(names)})",)
@@ -127,7 +129,7 @@ def slowest_ranks(rows: Rows) -> Table:
     )
     values = []
     for row in rows:
-        timed = [rank for rank in row.ranks if rank.steps]
+        timed = row.timed
         compared = [rank for rank in row.ranks if rank.local]
         count = max(len(timed), len(compared))
         # of a sweep each device multiplied the shape that it found best: steps are not alike
@@ -170,10 +172,9 @@ def every_rank(rows: Rows) -> Table:
     values = []
     for row in rows:
         for rank in row.ranks:
-            times = rank.median, rank.p95, rank.waited, rank.local_ms
-            rounded = [round(time, 4) for time in times]
-            memory = rank.allocated, rank.reserved
-            values.append((row.name, rank.id.name, rank.id.node, rank.steps, *rounded, *memory))
+            times = rank.times_ms().values()
+            which = row.name, rank.id.name, rank.id.node
+            values.append((*which, rank.steps, *times, rank.allocated, rank.reserved))
     return Table(columns, tuple(values), "All ranks")
 
 

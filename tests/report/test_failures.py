@@ -225,4 +225,4 @@ def test_launches_that_ended_ok(tmp_path: Path) -> None:
         write(tmp_path, ".".join(tag), settings, start(), rates([1.0]), ended)
     (row,) = report_of([tmp_path]).rows
     assert row.successful_launches() == (1, 2)
-    assert ROW.summary.successful_launches() == (0, 0)
+    assert ROW.successful_launches() == (0, 0)

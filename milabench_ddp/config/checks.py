@@ -20,6 +20,7 @@ from .tree import (
     scalar_text,
     text_of,
     to_plain,
+    value_of,
 )
 
 # Takes the key as it is shown, and its node; returns the value, or raises ConfigError.
@@ -160,16 +161,15 @@ texts = list_of(any_text, "a list of texts")
 
 def memory_mib(key: str, node: TreeNode) -> float:
     """The MiB of ``3885 MiB``, ``80 GiB``, ``4Go`` or a bare number of MiB."""
-    value = node.value if isinstance(node, ScalarNode) else None
-    found = _MEMORY.fullmatch(str(value))
+    found = _MEMORY.fullmatch(str(value_of(node)))
     if found is None:
         raise wrong(key, node, "an amount of memory such as `81920 MiB`")
     amount, unit, letter, binary = found.groups()
     if unit is None:
         return float(amount)
+    base = 1024 if binary else 1000
     power = " kmgt".index((letter or " ").lower())
-    size: int = (1024 if binary else 1000) ** power
-    return float(amount) * size / 2**20
+    return float(amount) * float(base**power) / 2**20
 
 
 def environment(key: str, node: TreeNode) -> dict[str, str]:

@@ -88,10 +88,14 @@ class _Evaluator:
         return self.used[term]
 
     def compare(self, node: ast.Compare) -> bool:
-        operands = [self.value(part) for part in (node.left, *node.comparators)]
-        pairs = zip(operands, operands[1:], node.ops, strict=False)
+        left = self.value(node.left)
+        others = [self.value(part) for part in node.comparators]
+        holds = True
         try:
-            return all(_COMPARE[type(op)](left, right) for left, right, op in pairs)
+            for op, right in zip(node.ops, others, strict=True):
+                holds = holds and _COMPARE[type(op)](left, right)
+                left = right
         except (KeyError, TypeError):
             text = ast.unparse(node)
             raise ConfigError(f"{self.where}: `{text}` compares what cannot be compared") from None
+        return holds

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ..errors import SelectionError, did_you_mean
 from .facts import MachineFacts
 from .merge import merge_benchmark
-from .tree import Entries, MappingNode, ScalarNode, TreeNode
+from .tree import Entries, MappingNode, TreeNode
 
 STANDARD = ("small", "full")
 
@@ -44,9 +44,7 @@ def apply_preset(preset: str, entry: MappingNode) -> PresetResult:
         return PresetResult(bare, None)
     # Only what the preset says is newer; its place in the file is not that of the benchmark.
     merged = merge_benchmark(bare, replace(layer, origin=entry.origin, replaces=False))
-    switch = layer.get("enabled")
-    disables = isinstance(switch, ScalarNode) and switch.value is False
-    return PresetResult(merged, preset, disables)
+    return PresetResult(merged, preset, disables=layer.scalar("enabled") is False)
 
 
 def _presets(entry: MappingNode) -> Mapping[str, TreeNode]:

@@ -107,17 +107,18 @@ class Suite:
 
 
 @dataclass(frozen=True)
-class PlanOption:
-    """An option of a plan method: what its value may be, and its value where none is stated."""
+class Key:
+    """A key of a benchmark, or an option of a plan method."""
 
     check: Check
-    default: int
+    default: str | float | None = None  # {name}, {group}, {arch} filled in; None: may be absent
+    in_preset: bool = False  # a preset may change how hard a benchmark works, not what it is
 
 
 # The plan methods and their options; ``plan.methods`` says what each of them does.
-PLAN_METHODS: Mapping[str, Mapping[str, PlanOption]] = {
+PLAN_METHODS: Mapping[str, Mapping[str, Key]] = {
     "per_gpu": {},
-    "njobs": {"n": PlanOption(whole(1), default=1)},
+    "njobs": {"n": Key(whole(1), default=1)},
 }
 
 
@@ -157,15 +158,6 @@ _FAKE_IMAGENET: Checks = {
     "val_images": whole(1),
 }
 _VOIR_OPTIONS = dict.fromkeys(("gpu_poll", "interval", "skip", "stop"), single)
-
-
-@dataclass(frozen=True)
-class Key:
-    """A key of a benchmark."""
-
-    check: Check
-    default: str | float | None = None  # {name}, {group}, {arch} filled in; None: may be absent
-    in_preset: bool = False  # a preset may change how hard a benchmark works, not what it is
 
 
 KEYS: Mapping[str, Key] = {

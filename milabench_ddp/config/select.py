@@ -9,7 +9,7 @@ from .benchmark import program_of
 from .conditions import evaluate
 from .facts import MachineFacts
 from .presets import PresetResult
-from .tree import Entries, MappingNode, ScalarNode, scalar_text, text_of
+from .tree import Entries, MappingNode, scalar_text, text_of
 
 # What a user who comes from sbatch may have meant.
 _OTHER_OPTION = {"--exclude": " (--exclude-nodes leaves nodes out)"}
@@ -91,14 +91,16 @@ def skip_reason(
 
 
 def _disabled_reason(result: PresetResult) -> str | None:
-    enabled = result.entry.entries["enabled"]
-    if not isinstance(enabled, ScalarNode) or enabled.value is not False:
+    if result.entry.scalar("enabled") is not False:
         return None
-    # An override has no line, and wins over a preset.
-    by_preset = f" by the preset {result.preset}" if result.disables and enabled.origin.line else ""
+    origin = result.entry.entries["enabled"].origin
+    reason = "disabled"
+    if result.disables and origin.line:  # an override has no line, and wins over a preset
+        reason += f" by the preset {result.preset}"
     because = result.entry.text("because")
-    stated = f": {because}" if because else ""
-    return f"disabled{by_preset}{stated} ({enabled.origin})"
+    if because:
+        reason += f": {because}"
+    return f"{reason} ({origin})"
 
 
 def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str | None:
@@ -106,17 +108,19 @@ def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str | None:
         condition = text_of(node) or ""
         result = evaluate(condition, facts, node.origin)
         if not result.holds:
-            values = [f"{name} is {scalar_text(value)}" for name, value in result.values.items()]
-            but = f", but {', '.join(values)}" if values else ""
-            return f"needs {condition}{but} ({node.origin})"
+            reason = f"needs {condition}"
+            separator = ", but "
+            for name, value in result.values.items():
+                reason += f"{separator}{name} is {scalar_text(value)}"
+                separator = ", "
+            return f"{reason} ({node.origin})"
     return None
 
 
 def _too_few_nodes(entry: MappingNode, facts: MachineFacts) -> str | None:
-    needed = entry.get("num_machines")
-    if not isinstance(needed, ScalarNode) or not isinstance(needed.value, int):
-        return None
-    if needed.value <= facts.node_count:
+    needed = entry.scalar("num_machines")
+    if not isinstance(needed, int) or needed <= facts.node_count:
         return None
     there = "is 1" if facts.node_count == 1 else f"are {facts.node_count}"
-    return f"needs {needed.value} nodes, but there {there} (num_machines in {needed.origin})"
+    origin = entry.entries["num_machines"].origin
+    return f"needs {needed} nodes, but there {there} (num_machines in {origin})"

@@ -17,14 +17,13 @@ from .checks import (
     memory_mib,
     one_of,
     path,
-    single,
     text,
     whole,
 )
 from .merge import finalize
 from .read import read_yaml
 from .sizing import BatchSizing, CpuSizing, SizingOptions
-from .tree import Origin, ScalarNode, TreeNode, shown
+from .tree import Origin, TreeNode, shown, value_of
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,10 @@ def read_system(file: Path) -> System:
 def _nodes(key: str, node: TreeNode) -> tuple[SystemNode, ...]:
     nodes = []
     for values in list_of(mapping_of(_NODE, required=["name"]))(key, node):
-        known = {"ip": values["name"]}
-        known |= {name: value for name, value in values.items() if name not in _UNUSED}
-        nodes.append(SystemNode(**known))
+        values.setdefault("ip", values["name"])
+        for name in _UNUSED:
+            values.pop(name, None)
+        nodes.append(SystemNode(**values))
     _check_nodes(nodes, node.origin)
     return tuple(nodes)
 
@@ -100,14 +100,12 @@ def _sizer(key: str, node: TreeNode) -> BatchSizing:
 
 def _switch(key: str, node: TreeNode) -> bool:
     """milabench writes 1 and 0 as well as true and false."""
-    is_number = isinstance(node, ScalarNode) and node.value in (0, 1)
-    return bool(single(key, node) if is_number else flag(key, node))
+    value = value_of(node)
+    return bool(value) if value in (0, 1) else bool(flag(key, node))
 
 
 def _capacity(key: str, node: TreeNode) -> float | None:
-    if isinstance(node, ScalarNode) and node.value == "All":
-        return None
-    return memory_mib(key, node)
+    return None if value_of(node) == "All" else memory_mib(key, node)
 
 
 _UNUSED = {"hostname", "port"}  # of a node, which milabench reads

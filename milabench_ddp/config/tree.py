@@ -94,6 +94,10 @@ class MappingNode:
         node = self.entries.get(key)
         return node.items if isinstance(node, ListNode) else ()
 
+    def scalar(self, key: str) -> Scalar:
+        """The value of a key where that is a scalar, else None."""
+        return value_of(self.entries.get(key))
+
     def text(self, key: str) -> str:
         """The value of a key where that is a text, else an empty one."""
         return text_of(self.entries.get(key)) or ""
@@ -113,9 +117,15 @@ Entries = Mapping[str, MappingNode]  # the benchmarks and templates of a suite, 
 Location = tuple[str | int, ...]  # the keys and indices that lead to a value
 
 
+def value_of(node: TreeNode | None) -> Scalar:
+    """The value of a scalar, None for another node."""
+    return node.value if isinstance(node, ScalarNode) else None
+
+
 def text_of(node: TreeNode | None) -> str | None:
     """The value where it is a text."""
-    return node.value if isinstance(node, ScalarNode) and isinstance(node.value, str) else None
+    value = value_of(node)
+    return value if isinstance(value, str) else None
 
 
 def is_null(node: TreeNode) -> bool:
@@ -184,7 +194,9 @@ def scalar_text(value: Scalar) -> str:
     """A scalar as text: ``true``, ``false`` and ``null`` as YAML spells them, else ``str()``."""
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def describe_value(node: TreeNode) -> str:

@@ -220,7 +220,8 @@ def _options(options: MappingNode) -> tuple[str, ...]:
             case _ if key == "--":
                 words.append(_word("argv", node))
             case ListNode():
-                words += [key, ",".join(_word(key, item) for item in node.items)]
+                joined = ",".join(_word(key, item) for item in node.items)
+                words += [key, joined]
             case _:
                 words += [key, _word(key, node)]
     return (*front, *words)

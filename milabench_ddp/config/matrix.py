@@ -93,10 +93,10 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
     body = job.without("name")
     for values in product(*axes.values()):
         combination = dict(zip(axes, values, strict=True))
-        variant = map_scalars(body, partial(_filled_scalar, combination))
-        assert isinstance(variant, MappingNode)
-        record = MappingNode(combination, job.origin)  # of the combination: `matrix` of a variant
-        variant = merge_benchmark(variant, MappingNode({"matrix": record}, job.origin))
+        filled = map_scalars(body, partial(_filled_scalar, combination))
+        assert isinstance(filled, MappingNode)
+        record = MappingNode({"matrix": MappingNode(combination, job.origin)}, job.origin)
+        variant = merge_benchmark(filled, record)
         origin = job.entries["name"].origin
         variant_name = _filled(job.text("name"), combination, origin, is_last=True)
         yield variant_name, variant, f"{name} {_shown(combination)}"

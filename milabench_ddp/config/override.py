@@ -1,8 +1,8 @@
 """``--override name.key=value``: one more layer, from the command line."""
 
+import fnmatch
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from ..errors import ConfigError, SelectionError, did_you_mean
 from .merge import ALL, merge_benchmark
@@ -43,17 +43,17 @@ def locate(address: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
     pattern (``resnet*``) that matches any; patterns do not match templates.
     """
     known = list(names)
-    splits: list[tuple[str, list[str]]] = []
-    for at, char in enumerate(address):
-        if char == ".":
-            splits.insert(0, (address[:at], _keys(address[at + 1 :])))
-    for name, keys in splits:
+    usual = [name for name in known if not name.startswith("_")]
+    words = address.split(".")
+    counts = range(len(words) - 1, 0, -1)  # of the words that are the name
+    for count in counts:
+        name = ".".join(words[:count])
         if name in known:
-            return [name], keys
-    for pattern, keys in splits:
-        found = [n for n in known if fnmatchcase(n, pattern) and not n.startswith("_")]
+            return [name], _keys(words[count:])
+    for count in counts:
+        found = fnmatch.filter(usual, ".".join(words[:count]))
         if found:
-            return found, keys
+            return found, _keys(words[count:])
     return [], []
 
 
@@ -104,12 +104,11 @@ def check_overrides(
         raise SelectionError(f"{override.value.origin}: {hint}")
 
 
-def _keys(path: str) -> list[str]:
-    keys = path.split(".")
-    for at, key in enumerate(keys[:-1], start=1):
-        if key in _FLAT:
-            return [*keys[:at], ".".join(keys[at:])]
-    return keys
+def _keys(words: list[str]) -> list[str]:
+    for at, word in enumerate(words[:-1], start=1):
+        if word in _FLAT:
+            return [*words[:at], ".".join(words[at:])]
+    return words
 
 
 def _with_value(entry: MappingNode, keys: list[str], override: Override) -> MappingNode:

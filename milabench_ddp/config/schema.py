@@ -200,7 +200,7 @@ KEYS: Mapping[str, Key] = {
     "weight": Key(number("a number, 0 or more", 0), default=0),
 }
 
-_PRESET_KEYS = frozenset(name for name, key in KEYS.items() if key.in_preset)
+_PRESET_KEYS = {name for name, key in KEYS.items() if key.in_preset}
 
 
 def check_name(name: str, entry: MappingNode) -> None:
@@ -245,7 +245,10 @@ def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
 
     A key whose value is null counts as not stated.
     """
-    stated = {key: node for key, node in entry.entries.items() if not is_null(node)}
+    stated = dict(entry.entries)
+    for key, node in entry.entries.items():
+        if is_null(node):
+            del stated[key]
     group = text_of(stated.get("group")) or name
     for key, declared in KEYS.items():
         default = declared.default
@@ -266,4 +269,5 @@ def _sorted(tags: ListNode) -> ListNode:
         if name is None:
             return tags  # of the wrong type, which the check of the keys says better
         found.setdefault(name, tag)
-    return replace(tags, items=tuple(found[name] for name in sorted(found)))
+    in_order = [found[name] for name in sorted(found)]
+    return replace(tags, items=tuple(in_order))

@@ -1,7 +1,7 @@
 """Which benchmarks run: ``--select`` and ``--exclude``, and every other reason against one."""
 
+import fnmatch
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from ..errors import SelectionError, did_you_mean
@@ -68,7 +68,7 @@ def labels(name: str, entry: MappingNode) -> set[str]:
 
 
 def _matches(word: str, found: set[str]) -> bool:
-    return word in found or any(fnmatchcase(label, word) for label in found)
+    return word in found or bool(fnmatch.filter(found, word))
 
 
 def skip_reason(

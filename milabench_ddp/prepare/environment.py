@@ -89,7 +89,9 @@ def find_uv() -> str | None:
 def install_commands(group: InstallGroup, folder: Path, uv: str | None) -> list[Command]:
     """What makes the environment ``folder`` and installs into it: uv, or venv and pip."""
     python = str(folder / "bin" / "python")
-    files = [word for file in group.files for word in ("-r", str(file))]
+    files: list[str] = []
+    for file in group.files:
+        files += ["-r", str(file)]
     if uv is None:
         return [
             (sys.executable, "-m", "venv", str(folder)),

@@ -74,16 +74,37 @@ def test_a_node_without_power_takes_its_own_benchmark_with_it(nodes, sweep_of):
     command = sweep.begin()
     sweep.await_states(quick_2="ok", held_2="running")
     sweep.await_starts("held-2", 2)
-    nodes.crash("node4")
+    with nodes.slurmd_timeout(120):  # heartbeats tell, and not Slurm
+        nodes.crash("node4")
+        sweep.await_states(held_2="lost")
     code, out, err = ended(command)
     assert code == 1, err
     assert "held-2.D0.node4: lost" in out
     assert sweep.states() == {"quick-2": "ok", "quick-1": "ok", "held-2": "lost"}
-    assert sweep.reason("held-2") == "node4 has given no sign of life for 20 s"
+    assert sweep.reason("held-2") == "node4 has sent no heartbeat for 20 s"
     assert sweep.starts() == {"quick-2": 2, "quick-1": 1, "held-2": 2}
     nodes.boot("node4")
     sweep.resume()
     assert sweep.starts() == {"quick-2": 2, "quick-1": 1, "held-2": 4}
+
+
+def test_nothing_is_left_of_a_job_whose_coordinator_is_killed(nodes, sweep_of):
+    sweep = sweep_of({"held": [2]})
+    command = sweep.begin()
+    sweep.await_states(held_2="running")
+    sweep.await_starts("held-2", 2)
+    (job,) = sweep.jobs()
+    nodes.exec("node3", "pkill", "-KILL", "-f", f"_submit {sweep.run}")
+    code, _, err = ended(command)
+    assert code == 1, err
+    assert sweep.states() == {"held-2": "lost"}
+    assert sweep.reason("held-2") == "its job ended: FAILED"
+    for node in ("node3", "node4"):
+        assert str(sweep.folder) not in nodes.exec(node, "ps", "axww")
+    assert nodes.await_end(job) == "FAILED"
+    assert {f"{job}.batch", f"{job}.0", f"{job}.1"} <= nodes.sacct(job).keys()  # steps of Slurm
+    sweep.resume()
+    assert sweep.starts() == {"held-2": 4}
 
 
 def test_a_node_whose_cable_is_pulled_is_used_again_when_it_is_back(nodes, sweep_of):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from .presets import PresetResult
-from .schema import KEYS, Benchmark, FakeImageNet
+from .schema import KEYS, Benchmark, FakeImageNet, check_values
 from .tree import MappingNode, ScalarNode, expanded, shown, text_of, to_plain
 
 _FIELDS = {field.name for field in fields(Benchmark)} & KEYS.keys()
@@ -26,9 +26,8 @@ def build_benchmark(name: str, result: PresetResult) -> Benchmark:
             "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"
         )
     record = to_plain(entry)
-    values: dict[str, Any] = {}
-    for key in _FIELDS & entry.entries.keys():
-        values[key] = KEYS[key].check(key, entry.entries[key])
+    checked = check_values(entry)
+    values: dict[str, Any] = {key: checked[key] for key in _FIELDS & checked.keys()}
     values |= {"program": program, "voir": None, "voirfile": None}
     if "instrument" in record:
         voirfile = program.with_name("voirfile.py")

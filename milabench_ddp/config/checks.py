@@ -124,20 +124,34 @@ def one_of(*words: str) -> Check:
     return check
 
 
+def check_entries(
+    checks: Checks, mapping: MappingNode, key: str = "", required: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The checked values of a mapping; one whose value is null counts as not stated.
+
+    Args:
+        checks: of the keys that it may have.
+        mapping: it is final.
+        key: that of the mapping itself; empty at the top.
+        required: the keys that it must have.
+    """
+    check_keys(checks, mapping)
+    for name in required:
+        if name not in mapping.entries:
+            raise ConfigError(f"`{key}` in {mapping.origin} has no `{name}`")
+    values = {}
+    for name, node in mapping.entries.items():
+        if name in required or not is_null(node):
+            place = f"{key}.{name}" if key else name
+            values[name] = checks[name](place, node)
+    return values
+
+
 def mapping_of(checks: Checks, required: Iterable[str] = ()) -> Check:
-    """A mapping with these keys; one whose value is null counts as not stated."""
+    """A mapping with these keys, of which some are required."""
 
     def check(key: str, node: TreeNode) -> dict[str, Any]:
-        stated = as_mapping(key, node)
-        check_keys(checks, stated)
-        for name in required:
-            if name not in stated.entries:
-                raise ConfigError(f"`{key}` in {node.origin} has no `{name}`")
-        values = {}
-        for name, value in stated.entries.items():
-            if name in required or not is_null(value):
-                values[name] = checks[name](f"{key}.{name}", value)
-        return values
+        return check_entries(checks, as_mapping(key, node), key, required)
 
     return check
 

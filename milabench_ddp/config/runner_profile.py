@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..errors import ConfigError
-from .checks import Check, as_mapping, check_keys, flag, one_of, single, text, texts, whole
+from .checks import Check, as_mapping, check_entries, flag, one_of, single, text, texts, whole
 from .shipped import find_shipped, not_found
 from .tree import (
     Origin,
     ScalarNode,
     TreeNode,
     expanded,
-    is_null,
     scalar_text,
     shown,
 )
@@ -161,11 +160,7 @@ def read_profile(path: Path) -> RunnerProfile:
     from .read import read_yaml
 
     top = finalize(read_yaml(path))
-    check_keys(SETTINGS, top)
-    values = {}
-    for key, node in top.entries.items():
-        if not is_null(node):
-            values[key] = SETTINGS[key].check(key, node)
+    values = check_entries({name: each.check for name, each in SETTINGS.items()}, top)
     if "kind" not in values:
         raise ConfigError(f"{shown(path)}: has no `kind`: it is one of {', '.join(KINDS)}")
     return RunnerProfile(**values, path=str(path))

@@ -15,6 +15,7 @@ from .checks import (
     Check,
     Checks,
     as_mapping,
+    check_entries,
     check_keys,
     command_line,
     environment,
@@ -220,11 +221,12 @@ def check_known(entry: MappingNode) -> None:
             _check_presets(part)
 
 
-def check_values(entry: MappingNode) -> None:
-    """Raise ConfigError for a value of the wrong type; ``entry`` is final and interpolated."""
-    check_keys(KEYS, entry)
-    for name, node in entry.entries.items():
-        KEYS[name].check(name, node)
+def check_values(entry: MappingNode) -> dict[str, Any]:
+    """The values by their keys; ``entry`` is final and interpolated.
+
+    Raises ConfigError for a value of the wrong type.
+    """
+    return check_entries({name: key.check for name, key in KEYS.items()}, entry)
 
 
 def _check_presets(entry: MappingNode) -> None:

@@ -160,14 +160,20 @@ def _version(meta: Payload) -> str:
 
 def _span(run: Run) -> tuple[float | None, float | None]:
     """When the run began and ended, in seconds since the epoch."""
-    starts = [record.start.get("time") for record in run.records if record.start]
-    ends = [record.end.get("time") for record in run.records if record.end]
+    starts: list[object] = []
+    ends: list[object] = []
+    for record in run.records:
+        if record.start:
+            starts.append(record.start.get("time"))
+        if record.end:
+            ends.append(record.end.get("time"))
     if run.state is not None:
         starts.append(run.state.header.created)
         ends.append(run.state.header.ended)
     first = min(filter(_is_time, starts), default=None)
-    last = max(filter(_is_time, ends), default=None)
-    return first, None if run.goes_on else last
+    if run.goes_on:
+        return first, None
+    return first, max(filter(_is_time, ends), default=None)
 
 
 def _is_time(value: object) -> TypeGuard[float]:

@@ -67,7 +67,7 @@ def ngpu(config: Payload) -> int:
 def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     """milabench's statistics of a list: one minimum and one maximum of 5 or more are dropped."""
     known = [value for value in values if value is not None]
-    numbers = sorted(value for value in known if is_number(value))
+    numbers = sorted(filter(is_number, known))
     if not numbers or len(numbers) < len(known):
         return MilabenchStatistics(NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN)
     if len(numbers) >= 5:

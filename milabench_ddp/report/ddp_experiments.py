@@ -21,14 +21,15 @@ BACKEND, BREAKS, MODEL = "backend", "breaks", "model"
 OPTIONS = {BACKEND: "compile", BREAKS: "optimize_ddp", MODEL: "group"}  # where no matrix says it
 WITH = ("with", "w/", "yes", "on", "true", "ddp_optimizer")
 WITHOUT = ("without", "wo/", "no", "off", "false", "no_optimization")
-WITHOUT_BREAKS = ("", "wo/breaks")  # in this order, and before those with breaks
+WITHOUT_BREAKS = ("", "wo/breaks")
 
 
 def fits(table: Rows) -> bool:
     """Whether a sweep is one over nodes, and over backends or breaks."""
     found = axes(table)
-    over_nodes = NODES in found or len(set(map(nodes_of, table))) > 1
-    return over_nodes and (BACKEND in found or BREAKS in found)
+    if BACKEND not in found and BREAKS not in found:
+        return False
+    return NODES in found or len(set(map(nodes_of, table))) > 1
 
 
 def belongs(row: Row) -> bool:
@@ -39,20 +40,22 @@ def belongs(row: Row) -> bool:
 def layout(table: Rows, metric: str) -> Layout:
     """The layout of a sweep that ``fits``."""
     table = list(filter(belongs, table))
-    others = [key for key in differing(table) if key not in (BACKEND, BREAKS, MODEL, NODES)]
-    models = list(dict.fromkeys(_setting(row, MODEL) for row in table))
-    backends = list(dict.fromkeys(map(_backend, table)))
+    others = [key for key in differing(table) if key not in (*OPTIONS, NODES)]
+    models = [_setting(row, MODEL) for row in table]
+    backends = [_backend(row) for row in table]
 
     def place(row: Row) -> Place:
-        titles = [_setting(row, MODEL), *(f"{key} {setting_of(row, key)}" for key in others)]
-        return ", ".join(titles), (_backend(row), breaks(row)), f"{nodes_of(row)}_{metric}"
+        titles = [_setting(row, MODEL)]
+        for key in others:
+            titles.append(f"{key} {setting_of(row, key)}")
+        label = _backend(row), breaks(row)
+        return ", ".join(titles), label, f"{nodes_of(row)}_{metric}"
 
     def order(row: Row) -> tuple[int, ...]:
-        found = breaks(row)
-        last = len(WITHOUT_BREAKS)
-        rank = WITHOUT_BREAKS.index(found) if found in WITHOUT_BREAKS else last
-        model = models.index(_setting(row, MODEL))
-        return model, rank, backends.index(_backend(row)), nodes_of(row)
+        model = models.index(_setting(row, MODEL))  # in the order in which they were met
+        has_breaks = breaks(row) not in WITHOUT_BREAKS
+        is_compiled = breaks(row) != ""
+        return model, has_breaks, is_compiled, backends.index(_backend(row)), nodes_of(row)
 
     return Layout(MODEL, (BACKEND, BREAKS), place, belongs, order, " ")
 

@@ -51,7 +51,8 @@ def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:
 
 
 def _message(error: Payload) -> str:
-    return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key))
+    parts = error.get("type"), error.get("message")
+    return ": ".join(str(part) for part in parts if part)
 
 
 def benchmark_failures(
@@ -87,8 +88,9 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
         if not state.status.has_ended:
             if run.goes_on:
                 continue  # it will end
-            is_cancelled = run.state.header.outcome is Outcome.CANCELLED
-            outcome = Outcome.CANCELLED if is_cancelled else Outcome.LOST
+            outcome = Outcome.LOST
+            if run.state.header.outcome is Outcome.CANCELLED:
+                outcome = Outcome.CANCELLED
         if outcome in (Outcome.OK, Outcome.SKIPPED) or name in explained:
             continue
         if name not in with_files:
@@ -148,8 +150,9 @@ def _failed(failure: Failure) -> CellState:
 
 def _unmarked(line: str) -> str:
     """A line without the mark of its rank."""
-    found = OF_RANK.match(line)
-    return (found[2].removeprefix(" ") if found else line).rstrip()
+    if found := OF_RANK.match(line):
+        line = found[2].removeprefix(" ")
+    return line.rstrip()
 
 
 def _raised(lines: Sequence[str]) -> str:
@@ -157,12 +160,11 @@ def _raised(lines: Sequence[str]) -> str:
 
     What follows it can be any number of lines of its message; the beginning can be cut off.
     """
-    heads = [index for index, line in enumerate(lines) if line == TRACEBACK]
-    frames = [index for index, line in enumerate(lines) if FRAME.match(line)]
-    if not heads and not frames:
-        return ""
-    start = heads[-1] if heads else frames[0]
-    for line in lines[start + 1 :]:
+    rest: Sequence[str] = ()
+    for number, line in enumerate(lines, start=1):
+        if line == TRACEBACK or (FRAME.match(line) and not rest):
+            rest = lines[number:]
+    for line in rest:
         if line and not line[0].isspace():
             return line
     return ""

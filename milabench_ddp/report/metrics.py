@@ -11,13 +11,14 @@ half widths of both 95 % intervals, relative to their values, are added as indep
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..errors import SelectionError, did_you_mean
 from ..results.records import is_finite
 from .model import Row, Rows
-from .settings import NODES, as_mapping, matrix, nodes_of
+from .settings import NODES, matrix, nodes_of
 from .statistics import NAN
 from .tables import TABLES
 
@@ -41,11 +42,11 @@ class Metric:
         value, spread = self.value(row), self.spread(row)
         if not math.isfinite(value):
             return ""
-        if self.format:
-            text = format(value, self.format)
-        else:
-            text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-        return f"{text} ±{format(spread, self.format)}" if spread > 0 else text
+        usual = ".0f" if abs(value) >= 1000 else ".4g"
+        text = format(value, self.format or usual)
+        if spread > 0:
+            text += f" ±{format(spread, self.format)}"
+        return text
 
 
 METRICS: Mapping[str, Metric] = {
@@ -143,9 +144,9 @@ def _efficiency_metric(rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
 
 def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Efficiency]:
     """The efficiency of each benchmark that has a throughput and usable results, by name."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        groups.setdefault(_settings_but_nodes(row), []).append(row)
+        groups[_settings_but_nodes(row)].append(row)
     found: dict[str, Efficiency] = {}
     for group in groups.values():
         measured = [row for row in group if row.throughput > 0 and is_usable(row)]
@@ -164,8 +165,10 @@ def scaling(row: Row) -> str:
 def _efficiency(row: Row, base: Row, fewest: int) -> Efficiency:
     nodes, least = nodes_of(row), nodes_of(base)
     value = row.throughput / (base.throughput * nodes / least)
-    spread = 0.0 if row is base else value * math.hypot(_half_width(row), _half_width(base))
-    return Efficiency(value, spread, least, fewest)
+    if row is base:
+        return Efficiency(value, 0.0, least, fewest)
+    relative = math.hypot(_half_width(row), _half_width(base))
+    return Efficiency(value, value * relative, least, fewest)
 
 
 def _half_width(row: Row) -> float:
@@ -179,8 +182,10 @@ def _half_width(row: Row) -> float:
 def _settings_but_nodes(row: Row) -> tuple[str, ...]:
     """What points have in common that differ only in their nodes."""
     if point := matrix(row):
-        kept = sorted((key, str(value)) for key, value in point.items() if key != NODES)
-        return "matrix", scaling(row), str(kept)
+        kept = {key: str(value) for key, value in point.items()}
+        kept.pop(NODES, None)
+        return "matrix", scaling(row), str(sorted(kept.items()))
     argv = row.config.get("argv")
-    options = sorted(as_mapping(argv).items(), key=str) if isinstance(argv, dict) else argv
-    return "argv", scaling(row), str(row.config.get("group")), str(options)
+    if isinstance(argv, dict):
+        argv = sorted(argv.items(), key=str)
+    return "argv", scaling(row), str(row.config.get("group")), str(argv)

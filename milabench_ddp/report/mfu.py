@@ -8,13 +8,15 @@ reaches the peak of a data sheet; this one was reached by a matrix product on th
 Where several products of a precision were measured, the fastest is the peak.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from ..results.records import Record, is_finite
 from .model import Peak
 from .process import Processes
-from .statistics import NAN, mean
+from .statistics import mean
 
 UNIT = "TFLOP/s"
 OPTIONS = ("--dtype", "--precision")
@@ -29,11 +31,11 @@ def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
     """The peak of each run and precision."""
     found: dict[RunPrecision, Peak] = {}
     for name in sorted(benchmarks):
-        rates: dict[RunPrecision, list[float]] = {}
+        rates: dict[RunPrecision, list[float]] = defaultdict(list)
         for process in benchmarks[name]:
             if process.record.units == UNIT and process.series is not None:
                 key = process.run.path, precision(process.record)
-                rates.setdefault(key, []).append(process.series.mean)
+                rates[key].append(process.series.mean)
         for key, values in rates.items():
             peak = Peak(name, key[1], mean(values))
             if key not in found or peak.tflop_s > found[key].tflop_s:
@@ -51,7 +53,7 @@ def utilisation(processes: Processes, known: Peaks) -> tuple[float, Peak | None]
         if peak is not None and peak.tflop_s > 0 and is_finite(reached):
             fractions.append(reached / peak.tflop_s)
             used = peak
-    return (mean(fractions), used) if used else (NAN, None)
+    return mean(fractions), used
 
 
 def precision(record: Record) -> str:
@@ -66,5 +68,8 @@ def precision(record: Record) -> str:
 def _option(argv: object, option: str) -> str:
     if isinstance(argv, dict):
         return str(argv.get(option) or "")
-    words = [str(word) for word in argv] if isinstance(argv, list) else []
-    return words[words.index(option) + 1] if option in words[:-1] else ""
+    words = list(map(str, argv)) if isinstance(argv, list) else []
+    for word, following in pairwise(words):
+        if word == option:
+            return following
+    return ""

@@ -54,10 +54,11 @@ def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
 
 def _plain(lines: Iterable[str]) -> list[str]:
     """The lines as a terminal would show them in the end, without colours; empty ends cut off."""
-    shown = [
-        UNPRINTABLE.sub("", ESCAPES.sub("", line.rstrip("\r").rpartition("\r")[2])).rstrip()
-        for line in lines
-    ]
+    shown = []
+    for line in lines:
+        _, _, last = line.rstrip("\r").rpartition("\r")  # what it was overwritten with
+        plain = UNPRINTABLE.sub("", ESCAPES.sub("", last))
+        shown.append(plain.rstrip())
     while shown and not shown[-1]:
         shown.pop()
     while shown and not shown[0]:
@@ -80,7 +81,11 @@ def failed_rank(lines: Sequence[str]) -> int | None:
 
 def of_rank(lines: Sequence[str], rank: int | None) -> list[str]:
     """The last lines of a rank, or of all ranks where it cannot be told from the others."""
-    own = [line for line in lines if (m := OF_RANK.match(line)) and int(m[1]) == rank]
+    own = []
+    for line in lines:
+        found = OF_RANK.match(line)
+        if found and int(found[1]) == rank:
+            own.append(line)
     if lines and not own and LAUNCHER_STOPPED.match(lines[-1]):
         return without_launcher(lines)[-SHOWN:]
     return (own or without_launcher(lines) or list(lines))[-SHOWN:]

@@ -42,10 +42,12 @@ def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence
 
     def place(row: Row) -> Place:
         label = tuple(setting_of(row, name) for name in rows)
-        return "", label, " ".join(setting_of(row, name) for name in columns) or metric
+        column = " ".join(setting_of(row, name) for name in columns)
+        return "", label, column or metric
 
     def keeps(row: Row) -> bool:
-        return not asked or any(setting_of(row, name) != NOTHING for name in asked)
+        values = {setting_of(row, name) for name in asked}
+        return values != {NOTHING}
 
     return Layout("", tuple(rows), place, keeps)
 
@@ -88,7 +90,11 @@ def axes(table: Iterable[Row]) -> list[str]:
 
 def differing(table: Rows) -> list[str]:
     """The axes of the sweep in which its points differ, in the order of the matrix."""
-    return [key for key in axes(table) if len({setting_of(row, key) for row in table}) > 1]
+    found = []
+    for key in axes(table):
+        if len({setting_of(row, key) for row in table}) > 1:
+            found.append(key)
+    return found
 
 
 def check(table: Rows, names: Iterable[str]) -> None:

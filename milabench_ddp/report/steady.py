@@ -43,7 +43,8 @@ def steady_state(rates: Sequence[float]) -> Steady:
     if n < FEWEST:
         return Steady(0)
     level, spread = _robust(rates[n // 2 :])
-    clipped = [min(max(x, level - CLIP * spread), level + CLIP * spread) for x in rates]
+    low, high = level - CLIP * spread, level + CLIP * spread
+    clipped = [min(max(rate, low), high) for rate in rates]
     start = _least_standard_error(clipped, n // 2)
     while start and not _differ(rates[:start], rates[start:]):
         # a short ramp and an odd later stretch: look for the ramp alone
@@ -89,7 +90,8 @@ def _drift(rates: Sequence[float]) -> str:
         return ""
     half = len(rates) // 2
     first, last = rates[:half], rates[-half:]
-    before, after = statistics.median(first), statistics.median(last)
+    before = statistics.median(first)
+    after = statistics.median(last)
     if abs(after - before) <= MOVES * abs(before):
         return ""
     if not (_differ(first, last) and _differ(last, first)):

@@ -28,14 +28,16 @@ def slow_devices(row: Row) -> Findings:
     series = series_of_devices(row.processes)
     if len(series) < FEWEST:
         return
-    rates = {id: mean(one.mean for one in found) for id, found in series.items()}
-    slowest = min(rates, key=lambda id: (rates[id], id))
-    rate = rates.pop(slowest)
-    typical = median(rates.values())
+    rates = []
+    for id, found in series.items():
+        rates.append((mean(each.mean for each in found), id))
+    rates.sort()
+    rate, slowest = rates[0]
+    typical = median(other for other, _ in rates[1:])
     gap = typical - rate
     if gap <= SLOW * typical:
         return
-    sure = interval([[one] for one in series[slowest]])
+    sure = interval([[each] for each in series[slowest]])
     if sure is not None and gap <= SURE * sure.sem:
         return
     against = f"{rate:.5g} against {typical:.5g} {row.unit}".rstrip()
@@ -74,7 +76,8 @@ def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
     if len(known) < FEWEST:
         return [], NAN
     level = median(rank.local_ms for rank in known)
-    spread = MAD_TO_STD * median(abs(rank.local_ms - level) for rank in known)
+    distances = [abs(rank.local_ms - level) for rank in known]
+    spread = MAD_TO_STD * median(distances)
     step = median(rank.median for rank in known)
     far = max(SLOW * level, FAR * spread)
     if step > 0:
@@ -82,8 +85,11 @@ def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
     odd: list[RankSummary] = []
     others: list[RankSummary] = []
     for rank in known:
-        is_odd = rank.local_ms - level > max(far, SURE * rank.local_error)
-        (odd if is_odd else others).append(rank)
+        enough = max(far, SURE * rank.local_error)
+        if rank.local_ms - level > enough:
+            odd.append(rank)
+        else:
+            others.append(rank)
     odd.sort(key=lambda rank: -rank.local_ms)
     return odd, median(rank.local_ms for rank in others)
 
@@ -92,6 +98,7 @@ def slowest_part(rank: RankSummary, ranks: Sequence[RankSummary]) -> str:
     """The part of a rank's local time that is furthest above the median of all."""
 
     def excess(part: str) -> float:
-        return rank.local[part] - median(other.local.get(part, 0.0) for other in ranks)
+        typical = median(other.local.get(part, 0.0) for other in ranks)
+        return rank.local[part] - typical
 
     return max(rank.local, key=excess)

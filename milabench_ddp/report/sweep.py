@@ -71,7 +71,8 @@ def sweep_of(
     states = {row.name: cell_state(report, row) for row in table}
 
     def is_usable(row: Row) -> bool:
-        return states[row.name] is None or row.successful_launches()[0] > 0
+        succeeded, _ = row.successful_launches()
+        return states[row.name] is None or succeeded > 0
 
     metric = metric_of(metric_name, table, is_usable)
     if not rows and not columns and ddp_experiments.fits(table):
@@ -84,7 +85,8 @@ def sweep_of(
     for row in sorted(filter(layout.keeps, table), key=layout.order):
         place = title, label, column = layout.place(row)
         if place in taken:
-            where = " x ".join(filter(None, (title, layout.between.join(label), column)))
+            names = title, layout.between.join(label), column
+            where = " x ".join(filter(None, names))
             raise SelectionError(
                 f"{row.name} and {taken[place]} share the cell {where}: "
                 f"add a setting in which they differ to --rows or --cols"
@@ -93,10 +95,19 @@ def sweep_of(
         order_of_columns.setdefault(column, layout.order(row)[-1])
         cells = blocks.setdefault(title, {}).setdefault(label, {})
         cells[column] = _cell(metric, row, states[row.name])
-    shown = taken.values()
-    skipped = [pair for run in report.runs for pair in run.skipped if pair[0] not in shown]
-    names = sorted(order_of_columns, key=order_of_columns.__getitem__)
-    return Sweep(metric_name, metric.meaning, layout, tuple(names), blocks, tuple(skipped))
+    skipped = []
+    for run in report.runs:
+        for name, reason in run.skipped:
+            if name not in taken.values():
+                skipped.append((name, reason))
+    return Sweep(
+        metric_name,
+        metric.meaning,
+        layout,
+        tuple(sorted(order_of_columns, key=order_of_columns.__getitem__)),
+        blocks,
+        tuple(skipped),
+    )
 
 
 def _all_benchmarks(report: Report) -> list[Row]:
@@ -129,22 +140,27 @@ def sweep_table(sweep: Sweep) -> Table:
     Where values have spreads, each column is followed by one of them.
     """
     layout = sweep.layout
-    lines = [(title, *line) for title in sweep.blocks for line in sweep.lines(title)]
-    has_spreads = any(cell.spread >= 0 for *_, cells in lines for cell in cells)
-    names = [layout.titles, *layout.corner] if layout.titles else [*layout.corner]
+    lines: list[tuple[Label, list[Cell]]] = []
+    has_spreads = False
+    for title in sweep.blocks:
+        for label, cells in sweep.lines(title):
+            lines.append(((title, *label), cells))
+            has_spreads |= any(cell.spread >= 0 for cell in cells)
+    names = [layout.titles, *layout.corner]
     for column in sweep.columns:
         names.append(column)
         if has_spreads:
             names.append(f"{column}_spread")
+    first = 0 if layout.titles else 1  # a table of one block has no column of titles
     rows: list[tuple[object, ...]] = []
-    for title, label, cells in lines:
-        row: list[object] = [title, *label] if layout.titles else [*label]
+    for label, cells in lines:
+        row: list[object] = list(label)
         for cell in cells:
             row.append(cell.value if math.isfinite(cell.value) else cell.text)
             if has_spreads:
                 row.append(cell.spread if math.isfinite(cell.spread) else None)
-        rows.append(tuple(row))
-    return Table(tuple(map(Column, names)), tuple(rows))
+        rows.append(tuple(row[first:]))
+    return Table(tuple(map(Column, names[first:])), tuple(rows))
 
 
 def block_table(sweep: Sweep, title: str, notes: dict[str, int]) -> Table:

@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..table import Table, text_lines, without_unknown
@@ -30,11 +31,14 @@ def sweep_text(sweep: Sweep) -> str:
     notes: dict[str, int] = {}
     lines = [f"{sweep.metric}: {sweep.meaning}"]
     for title in sweep.blocks:
-        lines += ["", f"{title}:"] if title else [""]
+        lines.append("")
+        if title:
+            lines.append(f"{title}:")
         lines += text_lines(block_table(sweep, title, notes), "  ", ruled=True)
     if notes:
         lines.append("")
-        lines += [f"[{number}] {note}" for note, number in notes.items()]
+        for note, number in notes.items():
+            lines.append(f"[{number}] {note}")
     if sweep.skipped:
         lines.append("")
         skipped = [(name, _SOURCE.sub("", reason)) for name, reason in sweep.skipped]
@@ -134,14 +138,15 @@ def _skipped(runs: Sequence[RunInfo]) -> Iterator[str]:
     for reason, names in _by_reason(pairs).items():
         if len(names) > MOST_ALIKE:
             names = [_some(names)]
-        yield from (f"{name}: {reason}" for name in names)
+        for name in names:
+            yield f"{name}: {reason}"
 
 
 def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Each reason with the names that have it, in the order of the first."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = defaultdict(list)
     for name, reason in pairs:
-        found.setdefault(reason, []).append(name)
+        found[reason].append(name)
     return found
 
 
@@ -164,8 +169,11 @@ def _failures(report: Report) -> Iterator[str]:
         if index:
             yield ""
         head = _failure(failure)
-        yield f"{head} [{failure.run}]" if len(report.runs) > 1 and failure.run else head
-        yield from (f"    {line}".rstrip() for line in failure.lines)
+        if len(report.runs) > 1 and failure.run:
+            head += f" [{failure.run}]"
+        yield head
+        for line in failure.lines:
+            yield f"    {line}".rstrip()
         if failure.whole:
             yield f"    -> all of it: {failure.whole}"
         elif failure.tag:

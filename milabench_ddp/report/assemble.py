@@ -8,11 +8,11 @@ from typing import TypeGuard
 
 from ..events import Status
 from ..results.read_run import read_run
-from ..results.records import Payload, Record, Run, is_finite, recorded_weight
+from ..results.records import Payload, Run, is_finite, recorded_weight
 from . import compat, failures, findings
 from .mfu import peaks
 from .model import Failure, Report, Row, RunInfo
-from .process import ProcessResult, succeeded
+from .process import Processes, ProcessResult, succeeded
 from .settings import as_mapping
 from .statistics import NAN
 from .summary import summary_row
@@ -37,10 +37,25 @@ def report_of(
     distinct = {Path(path).resolve(): Path(path) for path in paths}
     runs = [read_run(path) for path in distinct.values()]
     planned = _planned(runs)
+    weights = weights or {}
+    processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
+    failed: list[Failure] = []
+    for run in runs:
+        for record in run.records:
+            if compat_formulas and compat.why_left_out(record):
+                continue
+            process = ProcessResult(run, record)
+            processes_of[record.name].append(process)
+            is_failed = not succeeded(record) if compat_formulas else process.failed
+            if is_failed:
+                failed.append(failures.process_failure(process))
     if compat_formulas:
-        rows, failed = _compat(runs, weights or {})
+        rows = _compat_rows(processes_of, weights)
     else:
-        rows, failed = _ours(runs, weights or {}, planned)
+        unexplained = failures.benchmark_failures(runs, failed, weights)
+        failed += unexplained
+        missing = Counter(failure.benchmark for failure in unexplained)
+        rows = _our_rows(processes_of, weights, missing, planned)
     infos = tuple(map(run_info, runs))
     measured = findings.Measurements(compat_formulas, runs, infos, rows)
     found = findings.findings_of(measured)
@@ -59,50 +74,35 @@ def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
     return planned
 
 
-def _ours(
-    runs: Sequence[Run], weights: Weights, planned: Mapping[str, Payload]
-) -> tuple[list[Row], list[Failure]]:
-    processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
-    failed: list[Failure] = []
-    for run in runs:
-        for record in run.records:
-            process = ProcessResult(run, record)
-            processes_of[record.name].append(process)
-            if process.failed:
-                failed.append(failures.process_failure(process))
-    unexplained = failures.benchmark_failures(runs, failed, weights)
-    missing = Counter(failure.benchmark for failure in unexplained)
+def _our_rows(
+    processes_of: Mapping[str, Processes],
+    weights: Weights,
+    missing: Counter[str],
+    planned: Mapping[str, Payload],
+) -> list[Row]:
     measured_peaks = peaks(processes_of)
     rows: list[Row] = []
     for name in sorted({*processes_of, *missing}):
         weight = weights.get(name)
-        processes = processes_of.get(name, [])
-        if processes:
-            rows.append(summary_row(processes, weight, missing[name], measured_peaks))
-        else:
-            config = planned.get(name, {})
-            weight = recorded_weight(config) if weight is None else weight
-            rows.append(Row.unmeasured(name, missing[name], weight, config))
-    return rows, failed + unexplained
+        if name in processes_of:
+            rows.append(summary_row(processes_of[name], weight, missing[name], measured_peaks))
+            continue
+        config = planned.get(name, {})
+        if weight is None:
+            weight = recorded_weight(config)
+        rows.append(Row.unmeasured(name, missing[name], weight, config))
+    return rows
 
 
-def _compat(runs: Sequence[Run], weights: Weights) -> tuple[list[Row], list[Failure]]:
-    records_of: dict[str, list[Record]] = {name: [] for name in weights}
-    failed: list[Failure] = []
-    for run in runs:
-        for record in run.records:
-            if compat.why_left_out(record):
-                continue
-            records_of.setdefault(record.name, []).append(record)
-            if not succeeded(record):
-                failed.append(failures.process_failure(ProcessResult(run, record)))
+def _compat_rows(processes_of: Mapping[str, Processes], weights: Weights) -> list[Row]:
     rows: list[Row] = []
-    for name, records in sorted(records_of.items()):
-        if records:
+    for name in sorted({*processes_of, *weights}):
+        if name in processes_of:
+            records = [process.record for process in processes_of[name]]
             rows.append(compat.milabench_row(records, weights.get(name)))
         else:
             rows.append(Row.unmeasured(name, NAN, weights[name], {}, n=NAN))
-    return rows, failed
+    return rows
 
 
 def run_info(run: Run) -> RunInfo:

@@ -138,9 +138,12 @@ def slowest_ranks(rows: Rows) -> Table:
     return without_unknown(Table(columns, tuple(values), "Ranks"))
 
 
+NOT_COMPARED = (NAN, "", NAN, "")
+
+
 def _steps_of(timed: Sequence[RankSummary]) -> tuple[Any, ...]:
     if len(timed) < 2:
-        return NAN, "", NAN, ""
+        return NOT_COMPARED
     slowest = max(timed, key=lambda rank: rank.median)
     fastest = min(timed, key=lambda rank: rank.median)
     return slowest.median, slowest.id.label, fastest.median, fastest.id.label
@@ -148,7 +151,7 @@ def _steps_of(timed: Sequence[RankSummary]) -> tuple[Any, ...]:
 
 def _local_of(compared: Sequence[RankSummary]) -> tuple[Any, ...]:
     if len(compared) < 2:
-        return NAN, "", NAN, ""
+        return NOT_COMPARED
     most = max(compared, key=lambda rank: rank.local_ms)
     typical = statistics.median(rank.local_ms for rank in compared if rank is not most)
     slower = most.local_ms / typical - 1 if typical > 0 else NAN

@@ -46,6 +46,7 @@ def _create(options: RunOptions) -> RunContext:
     profile = setup.resolve_runner(options, system)
     request = setup.node_request(options, system, profile)
     runner = runner_of(profile)
+    runner.check(request)
     cluster, _ = runner.cluster(request)
     if profile is None:
         notes, node = request.detect().notes, cluster.nodes[0]

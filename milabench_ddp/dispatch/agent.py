@@ -21,16 +21,15 @@ from types import FrameType
 from ..codec import decode, read_record
 from ..errors import MilabenchError
 from ..events import Event
-from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
+from ..launch.node_run import LaunchRunner
 from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..machine.provenance import collect, meta
 from ..results.run_dir import RunDir
 from ..results.run_plan import RunPlan
-from ..results.write import DataHeader
 from . import slurm_jobs
-from .nodes import free_ports, run_part
+from .nodes import free_ports, launch_runner, run_part
 from .protocol import (
     FindPorts,
     Finish,
@@ -263,19 +262,16 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     plan = read_record(run.plan_json, RunPlan)
     node = _node(options, plan)
     machine = collect(plan.arch, node, sys.argv, os.environ)
-    header = DataHeader(run.name, plan.arch, {**meta(machine), "node": node.name})
-    router = SampleRouter()
-    environ = {**os.environ, NODE: node.name}
-    runner = LaunchRunner(run, header, router, environ, plan.grace)
-    agent = Agent(runner, connection, options.timeouts)
+    facts = {**meta(machine), "node": node.name}
+    with launch_runner(run, plan, node, facts, {**os.environ, NODE: node.name}) as runner:
+        agent = Agent(runner, connection, options.timeouts)
 
-    def warned(_number: int, _frame: FrameType | None) -> None:
-        agent.note_signal("SIGUSR2")  # Slurm's warning; the coordinator heeds it
+        def warned(_number: int, _frame: FrameType | None) -> None:
+            agent.note_signal("SIGUSR2")  # Slurm's warning; the coordinator heeds it
 
-    signal.signal(signal.SIGUSR2, warned)
-    monitor = device_monitor(plan.arch, node.devices, plan.gpu_poll, router)
-    with stopped_by_signals(agent), monitor:
-        agent.serve(Hello(options.rank, node, options.address))
+        signal.signal(signal.SIGUSR2, warned)
+        with stopped_by_signals(agent):
+            agent.serve(Hello(options.rank, node, options.address))
 
 
 def _node(options: AgentOptions, plan: RunPlan) -> Node:

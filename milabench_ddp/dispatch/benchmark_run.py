@@ -50,7 +50,11 @@ class BenchmarkRun:
         self._run, self._plan, self._timeouts, self._clock = run, plan, timeouts, clock
         names = tuple(node.name for node in self.nodes)
         self.state = BenchmarkState(
-            benchmark.name, Status.RUNNING, started=time.time(), nodes=names
+            benchmark.name,
+            Status.RUNNING,
+            started=time.time(),
+            nodes=names,
+            max_duration=benchmark.max_duration,
         )
         self._waiting: list[Launch] = []
         self._launch: LaunchTracker | None = None

@@ -1,7 +1,8 @@
 """Follows a run that goes on elsewhere, from its folder; may stop and come back at any time."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 
 from ..codec import write_record
 from ..events import Outcome, Status, Verdict
@@ -18,6 +19,71 @@ ASK = 5.0  # seconds between questions to the scheduler
 LOOK = 0.5  # seconds between looks into the folder
 FORGET = 60.0  # seconds after which a job that the scheduler does not know has ended
 _AFTER = {"TIMEOUT": LIMIT, "CANCELLED": CANCELLED}
+
+
+class JobFollower:
+    """Asks a scheduler for the jobs of a run, and tells an observer what has changed.
+
+    Args:
+        jobs: their states are kept up to date.
+        scheduler: has them.
+        observer: is told.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[JobState],
+        scheduler: Scheduler,
+        observer: ProgressObserver,
+        clock: Callable[[], float],
+    ) -> None:
+        self._jobs, self._scheduler = jobs, scheduler
+        self._observer, self._clock = observer, clock
+        self._answers = True
+        self._said: dict[str, JobStatus] = {}
+        self._unknown: dict[str, float] = {}  # since when the scheduler does not know a job
+
+    def have_ended(self) -> bool:
+        """Ask; whether all jobs have ended."""
+        going = [job for job in self._jobs if not job.state]
+        found = self._scheduler.statuses([job.id for job in going]) if going else {}
+        self._note_answer(found is not None)
+        if found is None:
+            return False
+        for job in going:
+            status = found.get(job.id) or self._forgotten(job)
+            if status is not None:
+                self._note(job, status)
+        return all(job.state for job in self._jobs)
+
+    def _note_answer(self, answers: bool) -> None:
+        if answers != self._answers:
+            self._answers = answers
+            words = "answers again" if answers else "does not answer"
+            self._observer.message(f"the scheduler {words}")
+
+    def _forgotten(self, job: JobState) -> JobStatus | None:
+        """Accounts are written late; a job that stays unknown for long has ended."""
+        since = self._unknown.setdefault(job.id, self._clock())
+        return JobStatus("UNKNOWN", True) if self._clock() - since > FORGET else None
+
+    def _note(self, job: JobState, status: JobStatus) -> None:
+        if self._said.get(job.id) != status:
+            self._said[job.id] = status
+            why = f" ({status.why})" if status.why else ""
+            self._observer.message(f"job {job.id}: {status.word}{why}")
+        if status.has_ended:
+            job.state = status.word
+
+    def verdict(self, benchmark: str, *, has_begun: bool) -> Verdict:
+        """The verdict on a benchmark that its job, which has ended, did not finish."""
+        words = [job.state for job in self._jobs if benchmark in job.benchmarks]
+        word = words[-1] if words else "UNKNOWN"
+        if word in _AFTER and (has_begun or _AFTER[word] is CANCELLED):
+            return _AFTER[word]
+        began = "" if has_begun else " before it began"
+        return Verdict(Outcome.LOST, f"its job ended{began}: {word}")
 
 
 class RunFollower:
@@ -44,22 +110,21 @@ class RunFollower:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._run, self._header, self._observer = run, header, observer
-        self._scheduler, self._clock, self._sleep = scheduler, clock, sleep
+        self._run, self._observer, self._clock, self._sleep = run, observer, clock, sleep
+        self._jobs = None
+        if scheduler is not None:
+            self._jobs = JobFollower(header.jobs, scheduler, observer, clock)
         self.statuses = dict.fromkeys(header.suite, Status.WAITING)
-        self._interrupted: set[str] = set()  # its coordinator let it wait again
+        self._open = list(header.suite)  # without a result that is final
+        self._left: set[str] = set()  # those that their coordinator has left
         self._ends: dict[str, float] = {}  # of a benchmark that may run again
-        self._open = set(header.suite)  # without a result that is final
         for name in header.suite:
             state = read_benchmark(run, name)
             if state is not None and state.is_final:
                 self.statuses[name] = state.status
-                self._open.discard(name)
+                self._open.remove(name)
                 if tells_ended:
                     observer.end(name, state.verdict)
-        self._answers = True
-        self._said: dict[str, JobStatus] = {}
-        self._unknown: dict[str, float] = {}  # since when the scheduler does not know a job
 
     def follow(self, until: Callable[[], bool]) -> bool:
         """Look until the run has ended; whether it was that.
@@ -69,121 +134,74 @@ class RunFollower:
         next_ask = self._clock()
         while True:
             self.look()
-            if not self._open and self._scheduler is not None:
+            if not self._open and self._jobs is not None:
                 return True
             if self._clock() >= next_ask:
                 if self._has_ended():
                     return True
-                next_ask = self._clock() + (LOOK if self._scheduler is None else self._pause())
+                next_ask = self._clock() + self._pause()
             if until():
                 return False
             self._sleep(LOOK)
 
     def _pause(self) -> float:
         """Seconds until the next question; few where all has ended but for the jobs."""
-        statuses = [self.statuses[name] for name in self._open]
-        return 1.0 if all(status.has_ended for status in statuses) else ASK
+        if self._jobs is None:
+            return LOOK
+        return 1.0 if all(self.statuses[name].has_ended for name in self._open) else ASK
 
     def look(self) -> None:
         """See what has begun, and what has ended."""
-        for name in [name for name in self.statuses if name in self._open]:
+        for name in list(self._open):
             state = read_benchmark(self._run, name)
             if state is not None:
-                self._compare(state, self.statuses[name])
+                self._compare(state)
 
-    def _compare(self, state: BenchmarkState, before: Status) -> None:
-        name = state.name
+    def _compare(self, state: BenchmarkState) -> None:
+        name, before = state.name, self.statuses[state.name]
         if state.status is Status.RUNNING:
-            if before is not Status.RUNNING:
-                limit = float(self._header.suite[name]["max_duration"])
-                self._observer.begin(name, state.nodes, limit)
+            self._left.discard(name)
             self.statuses[name] = state.status
-            self._interrupted.discard(name)
-        elif state.ended is None:
-            if state.status is Status.LOST and self._scheduler is None:
-                if before is not Status.LOST:
-                    self._end(name, state.verdict)
-                return
-            if state.status is Status.LOST:  # it has run, and nobody goes on with it
-                self.statuses[name] = before = Status.RUNNING
-            if before is Status.RUNNING and name not in self._interrupted:
-                self._interrupted.add(name)
-                self._observer.message(f"{name}: {state.reason or 'it waits again'}")
-        elif state.ended != self._ends.get(name):
-            self._ends[name] = state.ended
-            self._end(name, state.verdict)
+            if before is not Status.RUNNING:
+                self._observer.begin(name, state.nodes, state.max_duration)
+        elif state.ended is not None:
+            if state.ended != self._ends.get(name):
+                self._ends[name] = state.ended
+                self._end(name, state.verdict)
             if state.is_final:
-                self._open.discard(name)
+                self._open.remove(name)
+        elif state.status is Status.LOST and self._jobs is None:
+            if before is not Status.LOST:
+                self._end(name, state.verdict)
+        elif state.status is Status.LOST or before is Status.RUNNING:
+            self.statuses[name] = Status.RUNNING  # it has begun; its job may go on with it
+            if name not in self._left:
+                self._left.add(name)
+                self._observer.message(f"{name}: {state.reason or 'it waits again'}")
 
     def _has_ended(self) -> bool:
-        if self._scheduler is None:
-            if require_state(self._run).header.outcome is None:
-                return False
+        if self._jobs is None:
+            has_ended = require_state(self._run).header.outcome is not None
+        else:
+            has_ended = self._jobs.have_ended()
+        if has_ended:
             self.look()
-            return True
-        if not self._have_jobs_ended(self._scheduler):
-            return False
-        self.look()
-        self._settle()
-        return True
+            if self._jobs is not None:
+                self._settle(self._jobs)
+        return has_ended
 
-    def _have_jobs_ended(self, scheduler: Scheduler) -> bool:
-        open_jobs = [job for job in self._header.jobs if not job.state]
-        found = scheduler.statuses([job.id for job in open_jobs]) if open_jobs else {}
-        answers = found is not None
-        if self._answers != answers:
-            self._answers = answers
-            self._observer.message(
-                f"the scheduler {'answers again' if answers else 'does not answer'}"
-            )
-        if found is None:
-            return False
-        for job in open_jobs:
-            status = found.get(job.id) or self._forgotten(job)
-            if status is not None:
-                self._note(job, status)
-        return all(job.state for job in self._header.jobs)
-
-    def _forgotten(self, job: JobState) -> JobStatus | None:
-        """Accounts are written late; a job that stays unknown for long has ended."""
-        since = self._unknown.setdefault(job.id, self._clock())
-        return JobStatus("UNKNOWN", True) if self._clock() - since > FORGET else None
-
-    def _note(self, job: JobState, status: JobStatus) -> None:
-        if self._said.get(job.id) != status:
-            self._said[job.id] = status
-            why = f" ({status.why})" if status.why else ""
-            self._observer.message(f"job {job.id}: {status.word}{why}")
-        if status.has_ended:
-            job.state = status.word
-
-    def _settle(self) -> None:
+    def _settle(self, jobs: JobFollower) -> None:
         """After the end of all jobs: write down what became of what they did not finish."""
-        for name in [name for name in self.statuses if name in self._open]:
+        for name in self._open:
             before = self.statuses[name]
             if before.has_ended:
                 continue  # its coordinator has said why
-            verdict = self._verdict_of_job(name)
-            if before is Status.WAITING and verdict.outcome is not Outcome.CANCELLED:
-                word = self._word(name)
-                verdict = Verdict(Outcome.LOST, f"its job ended before it began: {word}")
-            status = Status(verdict.outcome)
-            state = BenchmarkState(
-                name, status, verdict.reason, ended=time.time(), interrupted=True
-            )
+            verdict = jobs.verdict(name, has_begun=before is Status.RUNNING)
+            state = BenchmarkState(name, Status(verdict.outcome), verdict.reason)
+            state.ended, state.interrupted = time.time(), True
             write_record(self._run.state_json(name), state)
             self._end(name, verdict)
         self._open.clear()
-
-    def _verdict_of_job(self, name: str) -> Verdict:
-        word = self._word(name)
-        return _AFTER.get(word, Verdict(Outcome.LOST, f"its job ended: {word}"))
-
-    def _word(self, name: str) -> str:
-        for job in reversed(self._header.jobs):
-            if name in job.benchmarks:
-                return job.state
-        return "UNKNOWN"
 
     def _end(self, name: str, verdict: Verdict) -> None:
         self.statuses[name] = Status(verdict.outcome)
@@ -199,8 +217,7 @@ def follow_jobs(
     cancels: bool,
 ) -> Outcome:
     """Follow a run's jobs to their end; a Ctrl-C cancels them, or only ends the watching."""
-    requests = StopRequests()
-    with alive(run.path), stopped_by_signals(requests):
+    with closing(StopRequests()) as requests, alive(run.path), stopped_by_signals(requests):
         follower = RunFollower(run, header, observer, scheduler, tells_ended=not cancels)
         has_ended = follower.follow(lambda: bool(requests.stops))
         if not has_ended and cancels:
@@ -230,8 +247,7 @@ def watch_run(run: RunDir, header: RunHeader, observer: ProgressObserver) -> Out
     """
     if header.jobs:
         return follow_jobs(run, header, observer, scheduler_of(run), cancels=False)
-    requests = StopRequests()
-    with stopped_by_signals(requests):
+    with closing(StopRequests()) as requests, stopped_by_signals(requests):
         follower = RunFollower(run, header, observer, tells_ended=True)
         has_ended = follower.follow(lambda: bool(requests.stops))
     if not has_ended:

@@ -2,17 +2,21 @@
 
 import select
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from ..errors import MilabenchError
 from ..events import Event, Outcome
-from ..launch.node_run import LaunchRunner
+from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
 from ..machine.devices import Node
 from ..plan.launch import Launch
+from ..results.run_dir import RunDir
+from ..results.run_plan import RunPlan
 from ..results.state import LaunchState
+from ..results.write import DataHeader
 from .protocol import FindPorts, FromAgent, LaunchEnded, Ports, StartLaunch, ToAgent
 
 
@@ -161,3 +165,22 @@ def free_ports(count: int) -> tuple[int, ...]:
     finally:
         for each in sockets:
             each.close()
+
+
+@contextmanager
+def launch_runner(
+    run: RunDir, plan: RunPlan, node: Node, meta: Mapping[str, Any], environ: Mapping[str, str]
+) -> Iterator[LaunchRunner]:
+    """What runs the launches of this node, while its devices are sampled.
+
+    Args:
+        run: where the result files go.
+        plan: of the run.
+        node: this one.
+        meta: the provenance that each result file begins with.
+        environ: the environment to which each process's own is added.
+    """
+    router = SampleRouter()
+    header = DataHeader(run.name, plan.arch, meta)
+    with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
+        yield LaunchRunner(run, header, router, environ, plan.grace)

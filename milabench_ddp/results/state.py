@@ -71,6 +71,7 @@ class BenchmarkState:
     ended: float | None = None
     launches: list[LaunchState] = field(default_factory=list)
     nodes: tuple[str, ...] = ()  # where it runs, or ran
+    max_duration: float = 0.0  # seconds that each launch may take; 0 until it runs
     interrupted: bool = False  # what ended it was not its own fault: `--resume` runs it again
 
     @property

@@ -5,13 +5,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import Any
 
 from ...codec import encode
 from ...errors import DispatchError
 from ...events import Outcome
-from ...launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect, partition
 from ...machine.devices import Cluster
@@ -19,11 +18,10 @@ from ...machine.provenance import meta
 from ...progress import ProgressObserver
 from ...results.run_dir import RunDir, alive, make_folder
 from ...results.run_plan import RunPlan
-from ...results.write import DataHeader
 from ..agent import AgentOptions
 from ..coordinator import Coordinator
 from ..membership import AgentConnection, Membership
-from ..nodes import Nodes, ThisHost
+from ..nodes import Nodes, ThisHost, launch_runner
 from ..protocol import FromAgent, Timeouts
 from ..run_context import RunContext
 from ..transport import Connection
@@ -117,10 +115,7 @@ def this_host(
 ) -> Iterator[Nodes]:
     """This host as the only node, in this process; ``machine`` is its provenance."""
     node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
-    router = SampleRouter()
-    with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
-        header = DataHeader(run.name, plan.arch, meta(machine))
-        runner = LaunchRunner(run, header, router, os.environ, plan.grace)
+    with launch_runner(run, plan, node, meta(machine), os.environ) as runner:
         yield ThisHost(node, runner, requests, observer.event)
 
 
@@ -149,8 +144,7 @@ def coordinate(
         observer: is told what happens.
         connect: makes the nodes, which hear of requests to stop.
     """
-    requests = StopRequests()
-    with alive(context.run.path), stopped_by_signals(requests):
+    with closing(StopRequests()) as requests, alive(context.run.path), stopped_by_signals(requests):
         context.save()
         context.reset()
         with connect(requests) as nodes:

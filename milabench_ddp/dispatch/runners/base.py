@@ -57,6 +57,9 @@ class Runner:
             devices = len(request.detect().cluster.nodes[0].devices)
         return synthetic_cluster(request.kind or "cuda", request.nodes, devices), True
 
+    def check(self, request: NodeRequest) -> None:
+        """Raise DispatchError where a run cannot be started on such nodes."""
+
     def profile(self, profile: RunnerProfile, cluster: Cluster) -> RunnerProfile:
         """The profile; where it does not say it, a job asks for the GPUs that are to be used."""
         if profile.gpus_per_node is not None or not cluster.has_gpu:

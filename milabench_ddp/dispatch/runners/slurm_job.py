@@ -7,7 +7,7 @@ speaks with them through srun's pipes: Slurm starts, ends and accounts for them.
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -50,8 +50,9 @@ class JobTask:
             state = read_benchmark(run, benchmark.name)
             if benchmark.name in mine and not (state and state.is_final):
                 benchmarks.append(benchmark)
-        requests = StopRequests()
-        with stopped_by_signals(requests), ExitStack() as stack:
+        with ExitStack() as stack:
+            requests = stack.enter_context(closing(StopRequests()))
+            stack.enter_context(stopped_by_signals(requests))
             _stop_on_warning(requests)
             observer = PlainProgress(sys.stdout)
             nodes = stack.enter_context(_nodes(run, plan, requests, observer))

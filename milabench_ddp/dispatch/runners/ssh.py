@@ -26,13 +26,16 @@ class SshRunner(Runner):
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
         """As many synthetic nodes as are asked for; the hosts themselves are not asked."""
-        if not request.hosts:
-            raise DispatchError("--runner ssh needs the hosts: give a system.yaml with --system")
-        if request.nodes > len(request.hosts):
+        if request.hosts and request.nodes > len(request.hosts):
             raise DispatchError(
                 f"--nodes {request.nodes}: the system file has {len(request.hosts)} nodes"
             )
         return super().cluster(request)
+
+    def check(self, request: NodeRequest) -> None:
+        """Raise DispatchError where no hosts are known."""
+        if not request.hosts:
+            raise DispatchError("--runner ssh needs the hosts: give a system.yaml with --system")
 
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
         """Start an agent on each host, and run to the end."""

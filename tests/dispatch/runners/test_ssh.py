@@ -61,9 +61,11 @@ def test_setup_comes_first_and_a_failure_of_it_is_the_end() -> None:
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_it_needs_the_hosts() -> None:
+def test_a_run_needs_the_hosts_and_a_script_does_not() -> None:
+    request = NodeRequest(1, 1, "cpu")
     with pytest.raises(DispatchError, match="--runner ssh needs the hosts"):
-        RUNNERS["ssh"].cluster(NodeRequest(1, 1, "cpu"))
+        RUNNERS["ssh"].check(request)
+    assert RUNNERS["ssh"].cluster(request)[1]
 
 
 def test_no_more_nodes_than_hosts() -> None:

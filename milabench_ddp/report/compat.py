@@ -79,8 +79,16 @@ def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     sem = std / math.sqrt(len(numbers))
     if any(map(math.isnan, numbers)):
         numbers = [NAN]
-    low, q1, median, q3, high = (percentile(numbers, quarter / 4) for quarter in range(5))
-    return MilabenchStatistics(low, q1, median, q3, high, mean, std, sem)
+    return MilabenchStatistics(
+        min=percentile(numbers, 0),
+        q1=percentile(numbers, 0.25),
+        median=percentile(numbers, 0.5),
+        q3=percentile(numbers, 0.75),
+        max=percentile(numbers, 1),
+        mean=mean,
+        std=std,
+        sem=sem,
+    )
 
 
 def _sum(numbers: Sequence[float]) -> float:

@@ -101,12 +101,13 @@ def _drawn(sums: "Floats", sizes: "NDArray[np.int_]", random: "np.random.Generat
         return means
     drawn = random.integers(count, size=(count, REPLICATES))
     # another replicate for each draw: a launch that is drawn twice must not be the same twice
-    within = (np.arange(REPLICATES) + 37 * np.arange(count)[:, None]) % REPLICATES
-    totals = sums[drawn, within].sum(axis=0) / sizes[drawn].sum(axis=0)
+    shifts = 37 * np.arange(count)[:, None]
+    within = (np.arange(REPLICATES) + shifts) % REPLICATES
+    units = sums[drawn, within].sum(axis=0)
+    totals = units / sizes[drawn].sum(axis=0)
     # of n draws the variance is too small by (n - 1)/n, which for 2 or 3 launches matters
     middle = totals.mean()
-    spread: Floats = middle + (totals - middle) * math.sqrt(count / (count - 1))
-    return spread
+    return _widened(totals, middle, count / (count - 1))
 
 
 def _resampled(
@@ -128,7 +129,12 @@ def _resampled(
     means: Floats = drawn_units / drawn_weight
     middle = units.sum() / weight.sum()
     # n observations, of which a mean was taken, vary less around it than around the truth
-    spread: Floats = middle + (means - middle) * math.sqrt(n / max(n - block, 1))
+    return _widened(means, middle, n / max(n - block, 1))
+
+
+def _widened(means: "Floats", middle: float, factor: float) -> "Floats":
+    """Means further from their middle: ``factor`` times the variance."""
+    spread: Floats = middle + (means - middle) * math.sqrt(factor)
     return spread
 
 
@@ -147,13 +153,14 @@ def block_length(values: "Floats") -> int:
     import numpy as np
 
     n = len(values)
-    longest = max(1, math.ceil(min(3 * math.sqrt(n), n / 3)))
+    root = math.sqrt(n)
+    longest = max(1, math.ceil(min(3 * root, n / 3)))
     spread = float(values.std())
     if n < 4 or spread <= 1e-12 * float(np.abs(values).max()):
         return 1
     centred = (values - values.mean()) / spread
     in_a_row = max(5, math.ceil(math.log10(n)))
-    lags = min(n - 1, math.ceil(math.sqrt(n)) + in_a_row)
+    lags = min(n - 1, math.ceil(root) + in_a_row)
     products = [float(centred[k:] @ centred[: n - k]) for k in range(lags + 1)]
     alike = np.array(products) / n
     band = 2 * math.sqrt(math.log10(n) / n)

@@ -244,7 +244,10 @@ class Report:
         """Failures of all processes; a benchmark that never ran counts as one that failed."""
         failed = _sum(row.fail for row in self.rows)
         # In milabench's formula one that never ran is a failure of no process: above 100 %.
-        tried = _sum(row.n if self.compat else max(row.n, row.fail) for row in self.rows)
+        if self.compat:
+            tried = _sum(row.n for row in self.rows)
+        else:
+            tried = _sum(max(row.n, row.fail) for row in self.rows)
         return failed / max(tried, 1)
 
     @property

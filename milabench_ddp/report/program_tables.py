@@ -60,8 +60,12 @@ def communication(rows: Rows) -> Table:
 
 def curve(rows: Rows) -> Table:
     """A row for each operation and size."""
-    measured = [Column(name, ".6g") for name in MEASURED]
-    columns = Column("bench"), *map(Column, COMPARABLE), Column("bytes", "d"), *measured
+    columns = (
+        Column("bench"),
+        *map(Column, COMPARABLE),
+        Column("bytes", "d"),
+        *(Column(name, ".6g") for name in MEASURED),
+    )
     values = []
     for operation in _operations(rows):
         for size in operation.sizes:
@@ -118,6 +122,7 @@ def matrix_products(rows: Rows) -> Table:
                 speeds[key].append(speed)
         if speeds:
             means = {key: mean(found) for key, found in speeds.items()}
-            type_, shape = best = max(means, key=lambda key: means[key])
+            best = max(means, key=lambda key: means[key])
+            type_, shape = best
             values.append((row.name, type_, len(means), shape, means[best], row.perf))
     return Table(columns, tuple(values), "Matrix products")

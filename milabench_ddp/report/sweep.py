@@ -34,6 +34,7 @@ class Cell:
 
 
 EMPTY = Cell(NOTHING, NAN)
+Block = Mapping[Label, Mapping[str, Cell]]  # by row, by column
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Sweep:
     meaning: str
     layout: Layout
     columns: tuple[str, ...]
-    blocks: Mapping[str, Mapping[Label, Mapping[str, Cell]]]  # by title, by row, by column
+    blocks: Mapping[str, Block]  # by title
     skipped: tuple[tuple[str, str], ...] = ()  # benchmarks whose settings are not known; why
 
     def lines(self, title: str) -> Iterator[tuple[Label, list[Cell]]]:
@@ -129,9 +130,10 @@ def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
         return EMPTY
     notes = [metric.note(row)]
     if state is not None:
-        note = f"{launches - succeeded} of {launches} launches did not end ok: {state.word}"
-        notes.append(f"{note}: {state.reason}" if state.reason else note)
-    return Cell(metric.shown(row), value, "; ".join(filter(None, notes)), metric.spread(row))
+        ended = f"{launches - succeeded} of {launches} launches did not end ok: {state.word}"
+        notes.append(f"{ended}: {state.reason}" if state.reason else ended)
+    note = "; ".join(filter(None, notes))
+    return Cell(metric.shown(row), value, note, metric.spread(row))
 
 
 def sweep_table(sweep: Sweep) -> Table:

@@ -50,8 +50,18 @@ MAIN_COLUMNS = (  # in milabench's order and with its formats
 
 def main_values(row: Row) -> tuple[Any, ...]:
     """The values of a benchmark under ``MAIN_COLUMNS``."""
-    measured = row.perf, row.sem, row.std, row.peak_memory, row.score
-    return row.name, row.fail, row.n, row.ngpu, *measured, row.weight
+    return (
+        row.name,
+        row.fail,
+        row.n,
+        row.ngpu,
+        row.perf,
+        row.sem,
+        row.std,
+        row.peak_memory,
+        row.score,
+        row.weight,
+    )
 
 
 def main_table(rows: Rows, *, compat: bool = False) -> Table:
@@ -95,8 +105,17 @@ def steps(rows: Rows) -> Table:
         shares = [_share(row, part) for part in parts]
         tflops = mean([row.reported("model").get("tflops_per_gpu")])
         p95 = median(rank.p95 for rank in row.timed)
-        memory = row.allocated, row.reserved
-        values.append((row.name, row.step_ms, p95, *shares, tflops, row.mfu, *memory))
+        shown = (
+            row.name,
+            row.step_ms,
+            p95,
+            *shares,
+            tflops,
+            row.mfu,
+            row.allocated,
+            row.reserved,
+        )
+        values.append(shown)
     table = Table(columns, tuple(values), "Steps", _means_only(known))
     return without_unknown(table, always=3)
 
@@ -134,7 +153,8 @@ def slowest_ranks(rows: Rows) -> Table:
         count = max(len(timed), len(compared))
         # of a sweep each device multiplied the shape that it found best: steps are not alike
         if count > 1 and "sweep" not in row.tables:
-            values.append((row.name, count, *_steps_of(timed), *_local_of(compared)))
+            steps_of, local_of = _steps_of(timed), _local_of(compared)
+            values.append((row.name, count, *steps_of, *local_of))
     return without_unknown(Table(columns, tuple(values), "Ranks"))
 
 
@@ -175,9 +195,16 @@ def every_rank(rows: Rows) -> Table:
     values = []
     for row in rows:
         for rank in row.ranks:
-            times = rank.times_ms().values()
-            which = row.name, rank.id.name, rank.id.node
-            values.append((*which, rank.steps, *times, rank.allocated, rank.reserved))
+            shown = (
+                row.name,
+                rank.id.name,
+                rank.id.node,
+                rank.steps,
+                *rank.times_ms().values(),
+                rank.allocated,
+                rank.reserved,
+            )
+            values.append(shown)
     return Table(columns, tuple(values), "All ranks")
 
 

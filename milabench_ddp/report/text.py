@@ -41,7 +41,9 @@ def sweep_text(sweep: Sweep) -> str:
             lines.append(f"[{number}] {note}")
     if sweep.skipped:
         lines.append("")
-        skipped = [(name, _SOURCE.sub("", reason)) for name, reason in sweep.skipped]
+        skipped = []
+        for name, reason in sweep.skipped:
+            skipped.append((name, _SOURCE.sub("", reason)))
         for reason, names in _by_reason(skipped).items():
             lines.append(f"skipped: {_some(names)}: {reason}")
     return "\n".join(lines) + "\n"
@@ -83,9 +85,10 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _run(run: RunInfo) -> Iterator[str]:
     outcome = "still going on" if run.outcome is None else run.outcome
+    path = str(run.path)
     machine = run.host, run.devices or run.arch, run.cpu, run.version
     head = {
-        "Run": ": ".join(filter(None, (str(run.path), outcome))),
+        "Run": f"{path}: {outcome}" if outcome else path,
         "State": _states(run),
         "Time": _time(run),
         "Machine": "; ".join(filter(None, machine)),

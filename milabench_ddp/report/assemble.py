@@ -162,14 +162,12 @@ def _span(run: Run) -> tuple[float | None, float | None]:
     """When the run began and ended, in seconds since the epoch."""
     starts: list[object] = []
     ends: list[object] = []
-    for record in run.records:
-        if record.start:
-            starts.append(record.start.get("time"))
-        if record.end:
-            ends.append(record.end.get("time"))
     if run.state is not None:
         starts.append(run.state.header.created)
         ends.append(run.state.header.ended)
+    for record in run.records:
+        starts.append((record.start or {}).get("time"))
+        ends.append((record.end or {}).get("time"))
     first = min(filter(_is_time, starts), default=None)
     if run.goes_on:
         return first, None

@@ -39,7 +39,7 @@ class Finder(Generic[Subject]):
     advice: str = ""  # what to do about it
 
     def findings(self, name: str, subject: Subject) -> Findings:
-        """What it finds, with all that it has in common."""
+        """What it finds, with the name, the severity and the advice."""
         for finding in self.find(subject):
             yield replace(finding, name=name, severity=self.severity, advice=self.advice)
 

@@ -57,10 +57,10 @@ def _last_word(job: str) -> str:
     words = [row.split()[0] for row in (rows or "").splitlines() if row.split()]
     if words:
         return words[-1]
-    return _field(show(job), "JobState")
+    return _field(_job_record(job), "JobState")
 
 
-def show(job: str) -> str:
+def _job_record(job: str) -> str:
     """What ``scontrol show job`` says; empty where it does not know the job."""
     return _ask("scontrol", "--oneliner", "show", "job", job) or ""
 
@@ -74,7 +74,7 @@ def why_stopped() -> Verdict:
     """Why this job was sent a signal: the verdict on what it interrupts."""
     job = own_id()
     # The signal that asks this goes to all processes of a step: `scontrol` may be hit by the next.
-    answers = (show(job) for _ in range(_TRIES if job else 0))
+    answers = (_job_record(job) for _ in range(_TRIES if job else 0))
     text = next(filter(None, answers), "")
     if _field(text, "PreemptTime") not in ("", "None"):
         return PREEMPTED

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.wait import wait_for
 from tests.support.workplace import EMIT, Suite, Workplace, row
 
 QUICK = EMIT + "for step in range(20): rate(100.0 + step % 3)"
@@ -31,22 +30,6 @@ def test_a_job_that_is_a_process_of_this_host(at: Workplace, suite: Suite, profi
     again = at.milabench("run", "--resume", str(at.run()))
     assert (again.code, "nothing is missing, all 2 have a result" in again.err) == (1, True)
     assert at.milabench("watch", str(at.run())).code == 1
-
-
-def test_a_job_is_cancelled(at: Workplace, suite: Suite, profile: Path):
-    config = suite(x=EMIT + "rate(1.0); time.sleep(100)")
-    words = ("run", config, "--runner", str(profile), *WORDS, "--detach")
-    nowhere = subprocess.DEVNULL  # the job inherits it, and would hold a pipe open
-    assert at.start(*words, stdout=nowhere, stderr=nowhere).wait(60) == 0
-    data = at.run() / "x.D0.data"
-    wait_for(lambda: data.exists() and '"rate"' in data.read_text())
-    done = at.milabench("cancel", str(at.run()))
-    assert (done.code, "cancelled: " in done.err) == (0, True)
-    done = at.milabench("watch", str(at.run()))
-    assert done.code == 130
-    assert "x.D0: cancelled: its job was cancelled" in done.out
-    done = at.milabench("cancel", str(at.run()))
-    assert "cancelled: nothing, all have ended" in done.err
 
 
 def test_slurm_does_not_answer(
@@ -94,12 +77,6 @@ def test_there_is_no_slurm(at: Workplace, suite: Suite, monkeypatch: pytest.Monk
     assert done.code == 2
     assert "milabench: there is no Slurm here (no `sbatch` on the PATH)" in done.err
     assert not at.run().exists()
-
-
-def test_a_run_without_jobs_is_not_cancelled(at: Workplace, suite: Suite):
-    at.milabench("run", suite(x=QUICK), *WORDS)
-    done = at.milabench("cancel", str(at.run()))
-    assert (done.code, "stop its command, by Ctrl-C" in done.err) == (2, True)
 
 
 @pytest.fixture

@@ -41,8 +41,8 @@ def layout(table: Rows, metric: str) -> Layout:
     """The layout of a sweep that ``fits``."""
     table = list(filter(belongs, table))
     others = [key for key in differing(table) if key not in (*OPTIONS, NODES)]
-    models = [_setting(row, MODEL) for row in table]
-    backends = [_backend(row) for row in table]
+    models = list(dict.fromkeys(_setting(row, MODEL) for row in table))
+    backends = list(dict.fromkeys(map(_backend, table)))
 
     def place(row: Row) -> Place:
         titles = [_setting(row, MODEL)]
@@ -52,7 +52,7 @@ def layout(table: Rows, metric: str) -> Layout:
         return ", ".join(titles), label, f"{nodes_of(row)}_{metric}"
 
     def order(row: Row) -> tuple[int, ...]:
-        model = models.index(_setting(row, MODEL))  # in the order in which they were met
+        model = models.index(_setting(row, MODEL))
         has_breaks = breaks(row) not in WITHOUT_BREAKS
         is_compiled = breaks(row) != ""
         return model, has_breaks, is_compiled, backends.index(_backend(row)), nodes_of(row)

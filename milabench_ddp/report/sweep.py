@@ -96,10 +96,11 @@ def sweep_of(
         order_of_columns.setdefault(column, layout.order(row)[-1])
         cells = blocks.setdefault(title, {}).setdefault(label, {})
         cells[column] = _cell(metric, row, states[row.name])
+    shown = set(taken.values())
     skipped = []
     for run in report.runs:
         for name, reason in run.skipped:
-            if name not in taken.values():
+            if name not in shown:
                 skipped.append((name, reason))
     return Sweep(
         metric_name,

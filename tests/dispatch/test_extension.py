@@ -10,29 +10,21 @@ def test_a_runner_is_a_file_and_two_lines(package_copy: PackageCopy) -> None:
         '''
         """Parts of this host, each in a box: here, an environment variable."""
 
-        from ...events import Outcome
-        from ...progress import ProgressObserver
-        from ..agent import AgentOptions
-        from .attached import LocalRunner, agent_command, agents, coordinate
+        from collections.abc import Mapping, Sequence
+
         from ..run_context import RunContext
+        from .attached import LocalRunner
 
 
         class BoxedRunner(LocalRunner):
             """Starts each agent in its box."""
 
-            def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-                """Start the agents, and run to the end."""
-                run, plan = context.run, context.plan
-                commands = {}
-                for rank in range(plan.nodes):
-                    address = f"127.0.0.{rank + 1}"
-                    agent = AgentOptions(run.path, rank, address, parts=plan.nodes)
-                    commands[f"node{rank}"] = ["env", f"BOX={rank}", *agent_command(agent)]
-                return coordinate(
-                    context,
-                    observer,
-                    lambda requests: agents(run, plan, commands, requests, observer),
-                )
+            def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+                """An agent for each part of this host, in its box."""
+                boxed = {}
+                for rank, (node, words) in enumerate(super().commands(context).items()):
+                    boxed[node] = ["env", f"BOX={rank}", *words]
+                return boxed
         ''',
     )
     runners = "milabench_ddp/dispatch/runners/__init__.py"

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import Any
 
@@ -132,45 +132,49 @@ def agents(
         yield Membership(run, connections, requests.fd, Timeouts(), observer)
 
 
-def coordinate(
-    context: RunContext,
-    observer: ProgressObserver,
-    connect: Callable[[StopRequests], AbstractContextManager[Nodes]],
-) -> Outcome:
-    """Run what is missing of a run on nodes of this process; Ctrl-C and SIGTERM stop it.
+class AttachedRunner(Runner):
+    """Base of the runners whose run ends with the command that started it."""
 
-    Args:
-        context: the run.
-        observer: is told what happens.
-        connect: makes the nodes, which hear of requests to stop.
-    """
-    with closing(StopRequests()) as requests, alive(context.run.path), stopped_by_signals(requests):
-        context.save()
-        context.reset()
-        with connect(requests) as nodes:
-            coordinator = Coordinator(
-                context.run, context.plan, context.benchmarks, nodes, requests, observer
-            )
-            outcome = coordinator.execute()
-        return context.finish(outcome)
+    def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+        """The commands that start the agents, by the names of their nodes."""
+        raise NotImplementedError
+
+    def nodes(
+        self, context: RunContext, requests: StopRequests, observer: ProgressObserver
+    ) -> AbstractContextManager[Nodes]:
+        """The nodes, which hear of requests to stop."""
+        return agents(context.run, context.plan, self.commands(context), requests, observer)
+
+    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
+        """Run what is missing, to the end; Ctrl-C and SIGTERM stop it."""
+        run = context.run
+        with closing(StopRequests()) as requests, alive(run.path), stopped_by_signals(requests):
+            context.save()
+            context.reset()
+            with self.nodes(context, requests, observer) as nodes:
+                coordinator = Coordinator(
+                    run, context.plan, context.benchmarks, nodes, requests, observer
+                )
+                outcome = coordinator.execute()
+            return context.finish(outcome)
 
 
-class HostRunner(Runner):
+class HostRunner(AttachedRunner):
     """Runs on this host; no agent, no connection."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
         """This host."""
         return request.detect().cluster, False
 
-    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Run here, to the end."""
-        run, plan, machine = context.run, context.plan, context.header.machine
-        return coordinate(
-            context, observer, lambda requests: this_host(run, plan, machine, requests, observer)
-        )
+    def nodes(
+        self, context: RunContext, requests: StopRequests, observer: ProgressObserver
+    ) -> AbstractContextManager[Nodes]:
+        """This host."""
+        machine = context.header.machine
+        return this_host(context.run, context.plan, machine, requests, observer)
 
 
-class LocalRunner(Runner):
+class LocalRunner(AttachedRunner):
     """How several nodes are developed and tested without a cluster."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
@@ -182,15 +186,12 @@ class LocalRunner(Runner):
             parts.append(partition(host.arch, devices, rank, request.nodes, os.environ))
         return Cluster(host.arch, tuple(parts)), False
 
-    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Start the agents of all parts, and run to the end."""
-        run, plan = context.run, context.plan
+    def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+        """An agent for each part of this host."""
+        nodes = context.plan.nodes
         commands = {}
-        for rank in range(plan.nodes):
+        for rank in range(nodes):
             # All of 127.0.0.0/8 is loopback: each node has an address of its own.
-            address = f"127.0.0.{rank + 1}"
-            options = AgentOptions(run.path, rank, address, parts=plan.nodes)
+            options = AgentOptions(context.run.path, rank, f"127.0.0.{rank + 1}", parts=nodes)
             commands[f"node{rank}"] = agent_command(options)
-        return coordinate(
-            context, observer, lambda requests: agents(run, plan, commands, requests, observer)
-        )
+        return commands

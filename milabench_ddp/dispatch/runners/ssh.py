@@ -11,17 +11,15 @@ from pathlib import Path
 
 from ...config.system import SystemNode
 from ...errors import DispatchError
-from ...events import Outcome
 from ...machine.devices import Cluster
-from ...progress import ProgressObserver
 from ...results.run_dir import RunDir
 from ..agent import AgentOptions
 from ..run_context import RunContext
-from .attached import agent_command, agents, coordinate
-from .base import NodeRequest, Runner
+from .attached import AttachedRunner, agent_command
+from .base import NodeRequest
 
 
-class SshRunner(Runner):
+class SshRunner(AttachedRunner):
     """The hosts of a system file."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
@@ -37,17 +35,13 @@ class SshRunner(Runner):
         if not request.hosts:
             raise DispatchError("--runner ssh needs the hosts: give a system.yaml with --system")
 
-    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Start an agent on each host, and run to the end."""
-        run, plan = context.run, context.plan
+    def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+        """An agent on each host."""
+        plan = context.plan
         profile = plan.runner
         assert profile is not None
-        commands = ssh_commands(
-            run, plan.hosts[: plan.nodes], plan.sshkey, profile.setup, profile.environment
-        )
-        return coordinate(
-            context, observer, lambda requests: agents(run, plan, commands, requests, observer)
-        )
+        hosts = plan.hosts[: plan.nodes]
+        return ssh_commands(context.run, hosts, plan.sshkey, profile.setup, profile.environment)
 
 
 def ssh_commands(

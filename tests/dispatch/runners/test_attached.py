@@ -2,8 +2,8 @@
 
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,17 +12,18 @@ from milabench_ddp.codec import decode
 from milabench_ddp.dispatch.agent import AgentOptions
 from milabench_ddp.dispatch.nodes import Nodes
 from milabench_ddp.dispatch.run_context import RunContext
-from milabench_ddp.dispatch.runners import RUNNERS, attached
-from milabench_ddp.dispatch.runners.attached import HostRunner, agents, coordinate, this_host
+from milabench_ddp.dispatch.runners import RUNNERS
+from milabench_ddp.dispatch.runners.attached import AttachedRunner, HostRunner, LocalRunner
 from milabench_ddp.dispatch.runners.base import NodeRequest
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Data, Event, Outcome, Started, Status, Verdict
 from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.progress import ProgressObserver
 from milabench_ddp.results.read_state import read_benchmark, read_header
 from milabench_ddp.results.run_dir import is_alive
 from milabench_ddp.results.state import BenchmarkState
 from tests.support.progress import RecordedProgress
-from tests.support.run_contexts import MACHINE, context, program
+from tests.support.run_contexts import context, program
 from tests.support.started_agent import RATE, STAYS
 
 
@@ -40,9 +41,7 @@ class Interrupts(RecordedProgress):
 
 
 def run_here(run: RunContext, told: RecordedProgress) -> Outcome:
-    return coordinate(
-        run, told, lambda requests: this_host(run.run, run.plan, MACHINE, requests, told)
-    )
+    return HostRunner().execute(run, told)
 
 
 def test_while_it_runs_it_holds_the_lock_of_the_run(tmp_path: Path) -> None:
@@ -79,13 +78,14 @@ def test_what_is_run_again_waits_before_it_begins(tmp_path: Path) -> None:
     folder.mkdir()
     run.run.state_json("a").write_text('{"name": "a", "status": "lost", "ended": 1.0}')
 
-    @contextmanager
-    def connect(requests: StopRequests) -> Iterator[Nodes]:
-        assert read_benchmark(run.run, "a") == BenchmarkState("a")
-        with this_host(run.run, run.plan, MACHINE, requests, RecordedProgress()) as nodes:
-            yield nodes
+    class Looks(HostRunner):
+        def nodes(
+            self, context: RunContext, requests: StopRequests, observer: ProgressObserver
+        ) -> AbstractContextManager[Nodes]:
+            assert read_benchmark(run.run, "a") == BenchmarkState("a")
+            return super().nodes(context, requests, observer)
 
-    assert coordinate(run, RecordedProgress(), connect) is Outcome.OK
+    assert Looks().execute(run, RecordedProgress()) is Outcome.OK
     state = read_benchmark(run.run, "a")
     assert state is not None
     assert state.status is Status.OK
@@ -93,9 +93,13 @@ def test_what_is_run_again_waits_before_it_begins(tmp_path: Path) -> None:
 
 def test_nodes_that_cannot_be_started(tmp_path: Path) -> None:
     run, told = context(tmp_path, program(tmp_path, "a", RATE)), RecordedProgress()
-    commands = {"n0": ["/nowhere/ssh", "n0"]}
+
+    class Nowhere(AttachedRunner):
+        def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+            return {"n0": ["/nowhere/ssh", "n0"]}
+
     with pytest.raises(DispatchError, match="cannot start /nowhere/ssh"):
-        coordinate(run, told, lambda requests: agents(run.run, run.plan, commands, requests, told))
+        Nowhere().execute(run, told)
     assert not is_alive(tmp_path)
     assert read_header(run.run).outcome is None
 
@@ -122,21 +126,8 @@ def test_the_cluster_of_parts_of_this_host() -> None:
     assert not is_synthetic
 
 
-def test_each_part_has_an_address_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: dict[str, Sequence[str]] = {}
-
-    class NotStartedError(Exception):
-        """Enough was seen."""
-
-    def agents(_run: object, _plan: object, commands: Mapping[str, Sequence[str]], *_: object):  # type: ignore[no-untyped-def]
-        found.update(commands)
-        raise NotStartedError
-
-    monkeypatch.setattr(attached, "agents", agents)
-    with pytest.raises(NotStartedError):
-        RUNNERS["local"].execute(context(tmp_path, nodes=3), RecordedProgress())
+def test_each_part_has_an_address_of_its_own(tmp_path: Path) -> None:
+    found = LocalRunner().commands(context(tmp_path, nodes=3))
     assert list(found) == ["node0", "node1", "node2"]
     for rank, words in enumerate(found.values()):
         options = AgentOptions(tmp_path, rank, f"127.0.0.{rank + 1}", parts=3)

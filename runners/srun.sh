@@ -4,7 +4,7 @@
 #SBATCH --ntasks-per-node=1
 #SBATCH --gres=gpu:2
 #SBATCH --time=00:30:00
-# The same as a batch job; what is given to sbatch wins over the lines above.
+# runners/torchrun_script.sh as a batch job; options of sbatch win over the lines above.
 #
 #     sbatch runners/srun.sh
 #     sbatch --nodes=4 --gres=gpu:8 runners/srun.sh benchmarks/torchvision_ddp/main.py --steps 50

@@ -95,7 +95,8 @@ class RankSummary:
 
 def rank_id(record: Record, rank: int) -> RankId:
     """The identity of a rank of a process."""
-    place = [word for word in record.words if word not in ("nolog", record.repeat)]
+    not_a_place = "nolog", record.repeat
+    place = [word for word in record.words if word not in not_a_place]
     first, node = [*place, "", ""][:2]  # device or job, and the node of a device
     device = record.device
     if device is not None:
@@ -115,8 +116,8 @@ def _number(index: object) -> int:
 
 def _node(record: Record, rank: int) -> str:
     """As the rank itself says; else by torchrun, which numbers each node's ranks in a row."""
-    known = record.ranks.get(rank, Rank())
-    if known.node:
+    known = record.ranks.get(rank)
+    if known is not None and known.node:
         return known.node
     machines, devices = record.config.get("num_machines"), record.config.get("devices")
     if is_finite(machines) and machines >= 2 and isinstance(devices, list) and devices:
@@ -172,6 +173,8 @@ def _steady_steps(launches: Sequence[RankLaunch]) -> "Floats":
         if launch.unsteady < len(times):
             times = times[launch.unsteady :]
         parts.append(times)
+    if len(parts) == 1:
+        return np.sort(parts[0])
     return np.sort(np.concatenate(parts))
 
 

@@ -3,16 +3,17 @@
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..config.load import load
 from ..dispatch.run_context import RunContext, create_run, resume_run
 from ..dispatch.runners import runner_of
+from ..dispatch.runners.base import NodeRequest
 from ..display import show_progress
 from ..errors import SelectionError
 from ..events import Outcome
-from ..machine.devices import Node
+from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
 from ..options import RunOptions, fixed_options
 from ..plan.planner import plan_launches
@@ -75,10 +76,7 @@ def _create(options: RunOptions) -> RunContext:
     machine = collect(cluster.arch, node, sys.argv, os.environ)
     context = create_run(base, options.name, suite, plan, machine)
     if not options.quiet:
-        count = f"{len(suite.benchmarks)} benchmark{'s' * (len(suite.benchmarks) != 1)}"
-        place = setup.describe(cluster)
-        head = f"{context.run.path}: {count}, preset {suite.preset}, {place}"
-        print(head, *notes, sep="\n", file=sys.stderr, flush=True)
+        _announce(context, cluster, notes)
     return context
 
 
@@ -89,5 +87,20 @@ def _resume(options: RunOptions) -> RunContext:
         )
     run = RunDir(Path(options.resume or "").absolute())
     context = resume_run(run, options.settings)
-    setup.check_settings(options, context.plan.runner)
+    plan = context.plan
+    setup.check_settings(options, plan.runner)
+    if context.benchmarks:
+        request = NodeRequest(plan.nodes, plan.gpus, plan.arch, plan.hosts)
+        # A host that lacks the devices is refused before the state of the run is touched.
+        cluster, _ = runner_of(plan.runner).cluster(request)
+        if not options.quiet:
+            _announce(context, cluster, () if plan.runner else request.detect().notes)
     return context
+
+
+def _announce(context: RunContext, cluster: Cluster, notes: Sequence[str]) -> None:
+    """Say where the results go, how much is run, and on what."""
+    count = f"{len(context.benchmarks)} benchmark{'s' * (len(context.benchmarks) != 1)}"
+    place = setup.describe(cluster)
+    head = f"{context.run.path}: {count}, preset {context.header.preset}, {place}"
+    print(head, *notes, sep="\n", file=sys.stderr, flush=True)

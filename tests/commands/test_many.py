@@ -188,9 +188,24 @@ def test_resume_of_a_run_on_this_host_that_was_killed(sweep: Sweep) -> None:
     sweep.hold()
     done = sweep.at.milabench("run", "--resume", str(sweep.at.run()))
     assert done.code == 0, done.err
+    assert f"{sweep.at.run()}: 1 benchmark, preset small, 2 CPU slots" in done.err
     assert sweep.started() == {"b-1": 2}
     assert row(done.out, "b-1")[1:3] == ["0", "2"]
     assert (sweep.at.run() / "b-1" / "attempts" / "1" / "b-1.D0.data").exists()
+
+
+def test_resume_where_the_devices_are_not_there_touches_nothing(sweep: Sweep) -> None:
+    here = ("--select", "*-1", "--gpus", "2", "--device", "cpu", "--name", "mine")
+    assert sweep.at.milabench("run", "sweep.yaml", *here, "--nodes", "1").code == 0
+    run = sweep.at.run()
+    (run / "b-1" / "state.json").unlink()
+    plan = run / "plan.json"
+    plan.write_text(plan.read_text().replace('"arch": "cpu"', '"arch": "hpu"'))
+    before = snapshot(run)
+    done = sweep.at.milabench("run", "--resume", str(run))
+    assert (done.code, done.out) == (2, "")
+    assert "hpu" in done.err
+    assert snapshot(run) == before
 
 
 @pytest.mark.slow

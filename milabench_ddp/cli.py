@@ -106,6 +106,7 @@ def parse(argv: Sequence[str]) -> tuple[str, "Options"]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    _open_closed_streams()
     try:
         verb, options = parse(sys.argv[1:] if argv is None else argv)
         command = importlib.import_module(f"{__package__}.commands.{verb}")
@@ -119,6 +120,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone; the interpreter's last flush must find no pipe either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+
+
+def _open_closed_streams() -> None:
+    """Open on ``/dev/null`` those of the standard streams that are closed, as after ``2>&-``.
+
+    Else the next file that is opened would take the place of standard error.
+    """
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@ import os
 import re
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,17 @@ def test_quiet_is_only_the_report(at: Workplace, suite: Suite):
     done = at.milabench("run", suite(one=GOOD), *ON_CPU, "--quiet")
     assert "measuring" not in done.err
     assert "one" in done.out
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_standard_stream_that_is_closed(at: Workplace, suite: Suite, closed: int):
+    config = suite(one=GOOD + "\nprint('progress', file=sys.stderr)")
+    shut = partial(os.close, closed)
+    with at.start("run", config, *ON_CPU, preexec_fn=shut) as process:
+        out, err = process.communicate()
+    assert (process.returncode, at.statuses()) == (0, {"one": "ok"})
+    assert ("one" in out, "one" in err) == (closed != 1, closed != 2)
+    assert (at.run() / "one.D0.stderr").read_text() == "progress\n"
 
 
 def test_jobs_that_do_not_divide_the_devices_are_refused_before_anything_runs(at: Workplace):

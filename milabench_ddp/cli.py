@@ -1,6 +1,7 @@
-"""The command line: argv -> one function of commands/; errors -> exit codes.
+"""The command line: runs one command of ``commands/``, and turns errors into exit codes.
 
-0: all ok. 1: some benchmark did not end ok. 2: usage or configuration. 130: interrupted.
+0: every benchmark ended ok. 1: a benchmark did not. 2: wrong usage or configuration.
+130: interrupted. 141: the reader of the output is gone.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from . import __version__
 from .errors import MilabenchError
 
-# What `milabench --help` does not need is imported in functions: it takes longer than the rest.
+# Functions import the modules that `milabench --help` does not need: they take most of the time.
 if TYPE_CHECKING:
     from .options import Options
 
@@ -23,24 +24,24 @@ examples:
   milabench run config/ddp.yaml             measure this machine
   milabench run ddp --select resnet50       run one benchmark of a shipped suite
   milabench dry config/ddp.yaml --gpus 8    print the bash that `run` would execute
-  milabench report runs/<name>              report on what was measured
+  milabench report runs/<name>              report on a run
 """
 
 COMMANDS: Mapping[str, str] = {
     "run": "run a suite and report on it",
     "dry": "print the bash that `run` would execute",
     "resolve": "print the resolved configuration",
-    "list": "list what would run, and why the rest would not",
-    "prepare": "make the data that benchmarks read, once",
-    "install": "make the environments that benchmarks need",
+    "list": "list the benchmarks that would run, and why the others would not",
+    "prepare": "make the data that benchmarks read, unless it exists",
+    "install": "make the virtual environments that benchmarks need",
     "watch": "follow a run that has not ended, and report when it ends",
     "cancel": "cancel the jobs of a run",
-    "report": "report on what was measured, from the folders of runs",
+    "report": "report on the measurements in run folders",
 }
 
 
 def build_parser(verb: str = "") -> argparse.ArgumentParser:
-    """The parser of the command line; of the commands, only this one has its options."""
+    """The parser of the command line; only the command ``verb`` gets its options."""
     parser = argparse.ArgumentParser(
         prog="milabench",
         description="How fast do your GPUs really train?",
@@ -50,7 +51,7 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"milabench {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
     for name, help in COMMANDS.items():
-        # The defaults are those of the record, so what is not given is not in the namespace.
+        # The record has the defaults, so an option that is not given stays out of the namespace.
         command = verbs.add_parser(name, help=help, argument_default=argparse.SUPPRESS)
         if name == verb:
             _add_options(command, verb)
@@ -64,7 +65,7 @@ def _add_options(parser: argparse.ArgumentParser, verb: str) -> None:
 
     for option in fields(RECORDS[verb]):
         if option.name == "settings":
-            _add_settings(parser.add_argument_group("settings that win over the runner profile"))
+            _add_settings(parser.add_argument_group("settings that override the runner profile"))
         else:
             parser.add_argument(argument_name(option), **option.metadata["argparse"])
 
@@ -88,11 +89,11 @@ def _add_settings(group: argparse._ArgumentGroup) -> None:
 
 
 def parse(argv: Sequence[str]) -> tuple[str, "Options"]:
-    """The command that is asked for, and its options.
+    """The command that the user asked for, and its options.
 
     Raises:
         ConfigError: a setting of the runner has a wrong value.
-        SystemExit: for ``--help``, ``--version``, and any other wrong usage.
+        SystemExit: for ``--help``, for ``--version``, and for wrong usage.
     """
     given = vars(build_parser(argv[0] if argv else "").parse_args(argv))
     from .options import RECORDS
@@ -117,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone; the interpreter's last flush must find no pipe either.
+        # The reader of our output is gone; the interpreter's last flush must not fail, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 

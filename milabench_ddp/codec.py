@@ -1,4 +1,4 @@
-"""Records <-> JSON: the one codec of every JSON file and of every protocol message.
+"""Records to JSON and back: the codec of every JSON file and of every protocol message.
 
 A record is a dataclass or a ``msgspec.Struct``, and is checked against its types when it is read.
 The lines of ``.data`` files are not records: milabench defines their format, and programs may put
@@ -27,10 +27,10 @@ def encode(record: object) -> bytes:
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
-    """The record of this type in some JSON.
+    """The record of this type that the JSON holds.
 
     Raises:
-        ValueError: it is not JSON, or not such a record; the message names the field.
+        ValueError: it is not JSON, or not a record of this type; the message names the field.
     """
     try:
         return msgspec.json.decode(data, type=kind, dec_hook=_decode_other)
@@ -41,16 +41,16 @@ def decode(data: bytes | str, kind: type[T]) -> T:
 
 
 def convert(raw: object, kind: type[T]) -> T:
-    """The record of this type in what JSON was decoded to.
+    """The record of this type that decoded JSON holds.
 
     Raises:
-        ValueError: it is not such a record; the message names the field.
+        ValueError: it is not a record of this type; the message names the field.
     """
     return msgspec.convert(raw, kind, dec_hook=_decode_other)
 
 
 def write_record(path: Path, record: object) -> None:
-    """Replace a file at once: a reader sees the old record or the new one, not half of it.
+    """Replace a file atomically: a reader sees the old record or the new one, not a part.
 
     Raises:
         RunDirError: it cannot be written, for example because the disk is full.
@@ -71,7 +71,7 @@ def read_record(path: Path, kind: type[T]) -> T:
     """Read a file that ``write_record`` wrote.
 
     Raises:
-        RunDirError: it is not there, or is not such a record; the message says which.
+        RunDirError: the file is missing, or is not a record of this type; the message says which.
     """
     try:
         return decode(path.read_bytes(), kind)
@@ -84,7 +84,7 @@ def read_record(path: Path, kind: type[T]) -> T:
 
 
 def _indented(line: bytes) -> bytes:
-    """For a person to read; a record with bytes that are not UTF-8 stays one line."""
+    """The JSON, indented for a person; with bytes that are not UTF-8, it stays one line."""
     with suppress(msgspec.DecodeError):
         return msgspec.json.format(line, indent=1)
     return line
@@ -93,7 +93,7 @@ def _indented(line: bytes) -> bytes:
 def _encode_other(value: object) -> object:
     if isinstance(value, Path):
         return str(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _decode_other(kind: type[Any], value: object) -> object:

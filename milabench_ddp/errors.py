@@ -1,12 +1,12 @@
-"""Every error that a user can cause and mend, drawn as a tree.
+"""Every error that a user can cause and fix, drawn as a tree.
 
 MilabenchError            printed as one message by cli.main, exit code 2
  ├─ ConfigError           the YAML is wrong; says file, line and key
- ├─ SelectionError        --select, --exclude or --override names nothing
+ ├─ SelectionError        --select, --exclude or --override matches nothing
  ├─ MachineError          the devices asked for are not there
  ├─ PlanError             a benchmark cannot be laid out on these devices
- ├─ RunDirError           the results folder cannot be made, written or read
- └─ DispatchError         the cluster's scheduler, or a node, cannot do what is asked
+ ├─ RunDirError           the run folder cannot be made, written or read
+ └─ DispatchError         the cluster's scheduler, or a node, refuses or fails
 
 PrepareError              data or an environment could not be made, exit code 1
 
@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 
 class MilabenchError(Exception):
-    """Base of every error that a user can cause and mend; ``str()`` is the whole message."""
+    """The base of every error that a user can cause and fix; ``str()`` is the whole message."""
 
 
 class ConfigError(MilabenchError):
@@ -26,7 +26,7 @@ class ConfigError(MilabenchError):
 
 
 class SelectionError(MilabenchError):
-    """A selection, an exclusion or an override names nothing."""
+    """A selection, an exclusion or an override matches nothing."""
 
 
 class MachineError(MilabenchError):
@@ -38,11 +38,11 @@ class PlanError(MilabenchError):
 
 
 class RunDirError(MilabenchError):
-    """The results folder cannot be made, written or read."""
+    """The run folder cannot be made, written or read."""
 
 
 class DispatchError(MilabenchError):
-    """The cluster's scheduler, or a node, cannot do what is asked."""
+    """The cluster's scheduler, or a node, refuses or fails."""
 
 
 class PrepareError(Exception):
@@ -50,6 +50,6 @@ class PrepareError(Exception):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``": did you mean `x`?"``, or nothing where no known word is near."""
+    """``": did you mean `x`?"``, or an empty string if no known word is close."""
     near = difflib.get_close_matches(word, sorted(known), n=1)
     return f": did you mean `{near[0]}`?" if near else ""

@@ -1,4 +1,4 @@
-"""What happens during a run, as values: the one vocabulary of all layers.
+"""The events of a run and its outcomes, as values that all layers share.
 
 Times are seconds since the epoch. ``tag`` names the process of a plan that an event belongs to
 (``flops.D0``); a torchrun and all its ranks are one tag, and a payload's ``rank`` tells them apart.
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 
 class Outcome(StrEnum):
-    """How a process, and a benchmark, ended."""
+    """How a benchmark, a launch or a process ended."""
 
     OK = "ok"
     FAILED = "failed"
@@ -36,7 +36,7 @@ class Status(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will come of it."""
+        """Whether the benchmark has ended."""
         return self not in (Status.WAITING, Status.RUNNING)
 
 
@@ -49,7 +49,7 @@ class Verdict:
 
     @property
     def is_ok(self) -> bool:
-        """Whether it ended as it should."""
+        """Whether the outcome is ok."""
         return self.outcome is Outcome.OK
 
 
@@ -64,7 +64,7 @@ _GRAVEST_FIRST = (
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on the whole: the first of the gravest of its parts; ok where there are none."""
+    """The gravest verdict, the first of several such; ok if there are no verdicts."""
     return min(
         verdicts,
         key=lambda verdict: _GRAVEST_FIRST.index(verdict.outcome),
@@ -88,7 +88,7 @@ def exit_reason(returncode: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A process became its program."""
+    """A process has executed its program."""
 
     tag: str
     time: float
@@ -117,10 +117,10 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Any other thing that a program says of itself over the metrics channel.
+    """Any other event that a program sends over the metrics channel.
 
-    ``kind`` is phase, stop, error, overseer_error, message, ready or begin; or, where what it sent
-    was no event, format_error (not JSON, not an object) or binary (not UTF-8).
+    ``kind`` is phase, stop, error, overseer_error, message, ready or begin; or, for a line that is
+    not an event, format_error (not JSON, not an object) or binary (not UTF-8).
     """
 
     tag: str

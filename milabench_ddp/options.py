@@ -1,4 +1,4 @@
-"""The options of each command, as records: default, parser, help and flag are declared once.
+"""The options of each command, as records that declare default, parser, help and flag once.
 
 ``cli.py`` makes the parsers from these classes, and the records from the command line.
 """
@@ -25,10 +25,10 @@ def option(
     """A field that the command line can set; its flag is its name.
 
     Args:
-        default: its value when the command line does not give one.
-        help: completes the sentence "this option is ...", or is an order.
-        is_positional: it is an argument without a flag.
-        is_fixed: it is decided when a run is created, so it cannot be given with ``--resume``.
+        default: its value if the command line does not give one.
+        help: completes the sentence "this option is ...", or says what to do.
+        is_positional: whether it is an argument without a flag.
+        is_fixed: whether it is fixed when a run is created, so that ``--resume`` refuses it.
         keywords: for ``ArgumentParser.add_argument``.
     """
     if default not in (None, (), False, ""):
@@ -64,18 +64,18 @@ def seconds(text: str) -> float:
 
 
 def node_counts(text: str) -> tuple[int, ...]:
-    """``8,4,2,1``: the largest first, each once."""
+    """The node counts in ``8,4,2,1``: each once, the largest first."""
     return tuple(sorted({positive(word.strip()) for word in text.split(",")}, reverse=True))
 
 
 def names(text: str) -> list[str]:
-    """``a,b``."""
+    """The names in ``a,b``."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteOptions:
-    """Of every command that reads a configuration."""
+    """The options of every command that reads a configuration."""
 
     config: str = option(
         "", "a YAML file, or the name of a shipped suite, such as ddp",
@@ -94,15 +94,15 @@ class SuiteOptions:
         is_fixed=True, action="append", metavar="NAME.KEY=VALUE",
     )  # fmt: skip
     preset: str = option(
-        "auto", "the preset: small, full, ...; auto is full on GPUs, and small without them",
+        "auto", "the preset: small, full, ...; auto is full on GPUs, and small on a CPU",
         is_fixed=True, metavar="NAME",
     )  # fmt: skip
     system: str | None = option(
-        None, "a system.yaml, which describes the nodes, their GPUs and the sizing of batches",
+        None, "a YAML file that describes the nodes, their GPUs and the sizing of batches",
         is_fixed=True, metavar="FILE",
     )  # fmt: skip
     device: str | None = option(
-        None, "the kind of device to use (default: GPUs, or the CPU where there are none)",
+        None, "the kind of device to use (default: GPUs, or the CPU if there are no GPUs)",
         is_fixed=True, choices=tuple(BACKENDS),
     )  # fmt: skip
     gpus: int | None = option(
@@ -114,35 +114,37 @@ class SuiteOptions:
         is_fixed=True, type=node_counts, metavar="N[,N...]",
     )  # fmt: skip
     base: str | None = option(
-        None, "the folder of runs/, data/ and venv/ (default: $MILABENCH_BASE, or here)",
+        None, "the folder of runs/, data/ and venv/ (default: $MILABENCH_BASE or .)",
         metavar="DIR",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerOptions(SuiteOptions):
-    """Of every command that may use several nodes."""
+    """The options of every command that may use several nodes."""
 
     runner: str | None = option(
         None, f"the runner profile: {', '.join(KINDS)}, or a YAML file",
         is_fixed=True, metavar="PROFILE",
     )  # fmt: skip
-    # Settings that win over those of the profile, by their names there. Their flags are declared
-    # in the profile.
+    # Settings that override those of the profile, by their names in it. `RunnerProfile` declares
+    # their flags.
     settings: Mapping[str, str | int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(RunnerOptions):
-    """Of ``run``."""
+    """The options of ``run``."""
 
     config: str = option(
         "", "a YAML file, or the name of a shipped suite, such as ddp",
         is_positional=True, metavar="CONFIG", nargs="?",
     )  # fmt: skip
-    resume: str | None = option(None, "run what is missing in this run folder", metavar="RUN")
+    resume: str | None = option(
+        None, "resume this run: run the benchmarks that have not finished", metavar="RUN"
+    )
     name: str | None = option(
-        None, "the name of the run (default: a new one, with the date)",
+        None, "the name of the run (default: a random word and the date)",
         is_fixed=True, metavar="NAME",
     )  # fmt: skip
     repeat: int = option(
@@ -153,11 +155,11 @@ class RunOptions(RunnerOptions):
         is_fixed=True, type=seconds, metavar="S",
     )  # fmt: skip
     gpu_poll: float | None = option(
-        None, "the number of seconds between two samples of the devices; 0 for no samples",
+        None, "the number of seconds between two samples of the devices; 0 turns sampling off",
         is_fixed=True, type=seconds, metavar="S",
     )  # fmt: skip
     detach: bool = option(
-        False, "return once the jobs are submitted; `milabench watch` follows them",
+        False, "return as soon as the jobs are submitted; `milabench watch` follows the run",
         action="store_true",
     )  # fmt: skip
     quiet: bool = option(False, "show no progress, only the report", action="store_true")
@@ -165,59 +167,61 @@ class RunOptions(RunnerOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DryOptions(RunnerOptions):
-    """Of ``dry``."""
+    """The options of ``dry``."""
 
     repeat: int = option(1, "how many times to run each benchmark", type=positive, metavar="K")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResolveOptions(SuiteOptions):
-    """Of ``resolve``."""
+    """The options of ``resolve``."""
 
     explain: bool = option(False, "show the file and the line of each value", action="store_true")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstallOptions(SuiteOptions):
-    """Of ``install``."""
+    """The options of ``install``."""
 
-    force: bool = option(False, "make them again", action="store_true")
+    force: bool = option(
+        False, "make the environments again, even if they exist", action="store_true"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFolderOptions:
-    """Of ``watch`` and ``cancel``."""
+    """The options of ``watch`` and ``cancel``."""
 
-    run: str = option("", "the folder of the run", is_positional=True, metavar="RUN")
+    run: str = option("", "the run folder", is_positional=True, metavar="RUN")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """Of ``report``."""
+    """The options of ``report``."""
 
     runs: tuple[str, ...] = option(
-        (), "the folder of a run; several runs are pooled",
+        (), "a run folder; several runs are pooled",
         is_positional=True, nargs="+", metavar="RUN",
     )  # fmt: skip
     compat: bool = option(False, "use milabench's own formulas, exactly", action="store_true")
-    format: str = option("text", "the form of the report: text, csv, json", metavar="FORM")
+    format: str = option("text", "the format of the report: text, csv or json", metavar="FORMAT")
     csv: bool = option(False, "short for --format csv", action="store_true")
     table: str | None = option(
         None,
-        "one table alone: a metric of a sweep (latency, throughput, efficiency, memory, mfu, "
-        "compile_s, ...), or a table by its name (steps, ranks, communication, ...)",
-        metavar="METRIC",
+        "show only this table: a metric of a sweep (latency, throughput, efficiency, memory, mfu, "
+        "compile_s, ...), or the name of a table (steps, ranks, communication, ...)",
+        metavar="TABLE",
     )
     rows: tuple[str, ...] = option(
-        (), "the settings that the rows of the table stand for",
+        (), "the settings whose values are the rows of the table",
         type=names, action="extend", metavar="A,B",
     )  # fmt: skip
     cols: tuple[str, ...] = option(
-        (), "the settings that the columns of the table stand for",
+        (), "the settings whose values are the columns of the table",
         type=names, action="extend", metavar="A,B",
     )  # fmt: skip
     config: str | None = option(
-        None, "the configuration to take the weights from", metavar="CONFIG"
+        None, "take the weights of the benchmarks from this configuration", metavar="CONFIG"
     )
 
 
@@ -237,12 +241,12 @@ RECORDS: Mapping[str, type[Options]] = {
 
 
 def argument_name(option: Field[Any]) -> str:
-    """Its name for argparse: ``--gpu-poll`` for the field ``gpu_poll``."""
+    """The option's name for argparse: ``--gpu-poll`` for the field ``gpu_poll``."""
     return option.name if option.metadata["is_positional"] else f"--{option.name.replace('_', '-')}"
 
 
 def fixed_options(options: RunOptions) -> list[str]:
-    """The given options that are decided when a run is created, as the command line names them."""
+    """The given options that are fixed when a run is created, as the command line names them."""
     given = ["CONFIG"] if options.config else []
     for option in fields(options):
         is_default = getattr(options, option.name) == option.default

@@ -1,4 +1,4 @@
-"""Who is told how a run progresses: the protocol between what runs and what is shown of it."""
+"""The progress observer: the protocol between the parts that run benchmarks and the display."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,29 +7,29 @@ from .events import Event, Verdict
 
 
 class ProgressObserver(Protocol):
-    """Is told what happens during a run; all calls come from one thread.
+    """Is told of a run's progress; all calls come from one thread.
 
-    Several benchmarks may run at the same time, on different nodes. One that begins again, after
-    its end or without one, runs anew.
+    Several benchmarks may run at the same time, on different nodes. A benchmark that begins again,
+    whether or not it has ended, starts from zero.
     """
 
     def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
-        """A benchmark starts, and each of its repeats takes at most ``limit`` seconds.
+        """A benchmark begins.
 
         Args:
-            name: the benchmark's.
-            nodes: those it runs on; none are named where that is this host alone.
-            limit: in seconds, for each repeat.
+            name: the benchmark.
+            nodes: the nodes on which it runs; empty if it runs on this host alone.
+            limit: the most seconds that each of its repeats may take.
         """
 
     def event(self, event: Event) -> None:
-        """Something happened in a benchmark's process on this host; other nodes tell nothing."""
+        """Something happened in a process on this host; processes on other nodes send no events."""
 
     def end(self, name: str, verdict: Verdict) -> None:
-        """A benchmark has ended with all its repeats; also one that never began."""
+        """A benchmark has ended, with all its repeats; it may never have begun."""
 
     def message(self, text: str) -> None:
-        """Anything else that a person should know."""
+        """There is something else that the user should know."""
 
 
 class NoProgress:

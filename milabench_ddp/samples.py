@@ -1,4 +1,4 @@
-"""What the sensors of a device read: one record from the device to the result file and the report.
+"""The readings of a device, as one record from the sensor to the result file and the report.
 
 To add a sensor, add a field here, and read it in the device back-ends that have it
 (``machine/backends``). The name of a field is its key in milabench's ``gpudata``.
@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class DeviceSample:
-    """The readings of one device at one moment; None where it has no such sensor."""
+    """The readings of one device at one moment; None if it lacks the sensor."""
 
     memory: tuple[float, float] | None = None  # used and total, MiB
     load: float | None = None  # 0..1: the share of time in which any kernel ran

@@ -12,19 +12,19 @@ UNKNOWN = "-"
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, and the format of its numbers, which stand right.
+    """A column: its name, and the format of its numbers, which are aligned to the right.
 
-    Text has no format and stands left, unless ``right`` is set.
+    Text has no format and is aligned to the left, unless ``right`` is set.
     """
 
     name: str
     format: str = ""
     right: bool = False
-    unknown: str = UNKNOWN  # what stands where nothing is known
+    unknown: str = UNKNOWN  # the text of a value that is not known
 
     @property
     def stands_right(self) -> bool:
-        """Whether its cells end below one another."""
+        """Whether its cells are aligned to the right."""
         return bool(self.format) or self.right
 
     def text(self, value: Any) -> str:
@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of raw values; None, NaN and the empty text are not known."""
+    """Rows of raw values; None, NaN and the empty text are values that are not known."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -44,17 +44,17 @@ class Table:
     notes: tuple[str, ...] = ()  # below it
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """Whether it has rows."""
         return bool(self.rows)
 
 
 def is_unknown(value: object) -> bool:
-    """Whether a cell holds nothing."""
+    """Whether a value is None, NaN or an empty text."""
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
 def without_unknown(table: Table, always: int = 1) -> Table:
-    """The same table without columns in which nothing is known, but for the first ``always``."""
+    """The table without the columns that hold no known value; the first ``always`` stay."""
     kept = []
     for index in range(len(table.columns)):
         if index < always or not all(is_unknown(row[index]) for row in table.rows):
@@ -71,8 +71,8 @@ def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> 
 
     Args:
         table: the table.
-        separator: stands between two columns.
-        ruled: whether a line of dashes stands below the header.
+        separator: the text between two columns.
+        ruled: whether to put a line of dashes below the header.
     """
     if table.title:
         yield table.title
@@ -106,7 +106,7 @@ def csv_text(table: Table, unknown: str = "") -> str:
 
     Args:
         table: the table.
-        unknown: stands for None and NaN; an empty text stays empty.
+        unknown: the text for None and NaN; an empty text stays empty.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -40,7 +40,7 @@ def test_a_record_is_one_line() -> None:
 
 
 def test_what_has_no_form_in_json_is_refused() -> None:
-    with pytest.raises(TypeError, match="object has no form in JSON"):
+    with pytest.raises(TypeError, match="object cannot be written as JSON"):
         encode(object())
 
 

@@ -1,4 +1,4 @@
-"""A checked tree -> a frozen Benchmark."""
+"""Builds a Benchmark from a checked tree."""
 
 import os
 from dataclasses import fields
@@ -16,7 +16,7 @@ _FIELDS = {field.name for field in fields(Benchmark)} & KEYS.keys()
 def build_benchmark(name: str, result: PresetResult) -> Benchmark:
     """The benchmark that will run.
 
-    Raises ConfigError where its program does not exist or it has no plan.
+    Raises ConfigError if its program does not exist, or if it has no plan.
     """
     entry = result.entry
     program = _existing_program(name, entry)
@@ -38,7 +38,7 @@ def build_benchmark(name: str, result: PresetResult) -> Benchmark:
 
 
 def absolute_paths(entry: MappingNode) -> MappingNode:
-    """``definition`` and ``program``, which start from the file that states them, made absolute."""
+    """The entry with absolute ``definition`` and ``program``; they are relative to their file."""
     changes = {}
     for key in ("program", "definition"):
         node = entry.get(key)

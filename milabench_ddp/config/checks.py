@@ -1,4 +1,4 @@
-"""What the value of a key may be, as small functions that are put together in tables."""
+"""Checks of the values of keys: small functions, which tables put together."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ from .tree import (
     value_of,
 )
 
-# Takes the key as it is shown, and its node; returns the value, or raises ConfigError.
+# Takes the key as messages show it, and its node; returns the value, or raises ConfigError.
 Check = Callable[[str, TreeNode], Any]
 Checks = Mapping[str, Check]  # by key
 
@@ -31,7 +31,7 @@ _MEMORY = re.compile(r"\s*(\d+(?:\.\d*)?)\s*((?:([kmgt])(i?))?[bo])?\s*", re.IGN
 
 
 def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
-    """The error for a value that its key does not take."""
+    """The error for a value that its key does not accept."""
     return ConfigError(
         f"wrong value for `{key}` in {node.origin}: expected {expected}, got {describe_value(node)}"
     )
@@ -50,14 +50,14 @@ def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
 
 
 def as_mapping(key: str, node: TreeNode, expected: str = "a mapping") -> MappingNode:
-    """The node itself; raises ConfigError where it is not a mapping."""
+    """The node itself; raises ConfigError if it is not a mapping."""
     if not isinstance(node, MappingNode):
         raise wrong(key, node, expected)
     return node
 
 
 def free(key: str, node: TreeNode) -> Any:
-    """Anything: the key has no meaning here and is kept for the record."""
+    """Any value: the key has no effect here and is kept for the record."""
     del key
     return to_plain(node)
 
@@ -70,7 +70,7 @@ def single(key: str, node: TreeNode) -> Scalar:
 
 
 def _scalar(expected: str, accepts: Callable[[Scalar], bool]) -> Check:
-    """A scalar that the test accepts; ``expected`` says which in words."""
+    """A scalar that ``accepts`` accepts; ``expected`` describes it in messages."""
 
     def check(key: str, node: TreeNode) -> Scalar:
         if not isinstance(node, ScalarNode) or not accepts(node.value):
@@ -86,7 +86,7 @@ any_text = _scalar("a text", lambda value: isinstance(value, str))
 
 
 def path(key: str, node: TreeNode) -> Path:
-    """A path, which starts from the folder of the file that states it."""
+    """A path, relative to the folder of the file that states it."""
     return node.origin.folder / expanded(text(key, node))
 
 
@@ -100,7 +100,7 @@ def whole(least: int) -> Check:
 
 
 def number(expected: str, low: float, high: float = inf, *, above: bool = False) -> Check:
-    """A finite number from ``low`` (or above it) to ``high``; ``expected`` says so in words."""
+    """A finite number from ``low`` to ``high``; with ``above``, it must be greater than ``low``."""
 
     def accepts(value: Scalar) -> bool:
         if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
@@ -127,13 +127,15 @@ def one_of(*words: str) -> Check:
 def check_entries(
     checks: Checks, mapping: MappingNode, key: str = "", required: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The checked values of a mapping; one whose value is null counts as not stated.
+    """The checked values of a mapping, by key; a key whose value is null counts as not stated.
 
     Args:
-        checks: of the keys that it may have.
-        mapping: it is final.
-        key: that of the mapping itself; empty at the top.
+        checks: the check of each key that it may have.
+        mapping: the mapping, which must be final.
+        key: the key of the mapping itself; empty at the top.
         required: the keys that it must have.
+
+    Raises ConfigError for an unknown key, a wrong value, or a required key that is missing.
     """
     check_keys(checks, mapping)
     for name in required:
@@ -157,7 +159,7 @@ def mapping_of(checks: Checks, required: Iterable[str] = ()) -> Check:
 
 
 def list_of(item_check: Check, expected: str = "a list") -> Check:
-    """A list of such values; ``expected`` says so in words."""
+    """A list whose items pass the check; ``expected`` describes it in messages."""
 
     def check(key: str, node: TreeNode) -> tuple[Any, ...]:
         if not isinstance(node, ListNode):
@@ -174,7 +176,7 @@ texts = list_of(any_text, "a list of texts")
 
 
 def memory_mib(key: str, node: TreeNode) -> float:
-    """The MiB of ``3885 MiB``, ``80 GiB``, ``4Go`` or a bare number of MiB."""
+    """The MiB of an amount of memory: ``3885 MiB``, ``80 GiB``, ``4Go`` or a bare number of MiB."""
     found = _MEMORY.fullmatch(str(value_of(node)))
     if found is None:
         raise wrong(key, node, "an amount of memory such as `81920 MiB`")
@@ -187,7 +189,7 @@ def memory_mib(key: str, node: TreeNode) -> float:
 
 
 def environment(key: str, node: TreeNode) -> dict[str, str]:
-    """A mapping of variables to their values as text; null leaves one out."""
+    """A mapping of variables to their values as text; a variable that is null is left out."""
     variables = {}
     for name, value in as_mapping(key, node, "a mapping of variables").entries.items():
         if not name or "=" in name or "\0" in name:
@@ -228,7 +230,7 @@ def _options(options: MappingNode) -> tuple[str, ...]:
             case ScalarNode(value=True):
                 front.append(key)
             case ScalarNode(value=False):
-                raise ConfigError(f"`{key}: false` in {node.origin}: use null to cancel an option")
+                raise ConfigError(f"`{key}: false` in {node.origin}: use null to drop an option")
             case ListNode() if key == "--":
                 words += command_line("argv", node)
             case _ if key == "--":

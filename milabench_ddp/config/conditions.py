@@ -1,7 +1,7 @@
 """Conditions such as ``len(nodes) >= 2``: a small grammar, parsed and never evaluated as code.
 
-Literals, the terms of `_terms`, comparisons (also chained), ``and``, ``or``, ``not`` and
-parentheses; nothing else.
+It has literals, the terms of `_terms`, comparisons (also chained), ``and``, ``or``, ``not`` and
+parentheses, and nothing else.
 """
 
 import ast
@@ -22,7 +22,7 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_EXAMPLES = "; conditions are such as `len(nodes) >= 2` and `gpu['count'] > 1`"
+_EXAMPLES = "; examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ConditionResult:
 
 
 def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionResult:
-    """Evaluate a condition; raises ConfigError where it is outside the grammar."""
+    """Evaluate a condition; raises ConfigError if it is outside the grammar."""
     where = f"the condition `{condition}` in {origin}"
     try:
         tree = ast.parse(condition.strip(), mode="eval")
@@ -45,7 +45,7 @@ def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionRe
 
 
 def _terms(facts: MachineFacts) -> dict[str, Scalar]:
-    """What a condition may ask about, by its text as ``ast.unparse`` writes it."""
+    """The values that a condition may use, by their terms as ``ast.unparse`` writes them."""
     return {
         "arch": facts.arch,
         "cpu['count']": facts.cpu_count,
@@ -83,7 +83,7 @@ class _Evaluator:
         term = ast.unparse(node)
         if term not in self.terms:
             hint = did_you_mean(term, self.terms) or _EXAMPLES
-            raise ConfigError(f"{self.where}: `{term}` is not understood{hint}")
+            raise ConfigError(f"{self.where}: `{term}` is not a known term{hint}")
         self.used[term] = self.terms[term]
         return self.used[term]
 
@@ -97,5 +97,7 @@ class _Evaluator:
                 left = right
         except (KeyError, TypeError):
             text = ast.unparse(node)
-            raise ConfigError(f"{self.where}: `{text}` compares what cannot be compared") from None
+            raise ConfigError(
+                f"{self.where}: `{text}` compares values that cannot be compared"
+            ) from None
         return holds

@@ -1,4 +1,4 @@
-"""A resolved configuration as YAML, on request with the place that each value came from."""
+"""A resolved configuration as YAML; with ``--explain``, with the origin of each value."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ _WIDE = 2**20  # characters: never folded
 def to_yaml(entries: Entries, *, explain: bool) -> str:
     """Block YAML that loads to the same mapping.
 
-    With ``explain``, ``# file:line`` behind each value.
+    With ``explain``, each value is followed by ``# file:line``.
     """
     return "".join(f"{line}\n" for line in _table(entries, "", explain))
 

@@ -1,4 +1,4 @@
-"""What a configuration may ask about the machine: the values of its run-time placeholders."""
+"""The facts of the machine that a configuration may use in placeholders and conditions."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -30,7 +30,7 @@ def interpolate(entries: Entries) -> Entries:
         marked += [scalar for scalar in scalars(entry) if _is_marked(scalar)]
     if not marked:
         return entries
-    from omegaconf import OmegaConf  # 50 ms that most configurations need not spend
+    from omegaconf import OmegaConf  # takes 50 ms, and most configurations do not need it
 
     for scalar in marked:
         _check_grammar(scalar)

@@ -1,4 +1,4 @@
-"""A configuration file and the words of the command line -> a suite of benchmarks."""
+"""Loads a suite of benchmarks, from a configuration file and the options of the command line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from .tree import Entries, MappingNode, shown
 
 @dataclass(frozen=True)
 class SuiteRequest:
-    """What the command line says of the configuration."""
+    """The configuration that the command line asks for, and its changes to it."""
 
     config: str  # a path, or the name of a shipped configuration
     select: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class SuiteRequest:
 
 @dataclass(frozen=True)
 class Resolved:
-    """The configuration with nothing left to look up; every value knows where it was stated."""
+    """A configuration in which every reference is resolved; each value keeps its origin."""
 
     path: Path
     preset: str  # the one that was asked for, or that `auto` chose
@@ -55,7 +55,7 @@ class Resolved:
 def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     """Read, merge, expand, inherit, override, interpolate and check, in this order.
 
-    Raises ConfigError and SelectionError, which say where, what, and what was probably meant.
+    Raises ConfigError and SelectionError, which name the place and the mistake, and suggest a fix.
     """
     path = find_config(request.config)
     overrides = [parse_override(text) for text in request.overrides]
@@ -78,7 +78,9 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
         if not name.startswith("_"):
             entries[name] = absolute_paths(entry)
     if not entries:
-        raise ConfigError(f"{shown(path)}: defines no benchmark (a name with `_` is a template)")
+        raise ConfigError(
+            f"{shown(path)}: defines no benchmark (a name that begins with `_` is a template)"
+        )
     for name, entry in entries.items():
         check_name(name, entry)
         check_values(entry)
@@ -108,5 +110,5 @@ def load(request: SuiteRequest, facts: MachineFacts) -> Suite:
 
 
 def _defined(suite: MappingNode) -> Entries:
-    """The entries but for those that a later file removed with ``!delete``."""
+    """The entries, except those that a later file removed with ``!delete``."""
     return {name: node for name, node in suite.entries.items() if isinstance(node, MappingNode)}

@@ -30,7 +30,7 @@ Combination = Mapping[str, TreeNode]  # a value for each axis
 def with_node_counts(entries: Entries, counts: Sequence[int]) -> Entries:
     """Give every matrix that has the axis ``nodes`` these values, as ``--nodes 4,2,1`` asks.
 
-    Raises SelectionError where there are several counts, and no matrix to take them.
+    Raises SelectionError if there are several counts and no such matrix.
     """
     changed = dict(entries)
     if not counts:
@@ -51,17 +51,18 @@ def with_node_counts(entries: Entries, counts: Sequence[int]) -> Entries:
 
 
 def expand(entries: Entries) -> Entries:
-    """Replace every entry that has a ``job`` by its variants, in its place.
+    """Replace every entry that has a ``job`` by a benchmark for each combination, in its place.
 
-    ``{axis}`` is filled in in every string of the job; where it is the whole string the value keeps
-    its type. Other placeholders are left for later. Raises ConfigError where names collide.
+    Each ``{axis}`` in the strings of the job is replaced by its value; a value that is the whole
+    string keeps its type. Other placeholders are left for later. Raises ConfigError if two
+    benchmarks get the same name.
     """
     expanded: dict[str, MappingNode] = {}
-    sources: dict[str, str] = {}  # how each benchmark is told from another of its name
+    sources: dict[str, str] = {}  # where each benchmark comes from, for messages
     for name, entry in entries.items():
         for variant, body, source in _variants(name, entry):
             if variant in expanded:
-                # The name to change is the one that the matrix makes.
+                # The name to change is the one in the matrix's job.
                 origin = body.origin if "job" in entry.entries else expanded[variant].origin
                 raise ConfigError(
                     f"two benchmarks are named `{variant}`: {sources[variant]} and {source}; "
@@ -76,7 +77,7 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
     """The name, the entry and the source of each combination; the entry itself without a job."""
     if "job" not in entry.entries:
         matrix = entry.mapping("matrix")
-        # In what `resolve` prints, a matrix records a combination: it holds no list.
+        # In the output of `resolve`, `matrix` records one combination, without lists.
         if matrix and any(isinstance(node, ListNode) for node in matrix.entries.values()):
             raise ConfigError(f"the `matrix` in {matrix.origin} has no `job` to expand")
         yield name, entry, f"the benchmark in {entry.origin}"

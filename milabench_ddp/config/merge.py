@@ -5,8 +5,8 @@ list + ``{append: [...]}`` one list
 anything + anything else   the newer one
 ``tags`` of a benchmark    united (sorted, once all is merged)
 
-Merging is associative, so that layers, parents and presets may be grouped at will: what is still
-waiting for something older (``!delete``, ``append``, a mapping) stays so until `finalize`.
+Merging is associative, so layers, parents and presets may be merged in any grouping: a value
+that waits for an older one (``!delete``, ``append``, a mapping) goes on waiting until `finalize`.
 """
 
 import os
@@ -37,7 +37,7 @@ ALL = "*"  # the entry that is merged into every benchmark
 
 
 def merge(old: TreeNode | None, new: TreeNode) -> TreeNode:
-    """Merge ``new`` into ``old``; raises ConfigError where ``append`` meets what is not a list."""
+    """Merge ``new`` into ``old``; raises ConfigError if ``append`` does not meet a list."""
     if old is None:
         return new
     if isinstance(new, ListNode) and new.appends:
@@ -73,7 +73,7 @@ def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
 
 
 def finalize(node: Tree) -> Tree:
-    """Drop what is removed, and make lists of what was appended: no older layer will come."""
+    """Drop deleted values, and turn appended items into lists: no older layer follows."""
     if isinstance(node, MappingNode):
         entries = {}
         for key, value in node.entries.items():
@@ -109,9 +109,9 @@ def _append(old: TreeNode, new: ListNode) -> ListNode:
 def read_suite(path: Path) -> MappingNode:
     """Read ``path`` and its includes: depth first, each before the file that includes it.
 
-    A relative include starts from the including file, ``~`` is the home folder, and a word that
-    names no file there is looked up among the shipped configurations. A file that is included
-    twice counts twice, at both places. Raises ConfigError, also for an include loop.
+    A relative include starts from the including file, and ``~`` is the home folder. A name without
+    a file there is looked up among the shipped configurations. A file that is included twice is
+    merged twice, at both places. Raises ConfigError, also for an include loop.
     """
     return _read_within((), path)
 

@@ -11,7 +11,7 @@ from .read import parse_yaml
 from .tree import Entries, ListNode, MappingNode, Origin, ScalarNode, TreeNode
 
 _EARLY = {"inherits", "job", "matrix", "presets"}  # these decide what else is merged
-_FLAT = {"argv", "env"}  # what follows these is one key, whatever dots it holds
+_FLAT = {"argv", "env"}  # the rest of the address is one key, even with dots in it
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Override:
 
 
 def parse_override(text: str) -> Override:
-    """Read ``name.key=value``, the value being YAML; raises ConfigError where it is malformed."""
+    """Read ``name.key=value``, the value being YAML; raises ConfigError if it is malformed."""
     address, equals, value = text.partition("=")
     if not equals or "." not in address.strip("."):
         raise ConfigError(
@@ -45,7 +45,7 @@ def locate(address: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
     known = list(names)
     usual = [name for name in known if not name.startswith("_")]
     words = address.split(".")
-    counts = range(len(words) - 1, 0, -1)  # of the words that are the name
+    counts = range(len(words) - 1, 0, -1)  # how many words are the name
     for count in counts:
         name = ".".join(words[:count])
         if name in known:
@@ -61,10 +61,10 @@ def apply_overrides(overrides: Iterable[Override], entries: Entries, *, early: b
     """The entries with the values of the overrides, which are the newest layer.
 
     Args:
-        overrides: what the command line gives.
+        overrides: the overrides of the command line.
         entries: the benchmarks and templates.
-        early: whether to change what expansion and inheritance read (templates, matrices, parents,
-            presets), or else everything else.
+        early: True to change only the entries and keys that expansion and inheritance read
+            (templates, matrices, parents, presets); False to change only the others.
     """
     changed = dict(entries)
     for override in overrides:
@@ -82,9 +82,9 @@ def check_overrides(
     """Raise SelectionError for an override that changes nothing.
 
     Args:
-        overrides: what the command line gives.
-        before: the names before expansion, at which early overrides are applied.
-        after: the names after it, at which the others are.
+        overrides: the overrides of the command line.
+        before: the names before expansion, to which early overrides apply.
+        after: the names after expansion, to which the others apply.
     """
     for override in overrides:
         names, keys = locate(override.address, after)
@@ -97,7 +97,7 @@ def check_overrides(
             job = f"{earlier[0]}.job.{'.'.join(keys)}"
             hint = f"`{earlier[0]}` is a matrix: address its benchmarks, or `{job}`"
         elif names:
-            hint = f"`{names[0]}` comes out of a matrix, whose `job` holds that key"
+            hint = f"`{names[0]}` is made by a matrix: override that key in its `job`"
         else:
             word = override.address.partition(".")[0]
             hint = f"no benchmark `{word}`{did_you_mean(word, {*after, *before} - {ALL})}"

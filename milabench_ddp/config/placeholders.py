@@ -1,7 +1,7 @@
 """``{name}`` in text, and the run-time placeholders: facts of the machine, folders of a run.
 
 Only a name in braces is a placeholder. ``{{name}}`` stands for ``{name}``; ``${name}`` belongs to
-the interpolation; every other brace (``{}``, a lone one, JSON) is itself.
+the interpolation; every other brace (``{}``, a lone one, JSON) stays as it is.
 """
 
 import re
@@ -17,7 +17,7 @@ from .sizing import Sizer, SizingOptions
 from .tree import Entries, ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode, scalar_text
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w.-]*)\}\}|(?<!\$)\{([A-Za-z_][\w.-]*)\}")
-# A form is a whole argument, or all of it behind `word=` (batch_size=auto_batch(8)).
+# A form is a whole argument, or the rest of one that begins with `word=`: batch=auto_batch(8).
 _FORM = re.compile(
     r"(?P<before>[\w.-]+=)?"
     r"(?:auto\((?P<sized>[^,()]*),(?P<unsized>[^,()]*)\)|auto_batch\((?P<batch>[^,()]*)\))"
@@ -33,7 +33,7 @@ def names_in(text: str) -> list[str]:
 
 
 def only_name(text: str) -> str | None:
-    """The name, where the whole of ``text`` is one placeholder."""
+    """The name, if ``text`` is exactly one placeholder; else None."""
     found = _PLACEHOLDER.fullmatch(text)
     return found[2] if found else None
 
@@ -41,8 +41,8 @@ def only_name(text: str) -> str | None:
 def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
     """Replace each placeholder by its value.
 
-    The last of several passes turns ``{{name}}`` into ``{name}``, and raises ConfigError for a
-    placeholder that is not known; the others leave both as they are.
+    Only the last pass turns ``{{name}}`` into ``{name}``, and raises ConfigError for an unknown
+    placeholder; earlier passes leave both as they are.
     """
 
     def replacement(found: re.Match[str]) -> str:
@@ -142,7 +142,7 @@ class Filler:
         return _number(filled) if _FORM.fullmatch(text) else filled
 
     def _text(self, text: str, origin: Origin) -> str:
-        # A form is looked for in what the file says, not in what a value happens to spell.
+        # Look for a form in the text of the file, not in a value that was filled in.
         form = _FORM.fullmatch(text)
         if form is None:
             return fill(text, self.values, origin, is_last=True)
@@ -155,7 +155,7 @@ class Filler:
 
 
 def _number(text: str) -> Scalar:
-    """An integer where the text is exactly that, so that `resolve` shows one."""
+    """An integer if the text is exactly that, so that `resolve` prints it without quotes."""
     if text.isdecimal() and str(int(text)) == text:
         return int(text)
     return text

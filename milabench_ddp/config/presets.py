@@ -16,12 +16,12 @@ class PresetResult:
     """A benchmark after its preset, if it has one of that name, was merged into it."""
 
     entry: MappingNode  # without its presets
-    preset: str | None  # None: it has none of that name
-    disables: bool = False  # the preset is what disables the benchmark
+    preset: str | None  # None: the benchmark does not have it
+    disables: bool = False  # the preset disables the benchmark
 
 
 def choose_preset(asked: str, facts: MachineFacts, entries: Entries) -> str:
-    """The preset that is meant: ``auto`` is ``full`` where there is a GPU, else ``small``.
+    """The preset to apply: ``auto`` is ``full`` if there is a GPU, else ``small``.
 
     Raises SelectionError for a name that is not standard and that no benchmark has.
     """
@@ -37,12 +37,12 @@ def choose_preset(asked: str, facts: MachineFacts, entries: Entries) -> str:
 
 
 def apply_preset(preset: str, entry: MappingNode) -> PresetResult:
-    """Merge the preset into the benchmark, if it has it."""
+    """Merge the preset into the benchmark, if the benchmark has a preset of that name."""
     layer = _presets(entry).get(preset)
     bare = entry.without("presets")
     if not isinstance(layer, MappingNode):
         return PresetResult(bare, None)
-    # Only what the preset says is newer; its place in the file is not that of the benchmark.
+    # The values of the preset are newer; the benchmark keeps its own place in the file.
     merged = merge_benchmark(bare, replace(layer, origin=entry.origin, replaces=False))
     return PresetResult(merged, preset, disables=layer.scalar("enabled") is False)
 

@@ -1,4 +1,4 @@
-"""A YAML file -> a tree with origins."""
+"""Reads YAML into a tree in which each value has its origin."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -64,14 +64,14 @@ def parse_yaml(text: str, source: str, line: int | None = None) -> TreeNode:
     except yaml.MarkedYAMLError as error:
         raise reader.broken(error) from None
     except yaml.reader.ReaderError as error:
-        raise ConfigError(f"{reader.origin(0)}: broken YAML: {error.reason}") from None
+        raise ConfigError(f"{reader.origin(0)}: invalid YAML: {error.reason}") from None
     if top is None:
         return ScalarNode(None, reader.origin(0))
     return reader.node(top, reader.origin_of(top))
 
 
 class _Reader:
-    """Turns the nodes of the YAML library into ours."""
+    """Turns the nodes of the YAML library into a `TreeNode`."""
 
     def __init__(self, source: str, line: int | None) -> None:
         self.source = source
@@ -89,10 +89,10 @@ class _Reader:
         begin = error.context_mark
         mark = error.problem_mark or begin
         line = mark.line if mark else 0
-        message = f"{self.origin(line)}: broken YAML: {error.problem}"
+        message = f"{self.origin(line)}: invalid YAML: {error.problem}"
         context = error.context or ""
         if begin and begin.line < line and context.startswith("while"):
-            message += f" {context}, which begins in line {begin.line + 1}"
+            message += f" {context}, which begins on line {begin.line + 1}"
         return ConfigError(message)
 
     def node(self, node: yaml.Node, origin: Origin) -> TreeNode:
@@ -129,7 +129,7 @@ class _Reader:
         entries: dict[str, TreeNode] = {}
         merged: dict[str, TreeNode] = {}
         for key, value in node.value:
-            # The key's line stands for the value, whose own first line may be the next one.
+            # The value gets the line of its key; its own first line may be the next one.
             where = self.origin_of(key)
             if not isinstance(key, yaml.ScalarNode):
                 raise ConfigError(f"{where}: a key must be a plain word, not a list or a mapping")
@@ -148,7 +148,7 @@ class _Reader:
         return MappingNode(merged | entries, origin)
 
     def merged(self, value: yaml.Node) -> dict[str, TreeNode]:
-        """The entries that ``<<: *anchor`` brings in; of a list of anchors the first wins."""
+        """The entries that ``<<: *anchor`` adds; in a list of anchors, the first one wins."""
         origin = self.origin_of(value)
         found = self.node(value, origin)
         mappings = found.items if isinstance(found, ListNode) else (found,)

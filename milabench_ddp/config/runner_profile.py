@@ -1,7 +1,7 @@
 """Runner profiles, ``runners/*.yaml``: where a run happens, as data.
 
 Each setting is declared once: its default, its check, its help text, its flag on the command line,
-and what sbatch and submitit call it.
+and its names in sbatch and submitit.
 """
 
 from collections.abc import Mapping
@@ -28,18 +28,18 @@ KINDS = ("local", "slurm", "ssh")
 
 @dataclass(frozen=True)
 class Setting:
-    """What is declared of one setting of a profile."""
+    """The declaration of one setting of a profile."""
 
     help: str
     check: Check
-    is_fixed: bool = False  # once a run is created: not to be given with --resume
-    flag: str = ""  # of the command line; empty where it has none
+    is_fixed: bool = False  # once a run is created: --resume refuses it
+    flag: str = ""  # on the command line; empty if it does not have one
     metavar: str = ""
     sbatch: str = ""  # the name of sbatch's option; after ``=``, the format of its value
     submitit: str = ""
 
     def from_flag(self, words: str) -> str | int:
-        """The value that the command line gives; raises ConfigError where the check refuses it."""
+        """The value that the command line gives; raises ConfigError if the check refuses it."""
         value = int(words) if words.isdecimal() and self.check is not text else words
         self.check(self.flag, ScalarNode(value, Origin("the command line")))
         return value
@@ -64,7 +64,7 @@ class RunnerProfile:
     """A profile; None leaves the choice to the cluster, or to the command line."""
 
     kind: str = field(metadata={"setting": Setting("how nodes are reached", one_of(*KINDS))})
-    path: str = ""  # of its file; empty where it has none
+    path: str = ""  # of its file; empty if it was not read from a file
     cluster: str = setting(
         "slurm", one_of("slurm", "local", "debug"), "the executor of submitit that runs the jobs"
     )
@@ -74,7 +74,7 @@ class RunnerProfile:
         flag="--timeout", metavar="MIN", sbatch="time", submitit="timeout_min",
     )  # fmt: skip
     gpus_per_node: int | None = setting(
-        None, whole(0), "the number of GPUs to request per node (default: as --gpus)",
+        None, whole(0), "the number of GPUs to request per node (default: that of --gpus)",
         flag="--gpus-per-node", metavar="N", is_fixed=True,
         sbatch="gpus-per-node", submitit="gpus_per_node",
     )  # fmt: skip
@@ -106,14 +106,16 @@ class RunnerProfile:
         None, text, "features that the nodes must have",
         sbatch="constraint", submitit="slurm_constraint",
     )  # fmt: skip
-    # Other jobs on the same nodes would distort the measurements.
+    # Exclusive, because other jobs on the same nodes would distort the measurements.
     exclusive: bool = setting(True, flag, "whether to keep other jobs off the nodes")
     options: Mapping[str, str] = setting(
         {}, _scalar_texts, "other options of sbatch, by their long names"
     )
     setup: tuple[str, ...] = setting((), texts, "shell commands that run before a node's agent")
     environment: Mapping[str, str] = setting(
-        {}, _scalar_texts, "environment variables of the agents and of what they start"
+        {},
+        _scalar_texts,
+        "environment variables of the agents and of the processes that they start",
     )
     array_parallelism: int = setting(
         16, whole(1), "how many jobs of an array run at the same time",
@@ -121,7 +123,7 @@ class RunnerProfile:
     )  # fmt: skip
     allocation: str = setting(
         "shared", one_of("shared", "separate"),
-        "shared: one job for all points of a sweep; separate: one job for each point",
+        "shared: one job for all benchmarks of a sweep; separate: one job for each",
         flag="--allocation", metavar="{shared,separate}",
     )  # fmt: skip
     launcher: Literal["torchrun", "tasks"] = setting(
@@ -129,7 +131,7 @@ class RunnerProfile:
         "torchrun; or tasks: the agent starts one process per GPU, without torchrun",
     )  # fmt: skip
     job_dir: str | None = setting(
-        None, text, "the folder for submitit's files, seen by all nodes (default: in the run)",
+        None, text, "the folder for submitit's files, seen by all nodes (default: the run's)",
         flag="--job-dir", metavar="DIR",
     )  # fmt: skip
 
@@ -142,7 +144,7 @@ SETTINGS: Mapping[str, Setting] = {
 def find_profile(name: str) -> Path:
     """The file that ``--runner`` means: a path, or else the name of a shipped profile.
 
-    Raises ConfigError where it is neither, with a suggestion.
+    Raises ConfigError, with a suggestion, if it is neither.
     """
     path = expanded(name)
     if path.is_file():
@@ -154,8 +156,8 @@ def find_profile(name: str) -> Path:
 
 
 def read_profile(path: Path) -> RunnerProfile:
-    """Read a profile; raises ConfigError, with file and line, for what is wrong in it."""
-    # Here, because every command needs the settings above, and few need PyYAML (15 ms).
+    """Read a profile; raises ConfigError, with file and line, for a mistake in it."""
+    # Imported here: every command needs the settings above, and few need PyYAML (15 ms).
     from .merge import finalize
     from .read import read_yaml
 

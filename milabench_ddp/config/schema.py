@@ -1,7 +1,7 @@
 """Every key that a benchmark may have, and the records that a configuration resolves to.
 
 A key is declared once, in `KEYS`. One that the program reads is also a field of `Benchmark`, of the
-same name; `build` fills it. The others are read by milabench, or kept for the record.
+same name; `build_benchmark` fills it. The others are read by milabench, or kept for the record.
 """
 
 import re
@@ -44,7 +44,7 @@ from .tree import (
 
 @dataclass(frozen=True)
 class PlanSpec:
-    """How a benchmark is laid out on the devices: a method, and a value for each option of it."""
+    """A plan method with its options: how a benchmark is laid out on the devices."""
 
     method: str
     options: Mapping[str, int] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Benchmark:
     name: str
     program: Path  # absolute path of the script
     plan: PlanSpec
-    preset: str | None  # the preset that was applied, None where it has none of that name
+    preset: str | None  # the preset that was applied, or None
     voir: Mapping[str, Any] | None  # voir's options; None: the program needs no instrument
     voirfile: Path | None
     record: Mapping[str, Any]  # the resolved mapping itself, JSON-able: for the result files only
@@ -85,7 +85,7 @@ class Benchmark:
     env: Mapping[str, str] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
     num_machines: int | None = None  # None: as many nodes as there are
-    data: FakeImageNet | None = None  # what must be there before it can run
+    data: FakeImageNet | None = None  # the images that it needs before it can run
     scaling: Literal["weak", "strong"] = "weak"  # keeps a replica's batch, or the global one
 
 
@@ -113,7 +113,9 @@ class Key:
 
     check: Check
     default: str | float | None = None  # {name}, {group}, {arch} filled in; None: may be absent
-    in_preset: bool = False  # a preset may change how hard a benchmark works, not what it is
+    in_preset: bool = (
+        False  # whether a preset may state it: presets change the size of the work only
+    )
 
 
 # The plan methods and their options; ``plan.methods`` says what each of them does.
@@ -171,7 +173,9 @@ KEYS: Mapping[str, Key] = {
     "env": Key(environment, in_preset=True),
     "gradient_accumulation_steps": Key(whole(1)),
     "group": Key(text, default="{name}"),
-    "install_group": Key(text, default="{group}"),  # those that share an environment
+    "install_group": Key(
+        text, default="{group}"
+    ),  # the benchmarks of a group share a virtual environment
     "install_variant": Key(text, default="{arch}"),
     "instrument": Key(one_of("voir")),
     "matrix": Key(free),  # the combination of a variant, once the matrix is expanded
@@ -205,7 +209,7 @@ _PRESET_KEYS = {name for name, key in KEYS.items() if key.in_preset}
 
 
 def check_name(name: str, entry: MappingNode) -> None:
-    """Raise ConfigError for a name that could not be part of a file's name, or be selected."""
+    """Raise ConfigError for a name that cannot be part of a file name, or cannot be selected."""
     if not _NAME.fullmatch(name):
         raise ConfigError(
             f"`{name}` in {entry.origin} cannot name a benchmark: "
@@ -269,7 +273,7 @@ def _sorted(tags: ListNode) -> ListNode:
     for tag in tags.items:
         name = text_of(tag)
         if name is None:
-            return tags  # of the wrong type, which the check of the keys says better
+            return tags  # of the wrong type: the check of its key has the better message
         found.setdefault(name, tag)
     in_order = [found[name] for name in sorted(found)]
     return replace(tags, items=tuple(in_order))

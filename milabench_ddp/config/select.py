@@ -1,4 +1,4 @@
-"""Which benchmarks run: ``--select`` and ``--exclude``, and every other reason against one."""
+"""Which benchmarks run: ``--select``, ``--exclude``, and every other reason to skip one."""
 
 import fnmatch
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .facts import MachineFacts
 from .presets import PresetResult
 from .tree import Entries, MappingNode, scalar_text, text_of
 
-# What a user who comes from sbatch may have meant.
+# The option that a user of sbatch may have meant.
 _OTHER_OPTION = {"--exclude": " (--exclude-nodes leaves nodes out)"}
 
 
@@ -23,7 +23,7 @@ class Selection:
     exclude: tuple[str, ...]
 
     def reason_against(self, name: str, entry: MappingNode) -> str | None:
-        """Why the benchmark is left out, None where it is not; without ``--select`` all are in."""
+        """Why the benchmark is left out, or None; without ``--select``, all are selected."""
         found = labels(name, entry)
         if any(_matches(word, found) for word in self.exclude):
             return "excluded by --exclude"
@@ -50,9 +50,9 @@ def parse_selection(
 
 
 def labels(name: str, entry: MappingNode) -> set[str]:
-    """What a benchmark answers to: name, groups, tags, and the basename of its definition.
+    """The words that select a benchmark: name, groups, tags, and the basename of its definition.
 
-    A program answers to the folder of its ``main.py``, or else to its own name.
+    Its program counts, too: by the folder of its ``main.py``, or else by its own name.
     """
     program = PurePath(entry.text("program"))
     found = {
@@ -74,9 +74,9 @@ def _matches(word: str, found: set[str]) -> bool:
 def skip_reason(
     name: str, result: PresetResult, selection: Selection, facts: MachineFacts
 ) -> str | None:
-    """The first reason against running the benchmark, in one sentence; None where there is none.
+    """The first reason to skip the benchmark, in one sentence; None if it runs.
 
-    A benchmark that is disabled runs all the same where ``--select`` gives its exact name.
+    A disabled benchmark runs if ``--select`` gives its exact name.
     Raises ConfigError for a condition outside the grammar.
     """
     entry = result.entry

@@ -29,18 +29,18 @@ def shipped_files(folder: str) -> dict[str, Path]:
 
 
 def find_shipped(folder: str, name: str) -> Path | None:
-    """The shipped file ``ddp`` or ``sweeps/x``, None where there is none."""
+    """The shipped file of that name, such as ``ddp`` or ``sweeps/small``; None if there is none."""
     return shipped_files(folder).get(name.removesuffix(".yaml"))
 
 
 def not_found(folder: str, kind: str, name: str, others: Iterable[str] = ()) -> str:
-    """What is wrong with the name of a file that is neither there nor shipped.
+    """The message for a name that is neither a file nor a shipped file.
 
     Args:
-        folder: of the shipped files.
-        kind: what they are called.
-        name: as it was given.
-        others: what else may have been meant.
+        folder: the folder of the shipped files: ``config`` or ``runners``.
+        kind: the word for them in the message.
+        name: the name as it was given.
+        others: other names that the user may have meant.
     """
     shipped = [known for known in shipped_files(folder) if "/_" not in f"/{known}"]
     hint = did_you_mean(name, [*shipped, *others])
@@ -52,7 +52,7 @@ def not_found(folder: str, kind: str, name: str, others: Iterable[str] = ()) -> 
 def find_config(config: str) -> Path:
     """The file that ``config`` means: a path, or else the name of a shipped configuration.
 
-    Raises ConfigError where it is neither, with a suggestion.
+    Raises ConfigError, with a suggestion, if it is neither.
     """
     path = expanded(config)
     if path.exists() and not path.is_dir():  # also a pipe

@@ -1,6 +1,6 @@
 """Sizing: worker counts and batch sizes that follow the machine.
 
-Both are off unless ``system.options`` (its names are milabench's) switches them on.
+Both are off unless ``system.options`` turns them on; its names are milabench's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ class CpuSizing:
     auto: bool = False
     min: int = 2
     max: int = 16
-    n_workers: int | None = None  # wins over the CPUs that the machine has
-    reserved_cores: int = 0  # CPUs of a node that are not for the benchmarks
+    n_workers: int | None = None  # wins over the number computed from the CPUs
+    reserved_cores: int = 0  # CPUs of a node that benchmarks leave free
 
     def workers(self, facts: MachineFacts) -> int:
-        """The CPUs of a device, clamped to ``min`` and ``max``."""
+        """The workers of a device: its share of the CPUs, clamped to ``min`` and ``max``."""
         if self.n_workers is not None:
             return self.n_workers
         share = (facts.cpu_count - self.reserved_cores) // max(1, facts.gpu_count)
@@ -47,7 +47,7 @@ class BatchSizing:
     scaling: Path | None = None  # the scaling file, which holds the observations
 
     def rounded(self, size: int) -> int:
-        """``size`` rounded down to a power or a multiple; itself where it is smaller than that."""
+        """``size``, rounded down to a power or a multiple; unchanged below the first multiple."""
         if self.power is None:
             return size // self.multiple * self.multiple or size
         power = 1
@@ -66,7 +66,7 @@ class SizingOptions:
 
 @dataclass(frozen=True)
 class Sizer:
-    """Answers ``auto_batch``; reads the scaling file when it is first needed."""
+    """Chooses the batch size of ``auto_batch``; reads the scaling file on first use."""
 
     options: BatchSizing
     facts: MachineFacts
@@ -90,12 +90,13 @@ class Sizer:
 def largest_batch(observed: Sequence[Observation], capacity_mib: float) -> int | None:
     """The largest batch size whose memory, fitted as a line by least squares, fits.
 
-    One batch size alone fits no line: memory is then taken as proportional to it. None where
-    nothing was observed, where memory does not grow with the batch size, or where none fits.
+    One batch size alone does not determine a line: memory is then taken as proportional to it.
+    None if there are no observations, if memory does not grow with the batch size, or if no batch
+    size fits.
     """
     if not observed:
         return None
-    from statistics import fmean, linear_regression  # 8 ms that most configurations need not spend
+    from statistics import fmean, linear_regression  # takes 8 ms, mostly unused
 
     sizes, memory = zip(*observed, strict=True)
     if len(set(sizes)) > 1:
@@ -109,7 +110,7 @@ def largest_batch(observed: Sequence[Observation], capacity_mib: float) -> int |
 
 
 def read_scaling(path: Path) -> dict[str, list[Observation]]:
-    """How much memory each benchmark was seen to take; reads milabench's versions 1 and 2.
+    """The observations of each benchmark's memory; reads milabench's versions 1 and 2.
 
     Raises ConfigError, with the place, for a file of another form.
     """

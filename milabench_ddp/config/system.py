@@ -1,4 +1,4 @@
-"""``system.yaml``: what a person says of the machine, which wins over what is detected."""
+"""The file ``system.yaml``: the user's description of a machine, which wins over detection."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class SystemNode:
 
 @dataclass(frozen=True)
 class System:
-    """``system:``; None where the file does not say, so that detection decides."""
+    """The mapping ``system:``; None if the file does not say, so that detection decides."""
 
     arch: str | None = None
     sshkey: Path | None = None
@@ -50,7 +50,7 @@ class System:
 
 
 def read_system(file: Path) -> System:
-    """Read a system file; raises ConfigError with file and line for what is wrong in it."""
+    """Read a system file; raises ConfigError, with file and line, for a mistake in it."""
     top = finalize(read_yaml(file))
     check_keys({"system", "multirun"}, top)
     system = top.get("system")
@@ -99,7 +99,7 @@ def _sizer(key: str, node: TreeNode) -> BatchSizing:
 
 
 def _switch(key: str, node: TreeNode) -> bool:
-    """milabench writes 1 and 0 as well as true and false."""
+    """True or false; milabench also writes 1 and 0."""
     value = value_of(node)
     return bool(value) if value in (0, 1) else bool(flag(key, node))
 

@@ -16,7 +16,7 @@ def shown(path: str | os.PathLike[str]) -> str:
 
 
 def expanded(text: str) -> Path:
-    """The path with ``~`` expanded; that of an unknown user is left as it is."""
+    """The path with ``~`` expanded; the path of an unknown user stays as it is."""
     try:
         return Path(text).expanduser()
     except RuntimeError:
@@ -31,7 +31,7 @@ class Origin:
     line: int = 0  # counts from 1; 0 where the source is not a file
 
     def __str__(self) -> str:
-        """``config/x.yaml:12``, or the words."""
+        """``config/x.yaml:12``, or the source if it is not a file."""
         return f"{shown(self.source)}:{self.line}" if self.line else self.source
 
     @property
@@ -56,7 +56,7 @@ class ListNode:
     """A list.
 
     With ``appends``, as ``{append: [...]}`` states it, it waits for an older list to extend. With
-    ``replaces`` it replaces older tags, with which it would else be united.
+    ``replaces``, it replaces older tags; otherwise, it is united with them.
     """
 
     items: tuple["TreeNode", ...]
@@ -74,7 +74,7 @@ class DeleteNode:
 
 @dataclass(frozen=True, slots=True)
 class MappingNode:
-    """A mapping. With ``replaces`` it replaces an older one, with which it would else be merged."""
+    """A mapping; it is merged with an older one, or replaces it with ``replaces``."""
 
     entries: Mapping[str, "TreeNode"]
     origin: Origin
@@ -85,25 +85,25 @@ class MappingNode:
         return self.entries.get(key)
 
     def mapping(self, key: str) -> "MappingNode | None":
-        """The value of a key where that is a mapping."""
+        """The value of a key if that is a mapping, else None."""
         node = self.entries.get(key)
         return node if isinstance(node, MappingNode) else None
 
     def items(self, key: str) -> tuple["TreeNode", ...]:
-        """The items of a key whose value is a list; none where it is not."""
+        """The items of a key if its value is a list, else an empty tuple."""
         node = self.entries.get(key)
         return node.items if isinstance(node, ListNode) else ()
 
     def scalar(self, key: str) -> Scalar:
-        """The value of a key where that is a scalar, else None."""
+        """The value of a key if that is a scalar, else None."""
         return value_of(self.entries.get(key))
 
     def text(self, key: str) -> str:
-        """The value of a key where that is a text, else an empty one."""
+        """The value of a key if that is a text, else an empty text."""
         return text_of(self.entries.get(key)) or ""
 
     def with_entries(self, changes: Mapping[str, "TreeNode"]) -> "MappingNode":
-        """The same mapping, but for these entries."""
+        """The same mapping with these entries added or replaced."""
         return replace(self, entries={**self.entries, **changes})
 
     def without(self, *keys: str) -> "MappingNode":
@@ -123,7 +123,7 @@ def value_of(node: TreeNode | None) -> Scalar:
 
 
 def text_of(node: TreeNode | None) -> str | None:
-    """The value where it is a text."""
+    """The value if it is a text, else None."""
     value = value_of(node)
     return value if isinstance(value, str) else None
 
@@ -172,7 +172,7 @@ def scalars(node: TreeNode) -> Iterator[ScalarNode]:
 def map_scalars(
     node: TreeNode, change: Callable[[ScalarNode, Location], TreeNode], location: Location = ()
 ) -> TreeNode:
-    """The same tree with each scalar replaced by what ``change`` makes of it at its location."""
+    """The same tree with each scalar replaced by ``change(scalar, location)``."""
     match node:
         case ScalarNode():
             return change(node, location)

@@ -1,8 +1,8 @@
 """Makes the virtual environment of an install group.
 
-``<base>/venv/<group>`` is a link to ``.<group>-<digest>`` beside it, set when everything is
-installed: a benchmark never meets half an environment, and where requirements change the old one
-works until the new one does. The digest makes a second call cost nothing.
+``<base>/venv/<group>`` is a link to ``.<group>-<digest>`` beside it. The link is set after the
+installation: a benchmark never uses half an environment, and when requirements change, the old
+environment works until the new one does. A second call finds the digest and does nothing.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ Command = Sequence[str]
 
 @dataclass(frozen=True)
 class InstallGroup:
-    """An install group whose benchmarks need more than this environment has."""
+    """A group of benchmarks that share a virtual environment with packages of its own."""
 
     name: str
     files: tuple[Path, ...]  # the requirements of its benchmarks, each once
@@ -61,7 +61,7 @@ class Stamp:
 def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
     """The install groups with a ``requirements.txt`` beside a program, in order of appearance.
 
-    Raises ConfigError for a group whose name could not be that of a folder.
+    Raises ConfigError for a group whose name cannot name a folder.
     """
     members = defaultdict(list)
     for benchmark in benchmarks:
@@ -81,13 +81,13 @@ def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
 
 
 def find_uv() -> str | None:
-    """The program uv: the one on the path, or beside this interpreter; None where there is none."""
+    """The path of uv: on ``PATH``, or beside this interpreter; None if it is not installed."""
     beside = str(Path(sys.executable).parent)
     return shutil.which("uv") or shutil.which("uv", path=beside)
 
 
 def install_commands(group: InstallGroup, folder: Path, uv: str | None) -> list[Command]:
-    """What makes the environment ``folder`` and installs into it: uv, or venv and pip."""
+    """The commands that make ``folder`` and install into it: with uv, or with venv and pip."""
     python = str(folder / "bin" / "python")
     files: list[str] = []
     for file in group.files:
@@ -111,17 +111,17 @@ def make_environment(
     uv: str | None,
     force: bool = False,
 ) -> bool:
-    """Make the environment of a group, unless it exists; True where it was made.
+    """Make the environment of a group, unless it exists; return whether it was made.
 
     Args:
         group: the install group.
         base: the folder that holds ``venv/``.
         on_command: called with each command before it runs.
-        uv: the program uv; None: pip.
-        force: make it also where it exists.
+        uv: the path of uv; None to use pip.
+        force: make it even if it exists.
 
     Raises:
-        ConfigError: something that milabench did not make is in its place.
+        ConfigError: its place holds a file or folder that milabench did not make.
         PrepareError: a command failed; the message has its last lines.
     """
     link = base / "venv" / group.name
@@ -154,7 +154,7 @@ def make_environment(
 
 
 def _run(command: Command, cwd: Path, log: Path, name: str) -> None:
-    """Run a command, its output in the log; paths in the requirements begin at ``cwd``."""
+    """Run a command, its output in the log; paths in the requirements are relative to ``cwd``."""
     with log.open("a") as out:
         out.write(f"$ {' '.join(command)}\n")
         out.flush()
@@ -169,7 +169,7 @@ def _run(command: Command, cwd: Path, log: Path, name: str) -> None:
 
 
 def _link(link: Path, folder: Path) -> None:
-    """Let the link lead to the folder, at once, and remove the older folders of the group."""
+    """Point the link to the folder, atomically, and remove the older folders of the group."""
     temporary = link.with_name(f".{link.name}.new")
     temporary.unlink(missing_ok=True)
     temporary.symlink_to(folder.name)

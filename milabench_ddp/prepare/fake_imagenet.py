@@ -1,8 +1,8 @@
 """Makes a FakeImageNet: ``train/`` and ``val/``, a folder of JPEG files for each class.
 
 It has the folders of ImageNet, so that torchvision's ``ImageFolder`` reads it. The pixels of an
-image depend on the seed, its set and its number only. A file appears complete or not at all, so a
-call that was interrupted is continued by the next.
+image depend only on the seed, its set and its number. Each file is written atomically, so the next
+call continues a call that was interrupted.
 """
 
 import fcntl
@@ -22,8 +22,8 @@ from ..errors import ConfigError, PrepareError, RunDirError
 
 BATCH = 256  # images between two checks for Ctrl-C
 DRAWING = 1  # the version of `jpeg`: raised when the same seed gives other pixels
-PATCH = 16  # pixels between the random colours that are blended into each other
-GRAIN = 32  # noise of up to so many of 256 levels; with it a file has ImageNet's bytes per pixel
+PATCH = 16  # pixels between two random colours; those between them are blended
+GRAIN = 32  # the most noise, of 256 levels; it gives the files ImageNet's bytes per pixel
 QUALITY = 90
 
 
@@ -50,10 +50,10 @@ class Manifest:
 
 
 def is_complete(folder: Path, wanted: FakeImageNet) -> bool:
-    """Whether the folder holds all that is wanted; False where it is to be begun or continued.
+    """Whether the folder holds all images that are wanted; False if some must still be made.
 
     Raises:
-        ConfigError: the folder holds something else, which is left alone.
+        ConfigError: the folder holds other files, which are left alone.
     """
     if not folder.exists():
         return False
@@ -70,7 +70,7 @@ def is_complete(folder: Path, wanted: FakeImageNet) -> bool:
     differences = []
     for key, value in asdict(_contents(wanted)).items():
         if held[key] != value:
-            differences.append(f"{key} {held[key]} and not {value}")
+            differences.append(f"{key} {held[key]} instead of {value}")
     if differences:
         raise ConfigError(
             f"{shown(folder)} was made with other settings ({', '.join(differences)}): "
@@ -80,15 +80,15 @@ def is_complete(folder: Path, wanted: FakeImageNet) -> bool:
 
 
 def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> None:
-    """Make the images that are missing, with as many threads as this process has cores.
+    """Make the missing images, with one thread for each core of this process.
 
     Args:
-        folder: the data set's own.
+        folder: the folder of the data set.
         wanted: the images that it is to hold.
         advance: called with the number of images that have been added.
 
     Raises:
-        ConfigError: the folder holds something else.
+        ConfigError: the folder holds other files.
         PrepareError: it cannot be written, or another process is writing it.
     """
     try:
@@ -106,12 +106,12 @@ def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> 
         reason = getattr(error, "strerror", None) or error
         raise PrepareError(
             f"cannot write {shown(folder)}: {reason}; "
-            "the images that were made are kept, and the same command continues"
+            "the images made so far are kept: run the same command again to continue"
         ) from error
 
 
 def write_manifest(folder: Path, wanted: FakeImageNet, *, complete: bool) -> None:
-    """State what the folder holds; RunDirError where it cannot be written."""
+    """Write the manifest of the folder; raises RunDirError if it cannot be written."""
     write_record(folder / "manifest.json", Manifest(_contents(wanted), complete))
 
 

@@ -1,4 +1,4 @@
-"""How far a long task is: a bar on a terminal, a line for each tenth elsewhere."""
+"""The progress of a long task: a bar on a terminal, elsewhere a line for each tenth."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ Advance = Callable[[int], None]
 
 @contextmanager
 def progress_bar(title: str, total: int, unit: str, out: TextIO) -> Iterator[Advance]:
-    """Show the progress of the block, which calls the function with how many more are done."""
+    """Show the progress of a block, which calls the function with the number of new units done."""
     if out.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn

@@ -58,7 +58,7 @@ def test_a_cancelled_option_leaves_no_trace(argv: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ({"--x": False}, "`--x: false` in (default): use null to cancel an option"),
+        ({"--x": False}, "`--x: false` in (default): use null to drop an option"),
         (
             {"--x": {"worker": None}},
             "wrong value for `--x` in (default): expected a single value, "

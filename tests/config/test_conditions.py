@@ -37,7 +37,7 @@ def test_the_values_that_decided_are_told() -> None:
     assert result.values == {"len(nodes)": 2, "gpu['count']": 4}
 
 
-HINT = "is not understood; conditions are such as `len(nodes) >= 2` and `gpu['count'] > 1`"
+HINT = "is not a known term; examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"
 
 
 @pytest.mark.parametrize(
@@ -48,25 +48,28 @@ HINT = "is not understood; conditions are such as `len(nodes) >= 2` and `gpu['co
         ("len(nodes)\0", "it is malformed"),
         ("len(nodes)", "`len(nodes)` is neither true nor false"),
         ("1 and True", "`1` is neither true nor false"),
-        ("gpus['count'] > 1", "`gpus['count']` is not understood: did you mean `gpu['count']`?"),
-        ("gpu['coun'] > 1", "`gpu['coun']` is not understood: did you mean `gpu['count']`?"),
-        ("nodes['count'] > 1", "`nodes['count']` is not understood: did you mean `gpu['count']`?"),
+        ("gpus['count'] > 1", "`gpus['count']` is not a known term: did you mean `gpu['count']`?"),
+        ("gpu['coun'] > 1", "`gpu['coun']` is not a known term: did you mean `gpu['count']`?"),
+        (
+            "nodes['count'] > 1",
+            "`nodes['count']` is not a known term: did you mean `gpu['count']`?",
+        ),
         ("len(gpu) > 1", f"`len(gpu)` {HINT}"),
-        ("arch > 1", "`arch > 1` compares what cannot be compared"),
-        ("1 in nodes", "`nodes` is not understood: did you mean `len(nodes)`?"),
-        ("arch in 'cuda'", "`arch in 'cuda'` compares what cannot be compared"),
+        ("arch > 1", "`arch > 1` compares values that cannot be compared"),
+        ("1 in nodes", "`nodes` is not a known term: did you mean `len(nodes)`?"),
+        ("arch in 'cuda'", "`arch in 'cuda'` compares values that cannot be compared"),
         ("__import__('os').system('true')", f"`__import__('os').system('true')` {HINT}"),
         ("open('x')", f"`open('x')` {HINT}"),
         ("(lambda: True)()", f"`(lambda: True)()` {HINT}"),
         (
             "gpu['count'].__class__ == 1",
-            "`gpu['count'].__class__` is not understood: did you mean `gpu['count']`?",
+            "`gpu['count'].__class__` is not a known term: did you mean `gpu['count']`?",
         ),
         ("[x for x in nodes] == 1", f"`[x for x in nodes]` {HINT}"),
         ("9**9**9 > 1", f"`9 ** 9 ** 9` {HINT}"),
         (
             "len(nodes, nodes) > 1",
-            "`len(nodes, nodes)` is not understood: did you mean `len(nodes)`?",
+            "`len(nodes, nodes)` is not a known term: did you mean `len(nodes)`?",
         ),
     ],
 )

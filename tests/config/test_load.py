@@ -113,12 +113,12 @@ def test_a_program_that_is_missing_matters_only_where_it_would_run() -> None:
 
 BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
     ("a: {wei\n", {}, ConfigError,
-     "x.yaml:2: broken YAML: did not find expected ',' or '}' "
-     "while parsing a flow mapping, which begins in line 1"),
+     "x.yaml:2: invalid YAML: did not find expected ',' or '}' "
+     "while parsing a flow mapping, which begins on line 1"),
     ("", {}, ConfigError,
-     "x.yaml: defines no benchmark (a name with `_` is a template)"),
+     "x.yaml: defines no benchmark (a name that begins with `_` is a template)"),
     ("_a: {}", {}, ConfigError,
-     "x.yaml: defines no benchmark (a name with `_` is a template)"),
+     "x.yaml: defines no benchmark (a name that begins with `_` is a template)"),
     ("include: x.yaml", {}, ConfigError,
      "include loop: x.yaml -> x.yaml"),
     ("a: {inherits: b}\nb: {inherits: a}", {}, ConfigError,
@@ -141,7 +141,7 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
      "wrong value for `--x` in x.yaml:3: expected a single value, "
      "got a mapping (a placeholder needs quotes: '{n_worker}')"),
     ("a:\n  argv:\n    --x: false", {}, ConfigError,
-     "`--x: false` in x.yaml:3: use null to cancel an option"),
+     "`--x: false` in x.yaml:3: use null to drop an option"),
     ("a: {}", {"select": ("b",)}, SelectionError,
      "--select b: no benchmark, group or tag of that name"),
     ("resnet: {}", {"exclude": ("resnt",)}, SelectionError,
@@ -157,8 +157,8 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
      "`a` in x.yaml:1 has no plan: "
      "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"),
     ("a: {program: main.py, requires_capabilities: ['nods > 1']}", {}, ConfigError,
-     "the condition `nods > 1` in x.yaml:1: `nods` is not understood; "
-     "conditions are such as `len(nodes) >= 2` and `gpu['count'] > 1`"),
+     "the condition `nods > 1` in x.yaml:1: `nods` is not a known term; "
+     "examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"),
 ]  # fmt: skip
 
 

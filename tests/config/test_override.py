@@ -118,7 +118,7 @@ def test_an_address_is_a_name_and_keys(address: str, names: list[str], keys: lis
         (
             "resnet50.weight=[",
             ConfigError,
-            "broken YAML: did not find expected node content",
+            "invalid YAML: did not find expected node content",
         ),
         (
             "sweep.weight=1",
@@ -128,7 +128,7 @@ def test_an_address_is_a_name_and_keys(address: str, names: list[str], keys: lis
         (
             "s1.presets.small.max_duration=3",
             SelectionError,
-            "`s1` comes out of a matrix, whose `job` holds that key",
+            "`s1` is made by a matrix: override that key in its `job`",
         ),
         (
             "listed.argv.--x=1",

@@ -70,17 +70,17 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(here: Path) -> None:
     [
         (
             "a: [1",
-            "x.yaml:2: broken YAML: did not find expected ',' or ']' "
-            "while parsing a flow sequence, which begins in line 1",
+            "x.yaml:2: invalid YAML: did not find expected ',' or ']' "
+            "while parsing a flow sequence, which begins on line 1",
         ),
         (
             "a: 1\nb\n",
-            "x.yaml:3: broken YAML: could not find expected ':' "
-            "while scanning a simple key, which begins in line 2",
+            "x.yaml:3: invalid YAML: could not find expected ':' "
+            "while scanning a simple key, which begins on line 2",
         ),
-        ("a:\n\t- b", "x.yaml:2: broken YAML: found character that cannot start any token"),
-        ("a: 1\n---\nb: 2", "x.yaml:2: broken YAML: but found another document"),
-        ("a: \x00", "x.yaml:1: broken YAML: control characters are not allowed"),
+        ("a:\n\t- b", "x.yaml:2: invalid YAML: found character that cannot start any token"),
+        ("a: 1\n---\nb: 2", "x.yaml:2: invalid YAML: but found another document"),
+        ("a: \x00", "x.yaml:1: invalid YAML: control characters are not allowed"),
         ("- a", "x.yaml:1: the top of the file must be a mapping `name: ...`"),
         ("a: 1\nb: 2\na: 3", "key `a` in x.yaml:3 is stated twice, first in x.yaml:1"),
         ("? [a]\n: b", "x.yaml:1: a key must be a plain word, not a list or a mapping"),

@@ -52,7 +52,7 @@ def test_what_was_interrupted_is_continued(tmp_path: Path, monkeypatch, kind):
     with pytest.raises(PrepareError if kind is OSError else kind) as stopped:
         make(tmp_path / "F", images(), lambda _: None)
     if kind is OSError:
-        assert "No space left on device; the images that were made are kept" in str(stopped.value)
+        assert "No space left on device; the images made so far are kept" in str(stopped.value)
     kind = None
     make(tmp_path / "F", images(), lambda _: None)
     assert len(made) == len(set(made)) == 10  # none was made twice
@@ -73,7 +73,7 @@ def test_it_is_refused_while_another_makes_it(tmp_path: Path):
 def test_other_images_are_not_overwritten(tmp_path: Path):
     make(tmp_path / "F", images(), lambda _: None)
     before = files(tmp_path / "F")
-    with pytest.raises(ConfigError, match="size 16 and not 24"):
+    with pytest.raises(ConfigError, match="size 16 instead of 24"):
         make(tmp_path / "F", images(size=24), lambda _: None)
     assert files(tmp_path / "F") == before
 
@@ -118,7 +118,7 @@ def test_what_was_stated(tmp_path: Path, whole: bool):
 
 def test_other_settings_are_named(tmp_path: Path):
     write_manifest(tmp_path, images(images=7, seed=1), complete=True)
-    with pytest.raises(ConfigError, match=r"\(images 7 and not 9, seed 1 and not 0\)"):
+    with pytest.raises(ConfigError, match=r"\(images 7 instead of 9, seed 1 instead of 0\)"):
         is_complete(tmp_path, images(images=9))
 
 

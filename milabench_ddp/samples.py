@@ -5,12 +5,15 @@ To add a sensor, add a field here, and read it in the device back-ends that have
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceSample:
-    """The readings of one device at one moment; None if it lacks the sensor."""
+class DeviceSample(msgspec.Struct, frozen=True, gc=False):
+    """The readings of one device at one moment; None where it has no such sensor.
+
+    A struct, because a report reads hundreds of thousands of them.
+    """
 
     memory: tuple[float, float] | None = None  # used and total, MiB
     load: float | None = None  # 0..1: the share of time in which any kernel ran
@@ -27,6 +30,6 @@ def gpudata(time: float, samples: Mapping[int, DeviceSample]) -> dict[str, objec
     """The payload of a ``data`` event: the samples by device index, taken at ``time`` (epoch s)."""
     devices = {}
     for index, sample in samples.items():
-        readings = asdict(sample)
+        readings = msgspec.structs.asdict(sample)
         devices[str(index)] = {key: value for key, value in readings.items() if value is not None}
     return {"task": "main", "time": time, "gpudata": devices}

@@ -52,12 +52,15 @@ def convert(raw: object, kind: type[T]) -> T:
 def write_record(path: Path, record: object) -> None:
     """Replace a file atomically: a reader sees the old record or the new one, not a part.
 
+    Its folder is made where it is missing, but not the one above: a run whose folder was moved
+    away must not begin anew, without what it has measured.
+
     Raises:
         RunDirError: it cannot be written, for example because the disk is full.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         with temporary.open("wb") as out:
             out.write(_indented(encode(record)) + b"\n")
             out.flush()

@@ -129,6 +129,20 @@ def test_a_state_that_cannot_be_written_ends_the_run(at: Workplace, suite: Suite
     assert "Traceback" not in done.err
 
 
+def test_a_run_whose_folder_is_moved_away_does_not_begin_anew(at: Workplace, suite: Suite):
+    moved = at.folder / "moved"
+    move = (
+        GOOD
+        + f"\nif not os.path.exists({str(moved)!r}): os.rename({str(at.run())!r}, {str(moved)!r})"
+    )
+    config = suite(first=move, second=GOOD)
+    done = at.milabench("run", config, "--device", "cpu", "--gpus", "1", "--name", "mine")
+    assert (done.code, done.out) == (2, "")
+    assert "cannot write" in done.err
+    assert (moved / "first.D0.data").exists()
+    assert not at.run().exists()
+
+
 def test_a_path_that_is_not_utf_8(at: Workplace, suite: Suite):
     base = os.fsdecode(bytes(at.folder) + b"/\xff")
     words = ("run", suite(one=GOOD), *ON_CPU, "--base", base)

@@ -1,4 +1,4 @@
-"""The devices to use: those of this host, a part of them, or those of a synthetic cluster."""
+"""The devices to use: of this host, of a part of it, or of a synthetic cluster."""
 
 import socket
 from collections.abc import Mapping
@@ -15,23 +15,23 @@ CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where
 
 @dataclass(frozen=True)
 class Detection:
-    """This host as a cluster of one node, and notes for the user, a line each."""
+    """This host as a cluster of one node, and notes for the user, one line each."""
 
     cluster: Cluster
     notes: tuple[str, ...]
 
 
 def detect(device: str | None, count: int | None, environ: Mapping[str, str]) -> Detection:
-    """This host and the devices on it to use.
+    """Detect this host and the devices to use on it.
 
     Args:
         device: a name of BACKENDS; None for the GPUs of this host, or CPU slots if it has none.
-        count: how many of the visible devices, the first ones; None for all of them, and for 2
-            CPU slots.
+        count: how many of the visible devices to use, the first ones; None for all of them, or for
+            2 CPU slots.
         environ: the caller's environment, whose visibility variables are respected.
 
     Raises:
-        MachineError: there are no such devices, or fewer.
+        MachineError: this host has no such devices, or fewer than ``count``.
     """
     if count is not None and count < 1:
         raise MachineError(f"--gpus {count}: at least one device is needed")
@@ -45,7 +45,7 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
     if not found.devices:
         why = "; ".join(found.notes)
         others = " or ".join(_alternatives(environ))
-        raise MachineError(f"--device {device}: {why}. Here there is {others}")
+        raise MachineError(f"--device {device}: {why}. This host has {others}")
     available = len(found.devices)
     if count is not None and count > available:
         why = ""
@@ -81,7 +81,7 @@ def synthetic_cluster(arch: str, nodes: int, gpus: int) -> Cluster:
 
     It has ``nodes`` nodes (``node0``, ``node1``, ...) with ``gpus`` devices each, and 8 CPUs for
     each device. CPU slots are not bound to cores: those of an unknown machine cannot be named, and
-    a script that binds to cores that do not exist does not run.
+    a script that binds to missing cores does not run.
     """
     devices = tuple(Device(index, str(index)) for index in range(gpus))
     names = [f"node{rank}" for rank in range(nodes)]
@@ -91,7 +91,7 @@ def synthetic_cluster(arch: str, nodes: int, gpus: int) -> Cluster:
 def _first_with_devices(
     count: int | None, environ: Mapping[str, str]
 ) -> tuple[Backend, DiscoveryResult]:
-    """The first back-end that has a device; CPU slots, the last, are always there."""
+    """The first back-end that has a device; CPU slots come last, and are always there."""
     missing: list[str] = []
     for backend in _gpu_backends():
         found = backend.discover(environ, count)
@@ -110,7 +110,7 @@ def _gpu_backends() -> list[Backend]:
 
 
 def _alternatives(environ: Mapping[str, str]) -> list[str]:
-    """What else `--device` can take here."""
+    """The values of `--device` that work on this host."""
     offers = []
     for backend in _gpu_backends():
         found = backend.discover(environ, None)

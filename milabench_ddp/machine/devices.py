@@ -1,4 +1,4 @@
-"""The machine as types: devices in nodes in a cluster, and the facts of what was measured on."""
+"""The types of a machine: devices, nodes and clusters, and the facts of measured devices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ class Device:
     """A GPU, or a slot of CPU cores that stands in for one."""
 
     index: int  # physical index on its node: the `0` of the tag `D0`
-    id: str  # what the visibility variable takes: an index or a UUID
+    id: str  # its name in the visibility variable: an index or a UUID
     name: str = ""
     memory_mib: float = 0.0
     cpus: tuple[int, ...] = ()  # the cores of a CPU slot
@@ -39,7 +39,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Accelerator:
-    """What is known of a device that was measured; None where the driver cannot tell."""
+    """The facts of a device that was measured; None for a fact that the driver does not tell."""
 
     device: int  # its index
     id: str

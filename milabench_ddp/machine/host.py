@@ -26,14 +26,14 @@ def host(root: Path = Path("/")) -> dict[str, object]:
 
 
 def operating_system() -> dict[str, str]:
-    """The system as ``uname`` tells it."""
+    """The operating system, as ``uname`` reports it."""
     uname = os.uname()
     names = ("sysname", "nodename", "release", "version", "machine")
     return dict(zip(names, uname, strict=True))
 
 
 def cpu_name(root: Path = Path("/")) -> str:
-    """The CPU's brand; the architecture where the kernel has no name, as on most ARM machines."""
+    """The CPU's brand; or its architecture, if the kernel has no name, as on most ARM machines."""
     names = _values(root / "proc/cpuinfo", "model name")
     return names[0] if names else platform.machine()
 
@@ -55,7 +55,7 @@ def _distribution() -> str:
 
 
 def _values(path: Path, key: str) -> list[str]:
-    """The values of the lines ``key: value``; none where the file cannot be read."""
+    """The values of the lines ``key: value``; empty if the file cannot be read."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -69,7 +69,7 @@ def _values(path: Path, key: str) -> list[str]:
 
 
 def share_cpus(cpus: Sequence[int], slots: int) -> list[tuple[int, ...]]:
-    """``cpus`` shared out to ``slots`` in their order; all empty if there are more slots.
+    """``cpus`` divided among ``slots``, in order; all shares are empty if there are more slots.
 
     The sizes differ by one at most.
     """
@@ -80,7 +80,7 @@ def share_cpus(cpus: Sequence[int], slots: int) -> list[tuple[int, ...]]:
 
 
 def usable_cpus(root: Path = Path("/")) -> list[int]:
-    """The CPUs of this process's affinity, hyper-threads of one core side by side.
+    """The CPUs of this process's affinity, with the hyper-threads of a core side by side.
 
     In this order, slots get whole cores: CPU numbers alone often put the second thread of core 0
     after the first thread of the last one, and two slots would share every core.
@@ -102,16 +102,17 @@ def _first_sibling(cpu: int, root: Path) -> int:
 
 
 def cpu_count(root: Path = Path("/")) -> int:
-    """CPUs' worth of time that this process can have: its affinity, within its cgroup's quota."""
+    """The CPU time of this process, in whole CPUs: its affinity, within its cgroup's quota."""
     usable = len(os.sched_getaffinity(0))
     return max(1, int(min(usable, cpu_quota(root))))
 
 
 def cpu_quota(root: Path = Path("/")) -> float:
-    """CPUs that the cgroups of this process grant, infinity where there is no limit.
+    """The CPUs that the cgroups of this process grant; infinity if there is no limit.
 
-    The smallest of its own group's and of those above. Reads cgroup version 2 (``cpu.max``) and
-    version 1 (``cpu.cfs_quota_us``); in a container only the topmost of its groups may be seen.
+    It is the smallest quota of its own group and of the groups above. Reads cgroup version 2
+    (``cpu.max``) and version 1 (``cpu.cfs_quota_us``); in a container only the topmost of its
+    groups may be visible.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
@@ -131,7 +132,7 @@ def cpu_quota(root: Path = Path("/")) -> float:
 
 
 def _quota(folder: Path, *files: str) -> float:
-    """The quota of CPU time divided by its period: the files hold one after the other."""
+    """The quota of CPU time divided by its period; the files hold these two, in this order."""
     try:
         quota, period = " ".join((folder / file).read_text() for file in files).split()
         cpus = int(quota) / int(period)

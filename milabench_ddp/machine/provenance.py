@@ -1,4 +1,4 @@
-"""What a number was measured on: collected once, before anything is started, without secrets."""
+"""Provenance: the machine and software of a measurement, collected once, without secrets."""
 
 import platform
 import re
@@ -15,7 +15,7 @@ from .devices import Node
 from .host import host
 from .software import checkout, torch_build, versions
 
-# The variables that change what is measured.
+# The variables that can change a measurement.
 PREFIXES = (
     "CUDA_",
     "GLOO_",
@@ -57,10 +57,10 @@ def collect(
     """Host, devices, versions, commit, command line and environment, JSON-able.
 
     Args:
-        arch: of the devices.
+        arch: the name of the devices' back-end.
         node: this host, with the devices that are used.
         argv: this program's command line; values that look like secrets are hidden.
-        environ: this program's environment; of it, what changes a measurement.
+        environ: this program's environment; only variables that can change a measurement are kept.
     """
     source = checkout(Path(__file__), environ)
     commit = {"tag": None, "commit": None, "date": None} if source is None else asdict(source)
@@ -78,7 +78,7 @@ def collect(
 
 
 def meta(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of the ``meta`` event of result files: the part that milabench has, in its form."""
+    """The data of the ``meta`` event of result files: milabench's fields, in its form."""
     cpu = provenance["host"]["cpu"]
     return {
         "cpu": {"count": cpu["count"], "brand": cpu["brand"]},
@@ -91,7 +91,7 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts that are not None, also of the mappings among them."""
+    """The facts that are not None, also in nested mappings."""
     known = {}
     for name, value in facts.items():
         if value is not None:
@@ -100,7 +100,7 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_interest(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of ``environ`` that change what is measured, sorted, secrets hidden."""
+    """The variables of ``environ`` that can change a measurement, sorted, with secrets hidden."""
     return {
         name: HIDDEN if _is_secret(name) else hide_password(value)
         for name, value in sorted(environ.items())

@@ -1,4 +1,4 @@
-"""The software that is measured: installed packages, how torch was built, this program's commit.
+"""The software of a measurement: installed packages, torch's build, and this program's commit.
 
 The packages are not imported: they may belong to another interpreter.
 """
@@ -19,7 +19,7 @@ PACKAGES = (
     "voir",
     "nvidia-ml-py",
 )
-GIT_TIMEOUT = 5.0  # seconds; on a slow network disk, the commit is not worth more
+GIT_TIMEOUT = 5.0  # seconds; on a slow network disk, the commit is not worth a longer wait
 
 
 def versions(path: Sequence[str]) -> dict[str, str]:
@@ -33,11 +33,11 @@ def versions(path: Sequence[str]) -> dict[str, str]:
 
 
 def torch_build(path: Sequence[str]) -> dict[str, object]:
-    """How the torch on the import path ``path`` was built; empty without one.
+    """How the torch on the import path ``path`` was built; empty if torch is not there.
 
-    ``torch`` (its version), ``cuda`` and ``hip`` (versions), ``debug`` and ``git_version`` as
-    ``torch/version.py`` says, and the versions of the packages of ``nccl`` and ``cudnn`` for it.
-    Those are left out where torch brings its own copy, as builds from source do.
+    ``torch`` (its version), ``cuda`` and ``hip`` (versions), ``debug`` and ``git_version`` come
+    from ``torch/version.py``; ``nccl`` and ``cudnn`` are the versions of their packages. These two
+    are left out if torch has its own copy, as builds from source do.
     """
     torch = _distribution("torch", path)
     if torch is None:
@@ -58,7 +58,7 @@ def torch_build(path: Sequence[str]) -> dict[str, object]:
 
 
 def _constants(torch: Distribution) -> dict[str, object]:
-    """The constants that ``torch/version.py`` assigns: executing it is not needed."""
+    """The constants that ``torch/version.py`` assigns, read without executing it."""
     try:
         source = Path(str(torch.locate_file("torch/version.py"))).read_text()
     except OSError:
@@ -94,7 +94,7 @@ class Checkout:
 
 
 def checkout(file: Path, environ: Mapping[str, str]) -> Checkout | None:
-    """The checkout that tracks ``file``; None without one, or without git.
+    """The checkout that tracks ``file``; None if there is no checkout, or no git.
 
     A repository that does not track the file does not count: the virtual environment of an
     installed package often lies inside the checkout of another project.

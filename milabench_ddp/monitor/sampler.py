@@ -12,7 +12,7 @@ from ..samples import DeviceSample
 # benchmark of 10 s with three samples.
 INTERVAL = 1.0  # seconds
 
-STOP_TIMEOUT = 5.0  # seconds; a driver that is stuck must not hold up the end of a run
+STOP_TIMEOUT = 5.0  # seconds; a stuck driver must not delay the end of a run
 
 Sink = Callable[[float, Mapping[int, DeviceSample]], None]
 
@@ -20,10 +20,10 @@ Sink = Callable[[float, Mapping[int, DeviceSample]], None]
 class Sampler:
     """Reads a source every ``interval`` seconds in a thread of its own, until it is stopped.
 
-    ``sink`` gets the time (epoch seconds) and the samples of the devices that answered, by index;
-    ``on_problem`` each different problem once, as a sentence. Both are called in that thread (but
-    ``on_problem`` from ``stop``, too) and must not raise. A source that fails is read again, for it
-    may recover.
+    ``sink`` gets the time (epoch seconds) and the samples of the devices that answered, by index.
+    ``on_problem`` gets each different problem once, as a sentence. Both are called in that thread,
+    and ``on_problem`` also in ``stop``; they must not raise. A source that fails is read again,
+    because it may recover.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Sampler:
         self._on_problem = on_problem
         self._reported: set[str] = set()
         self._stop = threading.Event()
-        # A daemon, so that a stuck driver does not keep the program from ending.
+        # A daemon thread, so that a stuck driver does not keep the program from ending.
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     def start(self) -> None:
@@ -50,7 +50,9 @@ class Sampler:
             return
         self._thread.join(STOP_TIMEOUT)
         if self._thread.is_alive():
-            self._report("the library of the devices does not answer; its thread is left behind")
+            self._report(
+                "the library of the devices does not answer; the thread that reads it is abandoned"
+            )
 
     def _run(self) -> None:
         try:

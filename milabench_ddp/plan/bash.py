@@ -1,4 +1,4 @@
-"""Launches -> a bash script that does the same as `run`, for hosts that have only bash.
+"""Renders launches as a bash script that does the same as `run`, for hosts that have only bash.
 
 The script starts each process as `run` does, waits for it by its pid, goes on after a failure, and
 then ends with 1. It has neither the deadline nor the start barrier of `run`.
@@ -27,13 +27,13 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
-stop() {  # background processes do not hear a Ctrl-C by themselves
+stop() {  # Ctrl-C does not reach background processes
   trap '' INT TERM
   kill "${pids[@]}" 2>/dev/null || true
   wait
   exit 130
 }
-join() {  # wait for each process by its pid; the status is that of the last that failed
+join() {  # wait for each process by its pid; return the status of the last that failed
   local status=0 pid
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
   exit "$status"
@@ -41,9 +41,9 @@ join() {  # wait for each process by its pid; the status is that of the last tha
 """
 
 _NODES = """\
-# For {nodes} nodes: start this script on each one with NODE_RANK=0, 1, ... and with MASTER_ADDR and
-# MASTER_PORT naming a free port of the first (several jobs take those after it, too). Without
-# NODE_RANK all of them are on this machine.
+# For {nodes} nodes: start this script on each node with NODE_RANK=0, 1, ..., with MASTER_ADDR set
+# to the first node, and with MASTER_PORT set to a free port on it; several jobs also use the
+# ports after it. Without NODE_RANK, this machine runs all nodes.
 on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
 if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
 """
@@ -83,7 +83,7 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     yield 'echo "===="'
     yield f"# `run` ends it after {launch.benchmark.max_duration:g} s"
     if _needs_port(launch):
-        # A port for each job, where its ranks meet.
+        # The first port: each job takes one, where its ranks meet.
         yield "host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}"
     yield "time ("
     yield "  pids=()"
@@ -104,7 +104,7 @@ def _needs_port(launch: Launch) -> bool:
 
 
 def _rendezvous(process: Process, job: int) -> str:
-    """The variables that say where the ranks of a job meet; torchrun has one for its option."""
+    """The variables with the address where the ranks of a job meet; torchrun needs only one."""
     port = f"$((port + {job}))"
     if process.is_rank:
         return f'MASTER_ADDR="$host" MASTER_PORT="{port}"'

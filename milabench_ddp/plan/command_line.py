@@ -13,7 +13,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Site:
-    """Where the nodes have interpreters and the voir shim, and what starts the ranks of a job."""
+    """The interpreters and the voir shim on the nodes, and the launcher of a job's ranks."""
 
     python: str  # of a benchmark whose install group has no virtual environment
     venvs: Mapping[str, str]  # install group -> interpreter of its virtual environment
@@ -36,12 +36,12 @@ def script(benchmark: Benchmark, site: Site) -> Words:
 
 
 def is_python(benchmark: Benchmark) -> bool:
-    """Whether the script needs an interpreter; any other program is executed as it is."""
+    """Whether the program needs a Python interpreter; any other is executed directly."""
     return benchmark.voir is not None or benchmark.program.suffix == ".py"
 
 
 def plain(benchmark: Benchmark, site: Site) -> Words:
-    """One process, unbuffered: what it prints before a crash is not lost."""
+    """The command of one process, unbuffered, so that its output before a crash is not lost."""
     words = script(benchmark, site)
     if not is_python(benchmark):
         return words
@@ -49,11 +49,11 @@ def plain(benchmark: Benchmark, site: Site) -> Words:
 
 
 def torchrun(benchmark: Benchmark, site: Site, ranks: int, nodes: int, job: str) -> Words:
-    """``ranks`` processes on each of ``nodes`` nodes, behind a c10d rendezvous.
+    """The torchrun of ``ranks`` processes on each of ``nodes`` nodes, with a c10d rendezvous.
 
     On one node torchrun finds a free port itself; the host's own name need not resolve. Several
-    nodes get their one endpoint as ``PET_RDZV_ENDPOINT``, which torchrun reads in place of the
-    option, because a free port of the first node is known only when they are started.
+    nodes get their endpoint in ``PET_RDZV_ENDPOINT``, which torchrun reads in place of the option,
+    because a free port of the first node is known only when the launch starts.
     """
     options = [f"--nnodes={nodes}", f"--nproc-per-node={ranks}", "--rdzv-backend=c10d"]
     if nodes == 1:
@@ -66,7 +66,7 @@ def torchrun(benchmark: Benchmark, site: Site, ranks: int, nodes: int, job: str)
 
 
 def taskset(words: Words, cpus: Sequence[int]) -> Words:
-    """The same command, bound to these cores; not bound if there are none."""
+    """The same command, bound to these cores; unchanged if ``cpus`` is empty."""
     if not cpus:
         return words
     return ("taskset", "--cpu-list", ",".join(map(str, cpus)), *words)

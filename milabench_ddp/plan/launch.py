@@ -1,4 +1,4 @@
-"""What is started, as data: `bash.py` prints it, and `launch/` starts it."""
+"""Launches and their processes, as data: `bash.py` prints them, and `launch/` starts them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Process:
     env: Mapping[str, str]  # added to the caller's
     node: int  # node rank
     devices: tuple[int, ...]  # physical indices on its node
-    job: int | None = None  # the rendezvous of the launch where its ranks meet, if it needs one
+    job: int | None = None  # number of the rendezvous where its ranks meet; None: not needed
 
     @property
     def is_rank(self) -> bool:
@@ -30,7 +30,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Launch:
-    """The processes of a benchmark that start together, and end together at its deadline."""
+    """The processes of a benchmark that start together; those left at its deadline end together."""
 
     benchmark: Benchmark
     repeat: int | None  # None if there is only one
@@ -39,6 +39,6 @@ class Launch:
 
     @property
     def barrier(self) -> bool:
-        """Whether its processes are independent, and so need a signal to measure together."""
+        """Whether it needs the start barrier, because its processes do not wait for one another."""
         has_ranks = any(process.is_rank for process in self.processes)  # they wait for one another
         return len(self.processes) > 1 and not has_ranks

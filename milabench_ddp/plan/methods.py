@@ -1,6 +1,6 @@
 """The plan methods: how a benchmark is laid out on the devices of a node. Pure.
 
-To add one, write a class here, name it in METHODS, and its options in ``config.schema``.
+To add one, write a class here, name it in METHODS, and declare its options in ``config.schema``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from .launch import Process
 
 @dataclass(frozen=True)
 class PlanContext:
-    """What a plan method lays out: a benchmark on one node of a cluster."""
+    """The input of a plan method: a benchmark, and one node of the cluster."""
 
     benchmark: Benchmark
     site: Site
@@ -39,11 +39,11 @@ class PlanContext:
         """A process that sees these devices.
 
         Args:
-            tag: what distinguishes it from the other processes of the node.
+            tag: the last parts of its tag, which differ for each process of the node.
             argv: its command line.
-            devices: those that it may use.
+            devices: the devices that it may use.
             job: see ``Process``.
-            reports: whether it reports metrics; milabench marks a launcher that does not.
+            reports: whether it reports metrics; if not, its tag ends in ``nolog``, as milabench's.
         """
         full_tag = [*self.tag, *tag]
         if self.nodes > 1:
@@ -127,7 +127,7 @@ def _torchrun(context: PlanContext, job: int, devices: Sequence[Device]) -> Proc
 
 
 def _tasks(context: PlanContext, job: int, devices: Sequence[Device]) -> Iterator[Process]:
-    """The ranks of a job on this node, as Slurm starts tasks; they meet as they start."""
+    """The ranks of a job on this node, one process each, as Slurm starts tasks."""
     ranks = len(devices)
     for local_rank, device in enumerate(devices):
         rank = context.rank * ranks + local_rank
@@ -142,6 +142,6 @@ def _tasks(context: PlanContext, job: int, devices: Sequence[Device]) -> Iterato
             "LOCAL_WORLD_SIZE": str(ranks),
             "GROUP_RANK": str(context.rank),
         }
-        # As with torchrun, one process has all devices of the job: their samples go to its file.
+        # As with torchrun, the samples of all devices of the job go to the file of one process.
         sampled = process.devices if local_rank == 0 else ()
         yield replace(process, env=env, devices=sampled)

@@ -1,4 +1,7 @@
-"""Benchmark x Cluster -> Launch. Pure: no process, no file, no clock, no driver, no environment."""
+"""Plans the launches of a benchmark on a cluster.
+
+Pure: it uses no process, no file, no clock, no driver and no environment.
+"""
 
 from dataclasses import replace
 
@@ -39,7 +42,7 @@ def _nodes(benchmark: Benchmark, cluster: Cluster) -> tuple[Node, ...]:
     available = len(cluster.nodes)
     needed = benchmark.num_machines or available
     if needed > available:
-        raise PlanError(f"{benchmark.name}: needs {needed} nodes, and there are {available}")
+        raise PlanError(f"{benchmark.name}: needs {needed} nodes, but there are {available}")
     nodes = cluster.nodes[:needed]
     for node in nodes:
         if not node.devices:
@@ -64,7 +67,7 @@ def scaled(benchmark: Benchmark, nodes: int) -> Benchmark:
     if place >= len(argv) or not argv[place].isdecimal():
         raise PlanError(
             f"{benchmark.name}: `scaling: strong` divides {BATCH_SIZE} by the number of nodes, "
-            f"and its argv has none: add it, or use `scaling: weak`"
+            f"but its argv has none: add it, or use `scaling: weak`"
         )
     size, rest = divmod(int(argv[place]), nodes)
     if rest or not size:

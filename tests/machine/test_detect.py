@@ -110,7 +110,7 @@ def test_gpus_that_are_not_there(install: Install) -> None:
         detect("cuda", None, {})
     assert str(caught.value) == (
         "--device cuda: no NVIDIA driver is installed (libnvidia-ml.so.1 was not found). "
-        "Here there is `--device cpu`"
+        "This host has `--device cpu`"
     )
 
 

@@ -24,7 +24,7 @@ def test_repeats_have_a_mark_of_their_own():
 def test_num_machines_limits_the_nodes():
     launch = only(plan_launches(benchmark(num_machines=1), cluster(gpus=1, nodes=2), SITE))
     assert [p.name for p in launch.processes] == ["b.D0"]
-    with pytest.raises(PlanError, match="b: needs 3 nodes, and there are 2"):
+    with pytest.raises(PlanError, match="b: needs 3 nodes, but there are 2"):
         plan_launches(benchmark(num_machines=3), cluster(nodes=2), SITE)
 
 

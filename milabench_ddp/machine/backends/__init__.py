@@ -1,4 +1,4 @@
-"""The kinds of device. To add one, write a back-end in a file here and name it in this dict."""
+"""The device back-ends. To add one, write it in a file here and name it in ``BACKENDS``."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from .cpu import CpuBackend
 from .nvidia import NvidiaBackend
 from .voir import AmdBackend, HabanaBackend, IntelBackend
 
-# By the name that `--device` takes; without the option, the first that has a device is used.
+# By the name that `--device` takes. Without the option, the first with a device is used.
 BACKENDS: Mapping[str, Backend] = {
     "cuda": NvidiaBackend(),
     "rocm": AmdBackend(),

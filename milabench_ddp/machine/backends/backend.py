@@ -1,4 +1,4 @@
-"""What a device back-end is, and how the environment variables that hide devices are read."""
+"""The interface of a device back-end, and the reader of variables that hide devices."""
 
 import re
 from abc import ABC, abstractmethod
@@ -12,12 +12,12 @@ from ..devices import Accelerator, Accelerators, Device
 
 
 class DriverError(Exception):
-    """The library of a kind of device does not work; ``str()`` says why, and what to do."""
+    """The library of a device back-end does not work; ``str()`` says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class DiscoveryResult:
-    """The devices that were found, and notes for the user: without devices, why there are none."""
+    """The devices that were found, and notes for the user, such as why none were found."""
 
     devices: tuple[Device, ...]
     notes: tuple[str, ...] = ()
@@ -25,13 +25,13 @@ class DiscoveryResult:
 
 @dataclass(frozen=True)
 class Reading:
-    """Samples of the devices that answered, and what is wrong with the others."""
+    """Samples of the devices that answered, and the problems of the others."""
 
     samples: Mapping[int, DeviceSample]  # by the device's index
     problems: tuple[str, ...] = ()
 
 
-# Entering it connects to the library of the devices and gives a function that reads all of them
+# Entering it connects to the library of the devices and returns a function that reads all devices
 # once. Both raise DriverError. One thread enters, reads and leaves.
 SampleSource = AbstractContextManager[Callable[[], Reading]]
 
@@ -39,16 +39,16 @@ SampleSource = AbstractContextManager[Callable[[], Reading]]
 class Backend(ABC):
     """One kind of device: how it is found, shown to programs, described and sampled."""
 
-    name: ClassVar[str]  # what `--device` takes
+    name: ClassVar[str]  # the value of `--device`
     collectives: ClassVar[str]  # the library for communication: `{ccl}` of a configuration
-    torch_device: ClassVar[str]  # what torch.device() takes
+    torch_device: ClassVar[str]  # the type for torch.device()
     visibility_variable: ClassVar[str]  # the variable by which a plan shows a process its devices
-    # The variables by which a caller may have hidden devices: filters one after another, each
-    # under the first of its names that is set.
+    # The variables by which a caller may have hidden devices. They filter one after another; of the
+    # names of each, the first that is set counts.
     caller_variables: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     def may_be_present(self) -> bool:
-        """Whether it is worth loading the library: a quick guess, wrong at times."""
+        """Whether it is worth loading the library: a quick guess, which may be wrong."""
         return True
 
     @abstractmethod
@@ -57,8 +57,8 @@ class Backend(ABC):
 
         Args:
             environ: the caller's environment.
-            count: how many are asked for. A GPU back-end finds all that there are; CPU slots are
-                made to this number.
+            count: the number of devices that the user asked for. It is the number of CPU slots; GPU
+                back-ends ignore it and find all devices.
         """
 
     def visibility_value(self, devices: Sequence[Device]) -> str:
@@ -79,7 +79,7 @@ class Backend(ABC):
         return Accelerators(self.name, gpus)
 
     def source(self, devices: Sequence[Device]) -> SampleSource | None:
-        """What samples these devices; None where they have no sensors."""
+        """The source of samples of these devices; None if they have no sensors."""
         del devices
         return None
 
@@ -104,14 +104,14 @@ class Choice:
 def select(value: str | None, uuids: Sequence[str], instances: Sequence[str] = ()) -> list[Choice]:
     """The devices that ``value`` of a visibility variable names, in its order. Pure.
 
-    As the CUDA driver reads it: an unset variable shows every device; an entry is an index
-    (``1gpu`` counts as 1), or a UUID or a beginning of one that fits one device only; an entry that
-    names no device hides itself and all after it (so ``""``, ``-1`` and ``NoDevFiles`` hide all);
-    a device named twice hides everything. Unlike CUDA's, a list may mix indices and UUIDs.
+    The rules are the CUDA driver's. An unset variable shows every device. An entry is an index
+    (``1gpu`` counts as 1), or a UUID, or the beginning of exactly one UUID. An entry that names no
+    device hides all entries after it (so ``""``, ``-1`` and ``NoDevFiles`` hide all devices). A
+    device that is named twice hides everything. Unlike in CUDA, a list may mix indices and UUIDs.
 
     Args:
-        value: the variable's value, None where it is not set.
-        uuids: of the devices, in the order of their indices.
+        value: the variable's value; None if it is not set.
+        uuids: UUIDs of the devices, in the order of their indices.
         instances: UUIDs of the MIG devices, which have no index; their positions follow ``uuids``.
     """
     if value is None:

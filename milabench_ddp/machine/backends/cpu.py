@@ -1,4 +1,4 @@
-"""Slots of CPU cores that stand in for GPUs, where there are none or the CPU is to be measured."""
+"""CPU slots: shares of the cores that stand in for GPUs, to measure a CPU or without GPUs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ class CpuBackend(Backend):
     visibility_variable = "CUDA_VISIBLE_DEVICES"
 
     def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
-        """As many slots as are asked for, 2 by default; they are always there."""
+        """``count`` slots, 2 by default; they are always there."""
         del environ
         brand = cpu_name()
         shares = share_cpus(usable_cpus(), DEFAULT_SLOTS if count is None else count)
@@ -26,11 +26,11 @@ class CpuBackend(Backend):
         return DiscoveryResult(tuple(slots))
 
     def visibility_value(self, devices: Sequence[Device]) -> str:
-        """Nothing: it hides every GPU, so that no program uses one by accident."""
+        """An empty value, which hides every GPU, so that no program uses one by accident."""
         del devices
         return ""
 
     def accelerators(self, devices: Sequence[Device]) -> Accelerators:
-        """None: the CPU is among the facts of the host."""
+        """No accelerators: the CPU is among the facts of the host."""
         del devices
         return Accelerators(self.name)

@@ -30,13 +30,13 @@ class NvidiaBackend(Backend):
             return DiscoveryResult((), (str(error),))
 
     def environment(self, devices: Sequence[Device]) -> Mapping[str, str]:
-        """Indices count in the order in which the GPUs were detected."""
+        """The order of detection, in which indices count; not needed for UUIDs."""
         if all(device.id.isdecimal() for device in devices):
             return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
         return {}
 
     def accelerators(self, devices: Sequence[Device]) -> Accelerators:
-        """Driver, limits, clocks and links too, as far as the driver can tell."""
+        """The devices, with the versions, limits, clocks and links that the driver can tell."""
         found = super().accelerators(devices)
         try:
             with session() as nvml:
@@ -53,7 +53,7 @@ class NvidiaBackend(Backend):
 
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
-        """Reads the devices one after another, by their ids: indices or UUIDs, also of MIG."""
+        """A source that reads the devices one after another, by index or UUID, also MIG's."""
         with session() as nvml:
             readers = [_DeviceReader(nvml, device) for device in devices]
 
@@ -72,14 +72,14 @@ class NvidiaBackend(Backend):
 def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:
     """The devices of ``known`` that CUDA would show under ``environ``, in its order. Pure.
 
-    A device's id is its index where that says which GPU is meant, as scripts usually write it; it
-    is a UUID where the caller named it so, and where CUDA may count otherwise than NVML: if the
-    GPUs differ (CUDA puts the fastest first) or one of them cannot be used (CUDA skips it). A GPU
-    in MIG mode stands for its first instance, the only one that CUDA shows of it.
+    A device's id is its index, as scripts usually write it, if that is unambiguous. It is a UUID if
+    the caller named it so, or if CUDA may count differently from NVML: if the GPUs differ (CUDA
+    puts the fastest first) or if one of them cannot be used (CUDA skips it). A GPU in MIG mode
+    stands for its first instance, the only one that CUDA shows.
     """
     gpus = known.gpus
     if not gpus:
-        return DiscoveryResult((), known.problems or ("the NVIDIA driver knows no GPU",))
+        return DiscoveryResult((), known.problems or ("the NVIDIA driver finds no GPU",))
     instances = [instance for gpu in gpus for instance in gpu.instances]
     value = environ.get("CUDA_VISIBLE_DEVICES")
     chosen = select(value, [gpu.uuid for gpu in gpus], [device.id for device in instances])
@@ -113,7 +113,7 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
 
 
 def _numbered(devices: list[Device]) -> tuple[Device, ...]:
-    """Numbered by position where two instances of one GPU would share its index."""
+    """The devices, numbered by position if two instances of one GPU would share its index."""
     if len({device.index for device in devices}) == len(devices):
         return tuple(devices)
     return tuple(replace(device, index=i) for i, device in enumerate(devices))
@@ -170,7 +170,7 @@ _SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 class _DeviceReader:
-    """The handle of one device, kept open; a sensor that it does not have is asked once."""
+    """Reads one device through an open handle; asks for a missing sensor only once."""
 
     def __init__(self, nvml: Any, device: Device) -> None:
         self._nvml = nvml
@@ -181,7 +181,7 @@ class _DeviceReader:
     def read(self, problems: list[str]) -> DeviceSample | None:
         """The readings up to the first that fails; the failure is added to ``problems``.
 
-        Then the device is opened again the next time: it may be back.
+        After a failure the next call opens the device again, because it may be back.
         """
         values: dict[str, Any] = {}
         try:

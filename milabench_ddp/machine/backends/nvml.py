@@ -1,4 +1,4 @@
-"""NVIDIA's management library: the GPUs it knows, and its failures in plain words."""
+"""NVIDIA's management library (NVML): its GPUs, and its errors in plain words."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,14 +18,14 @@ class Gpu:
     index: int  # NVML's, the order of PCI bus ids
     uuid: str
     name: str
-    memory_mib: float  # 0 where it is not known
+    memory_mib: float  # 0 if it is not known
     mig: bool  # in MIG mode, where only its instances compute
     instances: tuple[Device, ...]  # its MIG devices, each with the index of the GPU
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """The GPUs of this host, and those that are there and cannot be used."""
+    """The GPUs of this host, and the problems of those that cannot be used."""
 
     gpus: tuple[Gpu, ...]
     problems: tuple[str, ...]  # one for each GPU left out
@@ -36,7 +36,7 @@ def session() -> Iterator[Any]:
     """The module ``pynvml``, initialised; shut down at the end.
 
     Raises:
-        DriverError: no package, no library, no driver, or one that does not work.
+        DriverError: the package, the library or the driver is missing or does not work.
     """
     try:
         import pynvml
@@ -54,10 +54,10 @@ def session() -> Iterator[Any]:
 
 
 def inventory(nvml: Any) -> Inventory:
-    """The GPUs, in the order of their indices; a GPU that cannot be asked becomes a problem.
+    """The GPUs, in the order of their indices; a GPU that does not answer becomes a problem.
 
     Raises:
-        DriverError: not even their number is told.
+        DriverError: the driver does not tell the number of GPUs.
     """
     try:
         count = nvml.nvmlDeviceGetCount()
@@ -73,7 +73,7 @@ def inventory(nvml: Any) -> Inventory:
 
 
 def ask(nvml: Any, call: Callable[..., Any], *args: Any) -> Any:
-    """What ``call`` answers, None where this GPU or driver has no answer to it."""
+    """The result of ``call``; None if this GPU or driver does not support it."""
     try:
         return call(*args)
     except nvml.NVMLError:
@@ -88,7 +88,7 @@ def open_device(nvml: Any, id: str) -> Any:
 
 
 def read_memory(nvml: Any, handle: Any) -> tuple[float, float]:
-    """Used and total, in MiB, as milabench counts: with the memory that the driver reserves."""
+    """Used and total memory in MiB; used includes the driver's reserve, as in milabench."""
     info = nvml.nvmlDeviceGetMemoryInfo(handle)
     return info.used / _MIB, info.total / _MIB
 

@@ -14,7 +14,7 @@ from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 
 
 class Entry(TypedDict):
-    """What voir says of a device; a negative number stands for "unknown"."""
+    """The readings of a device in voir; a negative number stands for "unknown"."""
 
     product: str
     memory: Mapping[str, float]  # used and total, MiB
@@ -45,8 +45,8 @@ class VoirBackend(Backend):
     def visible_devices(self, entries: Entries, environ: Mapping[str, str]) -> DiscoveryResult:
         """The devices of ``entries`` that ``environ`` shows, by index: voir has no UUIDs. Pure.
 
-        A device's id is its position in what the variable that the plan sets chooses from; on AMD,
-        that is what the caller's ROCR_VISIBLE_DEVICES leaves.
+        A device's id is its position among the devices that the plan's visibility variable can
+        choose from; on AMD, these are the devices that the caller's ROCR_VISIBLE_DEVICES leaves.
         """
         devices = []
         for index, entry in sorted(entries.items()):
@@ -63,7 +63,7 @@ class VoirBackend(Backend):
         return DiscoveryResult(tuple(devices))
 
     def accelerators(self, devices: Sequence[Device]) -> Accelerators:
-        """What was detected, with the memory that is in use."""
+        """The devices, with the memory that is in use."""
         found = super().accelerators(devices)
         try:
             entries = _read_once(self.name)
@@ -77,7 +77,7 @@ class VoirBackend(Backend):
 
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
-        """Reads all devices of the vendor in one call."""
+        """A source that reads all devices of the vendor in one call."""
         with open_library(self.name) as read:
 
             def read_all() -> Reading:
@@ -109,7 +109,7 @@ class AmdBackend(VoirBackend):
     )
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
-        """Whether its kernel driver is loaded."""
+        """Whether the kernel driver is loaded."""
         return (root / "dev/kfd").exists()
 
 
@@ -124,7 +124,7 @@ class HabanaBackend(VoirBackend):
     caller_variables = (("HABANA_VISIBLE_MODULES",),)
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
-        """Whether its library or a device file is there."""
+        """Whether the library or a device file is there."""
         return importlib.util.find_spec("pyhlml") is not None or _has_file(root, "dev/hl[0-9]*")
 
 
@@ -139,16 +139,16 @@ class IntelBackend(VoirBackend):
     caller_variables = (("ZE_AFFINITY_MASK",),)
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
-        """Whether a device file and dpctl are there: without it nothing could train on the GPU."""
+        """Whether a device file and dpctl are there; programs cannot use the GPU without dpctl."""
         return importlib.util.find_spec("dpctl") is not None and _has_file(root, "dev/dri/render*")
 
 
 @contextmanager
 def open_library(name: str) -> Iterator[Callable[[], Entries]]:
-    """Gives a function that reads all devices of the back-end ``name``.
+    """Open voir's library of the back-end ``name``; yields a function that reads all its devices.
 
     Raises:
-        DriverError: the library is not installed or its driver does not answer; the function
+        DriverError: the library is not installed, or its driver does not answer; the function
             raises it, too.
     """
     module = importlib.import_module(f"voir.instruments.gpu.{name}")
@@ -177,7 +177,7 @@ def _read_once(name: str) -> Entries:
 
 
 def sample(entry: Entry) -> DeviceSample:
-    """The sample in a device's entry."""
+    """The sample that a device's entry holds."""
     memory = entry["memory"]
     return DeviceSample(
         memory=(float(memory["used"]), float(memory["total"])),

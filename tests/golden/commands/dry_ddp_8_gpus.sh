@@ -7,13 +7,13 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
-stop() {  # background processes do not hear a Ctrl-C by themselves
+stop() {  # Ctrl-C does not reach background processes
   trap '' INT TERM
   kill "${pids[@]}" 2>/dev/null || true
   wait
   exit 130
 }
-join() {  # wait for each process by its pid; the status is that of the last that failed
+join() {  # wait for each process by its pid; return the status of the last that failed
   local status=0 pid
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
   exit "$status"

@@ -24,21 +24,21 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
-stop() {  # background processes do not hear a Ctrl-C by themselves
+stop() {  # Ctrl-C does not reach background processes
   trap '' INT TERM
   kill "${pids[@]}" 2>/dev/null || true
   wait
   exit 130
 }
-join() {  # wait for each process by its pid; the status is that of the last that failed
+join() {  # wait for each process by its pid; return the status of the last that failed
   local status=0 pid
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
   exit "$status"
 }
 
-# For 2 nodes: start this script on each one with NODE_RANK=0, 1, ... and with MASTER_ADDR and
-# MASTER_PORT naming a free port of the first (several jobs take those after it, too). Without
-# NODE_RANK all of them are on this machine.
+# For 2 nodes: start this script on each node with NODE_RANK=0, 1, ..., with MASTER_ADDR set
+# to the first node, and with MASTER_PORT set to a free port on it; several jobs also use the
+# ports after it. Without NODE_RANK, this machine runs all nodes.
 on() { [ -z "${NODE_RANK:-}" ] || [ "$NODE_RANK" -eq "$1" ]; }
 if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
 

@@ -123,7 +123,7 @@ def test_a_gpu_in_mig_mode_without_instances(value: str, others: list[tuple[int,
 
 
 def test_no_gpu() -> None:
-    assert visible_devices(Inventory((), ()), {}).notes == ("the NVIDIA driver knows no GPU",)
+    assert visible_devices(Inventory((), ()), {}).notes == ("the NVIDIA driver finds no GPU",)
     assert visible_devices(Inventory((), ("GPU 0 is left out: x",)), {}).notes == (
         "GPU 0 is left out: x",
     )

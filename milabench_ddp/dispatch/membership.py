@@ -116,14 +116,14 @@ class Membership:
         Only when all that lay there was read, silent nodes are given up: a coordinator that was
         kept from listening finds what was said meanwhile.
         """
-        ready = self._selector.select(timeout)
-        if ready:  # many heartbeats are heard together: the coordinator shares its node's cores
+        if self._selector.select(timeout):
+            # Many heartbeats are heard together: the coordinator shares its node's cores.
             time.sleep(len(self._members) * REST)
-            ready = self._selector.select(0)
-        for key, _ in ready:
+        now = self._clock()
+        # A wait in which this process was stopped finds nothing, whatever was said meanwhile.
+        for key, _ in self._selector.select(0):
             if isinstance(key.data, _Member):
                 yield from self._read(key.data)
-        now = self._clock()
         for member in self._members:
             if now - member.heard > self._timeouts.silence:
                 yield from self._lose(

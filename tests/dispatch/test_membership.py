@@ -1,5 +1,6 @@
 """Agents that come late, never come, are lost, or are back; the test has their ends."""
 
+import selectors
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from milabench_ddp.dispatch.nodes import NodeHandle, NodeLost
 from milabench_ddp.dispatch.protocol import (
     Finish,
     FromAgent,
+    Heartbeat,
     LaunchEnded,
     Ping,
     Pong,
@@ -239,6 +241,40 @@ def test_what_was_said_meanwhile_is_heard_before_anyone_is_given_up(
     """A coordinator whose disk hung for long: all its nodes lived."""
     it = room()
     assert it.fall_silent(0, 1) == []
+    assert it.nodes.alive == [0, 1]
+
+
+def test_a_coordinator_that_was_stopped_while_it_waited_hears_them_first(
+    room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a Ctrl-Z: the wait that was interrupted is over, and has not looked again."""
+    it = room()
+    select = selectors.DefaultSelector.select
+
+    def stopped(self: selectors.DefaultSelector, timeout: float) -> object:
+        if not timeout:
+            return select(self, timeout)
+        it.clock.sleep(QUICK.silence + 0.1)
+        for agent in it.agents:
+            agent.heartbeat()
+        return []
+
+    monkeypatch.setattr(selectors.DefaultSelector, "select", stopped)
+    said = [message for _, message in it.nodes.receive(1.0)]
+    assert said == [Heartbeat(), Heartbeat()]
+    assert it.nodes.alive == [0, 1]
+
+
+def test_time_that_passes_while_a_message_is_handled_is_not_silence(
+    room: Callable[..., Room],
+) -> None:
+    it = room()
+    it.agents[0].say(Ports("x", (1, 2)))
+    heard = []
+    for _, message in it.nodes.receive(0):
+        heard.append(message)
+        it.clock.sleep(QUICK.silence + 0.1)  # a terminal that was halted, for example
+    assert heard == [Ports("x", (1, 2))]
     assert it.nodes.alive == [0, 1]
 
 

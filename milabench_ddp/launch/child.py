@@ -56,14 +56,14 @@ class Child:
         self._emit(Started(self.tag, self._started, self.pid, self._process.argv))
 
     def read(self, fd: int) -> bool:
-        """Emit the lines that a pipe holds now; false at the end of the pipe."""
+        """Emit the lines that a pipe holds now; return False at its end."""
         chunk = _read_now(fd)
         if chunk is not None:
             self._emit_lines(fd, chunk)
         return chunk != b""
 
     def _emit_lines(self, fd: int, chunk: bytes) -> None:
-        """Emit the lines that these bytes complete; no bytes at all complete the last line."""
+        """Emit the lines that these bytes complete; ``b""`` completes the last line."""
         buffer, stream = self._buffers[fd], self._streams[fd]
         for line in buffer.feed(chunk) if chunk else buffer.flush():
             now = time.time()
@@ -76,16 +76,16 @@ class Child:
                 self._emit(Line(self.tag, now, stream, text))
 
     def terminate(self) -> None:
-        """Ask its process group to end: torchrun passes this on to its workers."""
+        """Send SIGTERM to its process group: torchrun passes it on to its workers."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """End every process that has its mark."""
+        """Send SIGKILL to every process that has its mark."""
         reap.kill_all(self._marked, keep=(self.pid,))
 
     def finish(self, stopped: Verdict | None) -> ProcessState:
-        """After its exit: end the processes it left behind, read its pipes out, and judge it.
+        """After its exit: end the processes that it left, read the rest of its pipes, and judge it.
 
         Args:
             stopped: why the supervisor stopped it; None if it ended by itself.
@@ -99,12 +99,14 @@ class Child:
         if self.spawned.error:
             verdict = Verdict(Outcome.FAILED, self.spawned.error)
         else:
-            # Over several nodes rank 0 reports for all, and only their leader sees them all.
+            # Over several nodes rank 0 reports for all, and only the coordinator sees all of them.
             must_report = self._process.job is None
             verdict = judge(self.observed, returncode, stopped, must_report)
         now = time.time()
         if stuck:
-            self._emit(Note(self.tag, now, "message", f"did not die of SIGKILL: {sorted(stuck)}"))
+            self._emit(
+                Note(self.tag, now, "message", f"still alive after SIGKILL: {sorted(stuck)}")
+            )
         self._emit(Ended(self.tag, now, returncode, verdict.outcome, verdict.reason))
         return ProcessState(
             tag=self.tag,
@@ -128,7 +130,7 @@ class Child:
 
 
 def _read_now(fd: int) -> bytes | None:
-    """The bytes that a pipe holds now; none at its end, None while it is only empty."""
+    """The bytes that a pipe holds now; ``b""`` at its end, None while it is empty but open."""
     try:
         return os.read(fd, _CHUNK)
     except BlockingIOError:

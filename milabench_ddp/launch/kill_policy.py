@@ -1,4 +1,4 @@
-"""When to stop a launch, how hard, and why: a policy without a process or a clock of its own."""
+"""The kill policy: when to stop a launch, how hard, and why; without processes or a clock."""
 
 from enum import IntEnum
 
@@ -14,14 +14,14 @@ class Stage(IntEnum):
 
 
 class KillPolicy:
-    """SIGTERM at the deadline or on request; SIGKILL after the grace or on a second request.
+    """SIGTERM at the deadline or on request; SIGKILL after the grace period or a second request.
 
-    All times are in seconds, on any one clock.
+    All times are in seconds, on the same clock.
     """
 
     def __init__(self, start: float, max_duration: float, grace: float) -> None:
         self.stage = Stage.RUNNING
-        self.verdict: Verdict | None = None  # why it was stopped; None while nothing stopped it
+        self.verdict: Verdict | None = None  # why it was stopped; None if it was not stopped
         self._max_duration = max_duration
         self._grace = grace
         self._due = start + max_duration
@@ -33,7 +33,7 @@ class KillPolicy:
             self._due = now
 
     def kill(self, now: float) -> None:
-        """Skip the rest of the grace; call it after ``stop``."""
+        """Skip the rest of the grace period; call it after ``stop``."""
         self._due = now
         self.stage = max(self.stage, Stage.TERMINATED)
 
@@ -44,7 +44,7 @@ class KillPolicy:
         return max(0.0, self._due - now)
 
     def advance(self, now: float) -> Stage | None:
-        """The stage that is due now, if there is one; each is returned once."""
+        """The stage that is due now, or None; each stage is returned once."""
         if self.stage is Stage.KILLED or now < self._due:
             return None
         if self.verdict is None:

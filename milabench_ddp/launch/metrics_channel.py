@@ -15,23 +15,23 @@ from pathlib import Path
 from ..events import Data, Event, Note
 
 METRICS = "MILABENCH_METRICS"
-START = "MILABENCH_START"  # read to its end, it is the start barrier: it ends for all at once
+START = "MILABENCH_START"  # the start barrier: a pipe that ends for all its readers at once
 
 LONGEST_LINE = 1 << 20
-"""Bytes of a line after which it is handed over in pieces: a program may never end its line."""
+"""Bytes after which a line is split into pieces, because a program may never end it."""
 
 _CAPACITY = 1 << 20  # bytes a program may write before it must wait for the reader
 _SHOWN = 500  # characters kept of a line that is not an event
 
 
 class Fifo:
-    """The reading end of a named pipe. It also holds a writing end, so no program can end it."""
+    """The reading end of a named pipe. It also holds a writing end, so programs cannot end it."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path, 0o600)
         self.path = path
         self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        with suppress(PermissionError):  # the user's pipes are at their limit: 64 KiB will do
+        with suppress(PermissionError):  # the user's pipes are at their limit: 64 KiB is enough
             fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, _CAPACITY)
 
     def close(self) -> None:
@@ -56,14 +56,14 @@ class LineBuffer:
             yield from self.flush()
 
     def flush(self) -> Iterator[bytes]:
-        """The rest, which no newline has ended."""
+        """The bytes after the last newline."""
         if self._rest:
             yield bytes(self._rest)
             self._rest.clear()
 
 
 def parse_line(tag: str, time: float, line: bytes) -> Event:
-    """The event in a line; a line that cannot be read becomes an event that says so.
+    """The event in a line; a line that cannot be read becomes a Note that says so.
 
     ``{"$event": ..., "$data": ...}`` is a Note of that name, any other object is Data.
     """

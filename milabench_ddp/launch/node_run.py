@@ -1,4 +1,4 @@
-"""One launch on this node: supervised, its devices sampled, and written to its files."""
+"""Runs one launch on this node: supervises it, samples its devices and writes its files."""
 
 import threading
 import time
@@ -21,13 +21,13 @@ TRACES = "MILABENCH_TRACES"  # the folder for the files that a program writes be
 
 
 class SampleRouter:
-    """Gives the monitor's samples to the processes whose devices they show.
+    """Passes the monitor's samples to the processes that use the devices.
 
     The monitor's thread calls ``route`` and ``report_problem``, the main thread ``set_target``.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # of the two that follow
+        self._lock = threading.Lock()  # guards the two attributes below
         self._processes: Sequence[Process] = ()
         self._emit: Callable[[Event], None] = lambda _: None
 
@@ -37,7 +37,7 @@ class SampleRouter:
             self._processes, self._emit = processes, emit
 
     def route(self, when: float, samples: Mapping[int, DeviceSample]) -> None:
-        """Pass on samples of all devices, by index, taken at a time (epoch seconds)."""
+        """Pass on samples of all devices, by index, taken at ``when`` (epoch seconds)."""
         with self._lock:
             for process in self._processes:
                 own = {i: samples[i] for i in process.devices if i in samples}
@@ -45,7 +45,7 @@ class SampleRouter:
                     self._emit(Data(process.name, when, gpudata(when, own)))
 
     def report_problem(self, text: str) -> None:
-        """Say in the results of each running process that a device cannot be read."""
+        """Write a problem of the monitor into the results of each running process."""
         with self._lock:
             for process in self._processes:
                 self._emit(Note(process.name, time.time(), "message", text))
@@ -55,7 +55,7 @@ class SampleRouter:
 def device_monitor(
     arch: str, devices: Sequence[Device], interval: float | None, router: SampleRouter
 ) -> Iterator[None]:
-    """Sample the devices every ``interval`` seconds: 0 is never, None the default interval."""
+    """Sample the devices every ``interval`` seconds; 0 turns it off, None is the default."""
     source = BACKENDS[arch].source(devices)
     interval = INTERVAL if interval is None else interval
     if source is None or not interval:
@@ -73,9 +73,9 @@ class LaunchRunner:
     """Runs launches on this node, one at a time, each with a writer of its own.
 
     Args:
-        run_dir: where the files go.
+        run_dir: the folder for the files.
         header: the start of each data file.
-        router: the samples of this node's devices.
+        router: the router of the samples of this node's devices.
         environ: the environment to which each process's own is added.
         grace: seconds between SIGTERM and SIGKILL.
     """
@@ -94,7 +94,7 @@ class LaunchRunner:
     def run(
         self, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
     ) -> LaunchState:
-        """Run one launch to its end; ``emit`` gets each event, after it was written.
+        """Run one launch to its end; ``emit`` gets each event after it is written.
 
         Raises:
             RunDirError: a file cannot be written; nothing of the launch runs any more.

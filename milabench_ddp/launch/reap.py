@@ -1,10 +1,10 @@
-"""Find and end every process that a launch has started, wherever it went.
+"""Find and end every process that a launch has started, in any session and under any parent.
 
-torchrun starts each worker in a session of its own: no signal to torchrun's process group reaches
-them, and a SIGKILL of torchrun orphans them. Two things still lead to them. All of them inherit
-the environment, so each process of a launch is marked there. And the supervisor is a child
-subreaper, so an orphan becomes its child and is found by its ancestry. No other process is ever
-signalled.
+torchrun starts each worker in a session of its own: a signal to torchrun's process group does not
+reach the workers, and a SIGKILL of torchrun orphans them. There are two other ways to find them.
+Each process of a launch has a mark in its environment, which its children inherit. And the
+supervisor is a child subreaper, so an orphan becomes its child and is found by its ancestry. Other
+processes are never signalled.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from pathlib import Path
 
 MARK = "MILABENCH_LAUNCH"
 _PR_SET_CHILD_SUBREAPER = 36
-_POLL = 0.002  # seconds between two looks at processes that were killed
+_POLL = 0.002  # seconds between two checks of processes that were killed
 
 
 def adopt_orphans() -> None:
@@ -58,15 +58,15 @@ def marked_processes(mark: str) -> set[int]:
 def kill_all(
     find: Callable[[], set[int]], keep: Collection[int] = (), timeout: float = 5.0
 ) -> set[int]:
-    """SIGKILL the processes that ``find`` returns, until it returns none: they may fork meanwhile.
+    """SIGKILL the processes that ``find`` returns, repeatedly: they may fork meanwhile.
 
     Args:
-        find: the pids to end; asked again until all that it returns are zombies.
-        keep: children of this process whose exit status is read elsewhere.
+        find: returns the pids to end; called until all of them are zombies.
+        keep: children of this process whose exit status the caller reads.
         timeout: seconds after which to give up.
 
     Returns:
-        the pids that are still there (in the kernel, uninterruptible).
+        the pids that are still alive (in the kernel, uninterruptible).
     """
     deadline = time.monotonic() + timeout
     while left := {pid for pid in find() if not _is_zombie(pid)}:
@@ -85,14 +85,14 @@ def _kill_once(pids: set[int], find: Callable[[], set[int]]) -> None:
             with suppress(ProcessLookupError):
                 pinned[pid] = os.pidfd_open(pid)
                 stack.callback(os.close, pinned[pid])
-        # Asked again now that they are pinned: none of these pids can come to mean another process.
+        # Ask again, now that they are pinned: their pids cannot be reused for other processes.
         for pid in find() & pinned.keys():
             with suppress(ProcessLookupError, PermissionError):
                 signal.pidfd_send_signal(pinned[pid], signal.SIGKILL)
 
 
 def reap_children(pids: set[int]) -> None:
-    """Read the exit status of those that are children of this process: no zombie stays."""
+    """Read the exit status of those pids that are children of this process: no zombie stays."""
     for pid in pids:
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

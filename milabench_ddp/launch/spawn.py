@@ -1,4 +1,4 @@
-"""Start all processes of a launch at the same moment, and know when each became its program."""
+"""Start all processes of a launch at the same moment, and tell when each executed its program."""
 
 import os
 import subprocess
@@ -11,21 +11,23 @@ from pathlib import Path
 from ..plan.launch import Process
 
 _START_LATCH = str(Path(__file__).with_name("start_latch.py"))
-_NOTICE_NS = 20_000_000  # time for every process to read the moment of the release before it comes
+_NOTICE_NS = (
+    20_000_000  # enough for every process to read the moment of the release before that moment
+)
 
 
 @dataclass(frozen=True)
 class Spawned:
-    """A process that became its program, or could not."""
+    """A process that executed its program, or failed to."""
 
     process: Process  # with its whole environment
     popen: subprocess.Popen[bytes]
-    started: float  # when it became its program: monotonic, in seconds
-    error: str  # why it could not; empty if it could
+    started: float  # when it executed its program: monotonic, in seconds
+    error: str  # why it failed to; empty if it did not
 
 
 def spawn(processes: Sequence[Process]) -> list[Spawned]:
-    """Start them, where ``env`` is the whole environment of each.
+    """Start the processes; the ``env`` of each is its whole environment.
 
     Each leads a session of its own, so that only the supervisor gets the terminal's Ctrl-C.
     """
@@ -41,7 +43,7 @@ def spawn(processes: Sequence[Process]) -> list[Spawned]:
             finally:
                 os.close(report_write)
         for fd in reports:
-            os.read(fd, 1)  # it waits at the latch, or has ended
+            os.read(fd, 1)  # returns once it waits at the latch, or has ended
         moment = time.monotonic_ns()
         if len(processes) > 1:
             moment += _NOTICE_NS
@@ -58,7 +60,7 @@ def spawn(processes: Sequence[Process]) -> list[Spawned]:
 
 
 def _start_latched(process: Process, release: int, report: int) -> subprocess.Popen[bytes]:
-    """Start it behind the latch, with its ends of the two pipes."""
+    """Start a process at the latch, with its ends of the two pipes."""
     lc_ctype = process.env.get("LC_CTYPE", "")
     latch = [sys.executable, "-I", "-S", _START_LATCH, str(release), str(report), lc_ctype]
     return subprocess.Popen(
@@ -73,7 +75,7 @@ def _start_latched(process: Process, release: int, report: int) -> subprocess.Po
 
 
 def _read_report(process: Process, popen: subprocess.Popen[bytes], fd: int) -> Spawned:
-    """Wait for the end of its report: then it has become its program, or could not."""
+    """Wait for the end of its report: then it has executed its program, or failed to."""
     report, program = b"", process.argv[0]
     while chunk := os.read(fd, 64):
         report += chunk

@@ -9,9 +9,9 @@ from typing import Protocol
 
 
 class StopRequests:
-    """Counts requests to stop: one means stop cleanly, two or more mean kill now.
+    """Counts requests to stop: the first means stop cleanly, a second means kill now.
 
-    A selector that watches ``fd`` wakes up when there is a new one.
+    A selector that watches ``fd`` wakes up at each new request.
     """
 
     def __init__(self) -> None:
@@ -27,12 +27,12 @@ class StopRequests:
         self.wake()
 
     def wake(self) -> None:
-        """Make ``fd`` readable; any thread may."""
+        """Make ``fd`` readable; any thread may call it."""
         with suppress(BlockingIOError):  # the pipe is full, so it is readable already
             os.write(self._writing_end, b".")
 
     def clear(self) -> None:
-        """Make ``fd`` quiet again, until the next request."""
+        """Make ``fd`` unreadable again, until the next request."""
         with suppress(BlockingIOError):
             os.read(self.fd, 1 << 16)
 
@@ -51,7 +51,7 @@ class Stoppable(Protocol):
 
 @contextmanager
 def stopped_by_signals(target: Stoppable) -> Iterator[None]:
-    """Turn Ctrl-C, SIGTERM and a lost terminal (but not under nohup) into requests to stop."""
+    """Turn Ctrl-C, SIGTERM and a lost terminal (except under nohup) into requests to stop."""
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         target.stop()

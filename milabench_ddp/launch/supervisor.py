@@ -1,8 +1,8 @@
-"""A launch, from its start until nothing of it is left: processes become one stream of events.
+"""Supervises a launch until none of its processes is left, and emits one stream of events.
 
-One thread, one selector, no polling: it sleeps until a pipe has something, a process has ended, a
+One thread, one selector, no polling: it sleeps until a pipe has data, a process has ended, a
 request to stop or an event of another thread arrives, or the next stage of the kill policy is due.
-While programs are measured it costs nothing.
+While it sleeps, it takes no CPU time from the programs that are measured.
 """
 
 import os
@@ -38,7 +38,7 @@ class Supervisor:
         launch: the processes to run.
         environ: the environment to which each process's own is added.
         requests: requests to stop.
-        emit: gets each event as it happens; an exception of it ends the launch and is passed on.
+        emit: gets each event as it happens; an exception that it raises ends the launch and `run`.
         grace: seconds between SIGTERM and SIGKILL.
     """
 
@@ -64,7 +64,7 @@ class Supervisor:
         self._requests.wake()
 
     def take_posted(self) -> Iterator[Event]:
-        """The events handed over and not emitted yet; after ``run`` they belong to the caller."""
+        """The events of ``post`` that are not emitted yet; after ``run``, the caller takes them."""
         while not self._posted.empty():
             yield self._posted.get()
 
@@ -78,7 +78,7 @@ class Supervisor:
         return self._state()
 
     def _start(self, folder: Path, stack: ExitStack) -> None:
-        """Start all processes; ``stack`` undoes, in reverse, each thing that is set up."""
+        """Start all processes; ``stack`` undoes each step, in reverse order."""
         self._others = reap.descendants(os.getpid())  # processes that are not of this launch
         environ = {**self._environ}
         if self._launch.barrier:
@@ -126,7 +126,7 @@ class Supervisor:
             self._alive = list(self._children)
             while self._alive:
                 ready = self._selector.select(self._policy.seconds_left(time.monotonic()))
-                # First the requests: a process that ends now may have got the same signal.
+                # Requests come first: a process that ends now may have got the same signal.
                 self._heed_requests(time.monotonic())
                 for key, _ in ready:
                     key.data()
@@ -149,7 +149,7 @@ class Supervisor:
             self._emit(event)
 
     def _read(self, child: Child, fd: int) -> None:
-        has_ended = child not in self._alive  # earlier in this round; its pipes were read out
+        has_ended = child not in self._alive  # earlier in this round; its pipes are read to the end
         if not has_ended and not child.read(fd):
             self._selector.unregister(fd)
 
@@ -161,7 +161,7 @@ class Supervisor:
         self._ends[child.tag] = child.finish(self._policy.verdict)
 
     def _apply_policy(self, now: float) -> None:
-        # All of them together: ending one alone would unload its device while others are measured.
+        # All end together: ending one alone would unload its device while others are measured.
         if self._alive and all(child.observed.has_enough for child in self._alive):
             self._policy.stop(now, Verdict(Outcome.OK, "it had enough observations"))
         stage = self._policy.advance(now)
@@ -186,7 +186,7 @@ class Supervisor:
 
 
 def _skew_ms(times: list[float]) -> float | None:
-    """How far apart they are, from s to ms; None for fewer than two."""
+    """The span of times in seconds, as ms; None for fewer than two."""
     if len(times) < 2:
         return None
     return (max(times) - min(times)) * 1e3

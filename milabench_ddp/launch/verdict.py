@@ -1,4 +1,4 @@
-"""How a process ended, judged by what it reported and by its exit status."""
+"""The verdict on a process, from its reports and its exit status."""
 
 import math
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ from ..events import NAN_LOSS, NO_RATE, Data, Event, Note, Outcome, Verdict, exi
 
 @dataclass
 class Observations:
-    """What a process has reported so far on its metrics channel."""
+    """The reports of a process so far, on its metrics channel."""
 
     rates: int = 0
     loss_is_nan: bool = False
-    has_enough: bool = False  # it said `stop`
+    has_enough: bool = False  # it sent `stop`
     is_ready: bool = False  # it waits at the start barrier
     began: float | None = None  # monotonic time of its first measured step, in seconds
     error: str = ""
     instrument_error: str = ""
 
     def add(self, event: Event) -> None:
-        """Take notice of an event of this process."""
+        """Record an event of this process."""
         match event:
             case Data(payload=payload):
                 self._add_metrics(payload)
@@ -47,18 +47,18 @@ class Observations:
 def judge(
     observed: Observations, returncode: int, stopped: Verdict | None, must_report: bool = True
 ) -> Verdict:
-    """The verdict on a process that is gone.
+    """The verdict on a process that has ended.
 
     Args:
-        observed: what it reported.
+        observed: its reports.
         returncode: its exit status; negative for a signal.
         stopped: why the supervisor stopped it; None if it ended by itself.
-        must_report: whether it fails if it has not reported a rate.
+        must_report: whether it has failed if it has not reported a rate.
     """
     if stopped is not None and not stopped.is_ok:
         return stopped
     if stopped is not None or observed.has_enough:
-        returncode = 0  # it had said that it had enough: how it ended does not matter
+        returncode = 0  # it had enough observations: its exit status does not matter
     reason = ""
     if observed.error:
         reason = observed.error
@@ -74,7 +74,7 @@ def judge(
 
 
 def _describe(error: Mapping[str, Any]) -> str:
-    """An error that a program reported: its type, message and rank may each be missing."""
+    """An error that a program reported, as text; type, message and rank may each be missing."""
     text = str(error.get("type") or "error")
     if message := str(error.get("message") or "").strip():
         text = f"{text}: {message}"

@@ -1,4 +1,4 @@
-"""A payload of metrics of a `.data` file -> what a `Record` keeps of it."""
+"""Adds the payloads of a `.data` file to a `Record`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ ReportDefect = Callable[[DefectKind], None]
 
 
 def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> None:
-    """Add a payload to a record; each damaged part is left out, and reported as a defect."""
+    """Add a payload to a record; a damaged part is left out and reported as a defect."""
     if "rate" in data and data.get("task") == "train":
         _rate(record, data["rate"], data, report_defect)
     if "train_rate" in data:
@@ -57,7 +57,7 @@ def _samples(record: Record, gpudata: Any, report_defect: ReportDefect) -> None:
     if not isinstance(gpudata, dict):
         report_defect(DefectKind.BAD_SAMPLE)
         return
-    # newer files of milabench keep the time among the devices
+    # newer versions of milabench write the time among the devices
     devices = {device: readings for device, readings in gpudata.items() if device != "time"}
     for device, sample in _converted(devices).items():
         if sample is None or sample.memory is None or sample.load is None:
@@ -67,7 +67,7 @@ def _samples(record: Record, gpudata: Any, report_defect: ReportDefect) -> None:
 
 
 def _converted(devices: dict[str, Any]) -> dict[str, DeviceSample | None]:
-    """The samples of all devices at once, which is the fast way; one by one if any is damaged."""
+    """The samples of all devices: converted at once for speed, one by one if any is damaged."""
     try:
         return convert(devices, dict[str, DeviceSample | None])
     except ValueError:
@@ -82,7 +82,7 @@ def _sample(readings: object) -> DeviceSample | None:
 
 
 def _take_steps(record: Record, times: Any) -> bool:
-    """Whether these are usable step times; then they are appended to those of their rank."""
+    """Append step times to those of their rank; return whether they are usable."""
     match times:
         case {"rank": rank, "ms": list() as ms, "wait_ms": list() as wait_ms} if _is_rank(rank):
             return _rank(record, rank).take(ms, wait_ms)
@@ -90,7 +90,7 @@ def _take_steps(record: Record, times: Any) -> bool:
 
 
 def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
-    """What else a payload says of one rank: its node, its memory, the parts of its steps."""
+    """Add the rest about one rank: its node, its memory, the parts of its steps."""
     if isinstance(data.get("node"), str) and "rank" in data:
         _rank(record, rank).node = data["node"]
     if "memory_peak" in data:
@@ -102,7 +102,7 @@ def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
 
 
 def _memory_peak(record: Record, rank: int, peak: Any) -> None:
-    """Allocated and reserved, or one number, which is what was reserved."""
+    """Add a peak: allocated and reserved memory in MiB, or reserved memory alone."""
     match peak:
         case [allocated, reserved]:
             pass
@@ -111,7 +111,7 @@ def _memory_peak(record: Record, rank: int, peak: Any) -> None:
     if not is_finite(reserved):
         return
     known = _rank(record, rank)
-    known.reserved = max(float(reserved), known.reserved)  # NaN is never the greater
+    known.reserved = max(float(reserved), known.reserved)  # NaN is never greater
     if is_finite(allocated):
         known.allocated = max(float(allocated), known.allocated)
 

@@ -1,7 +1,7 @@
-"""A `.data` file -> a `Record`: every version of milabench's, and ours; no defect is an error.
+"""Reads a `.data` file, of milabench or of ours, into a `Record`; a defect is not an error.
 
-The files grow with the run, so a line is forgotten once it was looked at, and the lines of output,
-which are most of a file, are not even parsed.
+The files grow with the run. So a line is dropped once it has been read, and lines of output, which
+are most of a file, are not parsed.
 """
 
 import json
@@ -18,7 +18,7 @@ NOT_PARSED = b'{"event": "line", '
 
 
 def read_events(path: Path) -> Record:
-    """Everything in a `.data` file that a report uses, and what is wrong with the file."""
+    """Everything in a `.data` file that a report uses, with the defects of the file."""
     reader = _EventReader(path)
     try:
         with path.open("rb") as lines:
@@ -47,22 +47,22 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
 
 
 class _EventReader:
-    """Reads one file, line by line, into ``record``; ``defects`` is what is wrong with the file."""
+    """Reads one file, line by line, into ``record``; collects its defects in ``defects``."""
 
     def __init__(self, path: Path) -> None:
         self.record = Record(path)
         self.defects: dict[tuple[DefectKind, str], FileDefect] = {}
         self._lines = 0
-        self._events: set[str] = set()  # the names of those that were met
+        self._events: set[str] = set()  # the names of all events so far
 
     def defect(self, kind: DefectKind, line: int | None, detail: str = "") -> None:
-        """Note a defect; one that was met before is only counted."""
+        """Note a defect; a repeated one only raises the count."""
         new = FileDefect(self.record.path, kind, line, 0, detail)
         known = self.defects.get((kind, detail), new)
         self.defects[kind, detail] = replace(known, count=known.count + 1)
 
     def read_line(self, number: int, line: bytes) -> None:
-        """Take the event in a line, or note why there is none."""
+        """Take the event of a line, or note a defect."""
         self._lines = number
         if line.startswith(NOT_PARSED) and line.endswith(b"}\n"):
             self._events.add("line")
@@ -82,7 +82,7 @@ class _EventReader:
                 self.defect(DefectKind.NOT_OBJECT, number)
 
     def _garbled(self, number: int, line: bytes, error: ValueError) -> None:
-        """A line that could not be decoded; an empty one does not matter."""
+        """Note a line that cannot be decoded; an empty line is not a defect."""
         if not line.strip():
             return
         if not line.endswith(b"\n"):
@@ -125,7 +125,7 @@ class _EventReader:
                 self.defect(DefectKind.UNKNOWN_EVENT, number, event)
 
     def check_whole(self) -> None:
-        """After the last line: what makes the file as a whole useless, or doubtful."""
+        """After the last line: note the defects of the file as a whole."""
         config = self.record.config
         if not self._lines:
             self.defect(DefectKind.EMPTY, None)

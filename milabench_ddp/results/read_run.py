@@ -1,4 +1,4 @@
-"""A run folder -> a `Run`: ours or milabench's, finished, still going on, or cut off."""
+"""Reads a run folder, of milabench or of ours, finished, running or cut off, into a `Run`."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def read_run(path: Path) -> Run:
     """Read a run folder.
 
     Raises:
-        RunDirError: there is no such folder, or it is not that of a run.
+        RunDirError: there is no such folder, or it is not a run folder.
     """
     files = _data_files(path)
     defects: list[FileDefect] = []
@@ -43,7 +43,7 @@ def _data_files(path: Path) -> list[Path]:
     except FileNotFoundError:
         raise RunDirError(_not_there(path)) from None
     except NotADirectoryError:
-        raise RunDirError(f"{path} is a file: name the folder of the run, {path.parent}") from None
+        raise RunDirError(f"{path} is a file: name the run folder, {path.parent}") from None
     except OSError as error:
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error
     files = [name for name in names if name.suffix == ".data" and name.is_file()]
@@ -65,11 +65,11 @@ def _not_there(path: Path) -> str:
 
 
 def _not_a_run(path: Path, names: list[Path]) -> str:
-    what = f"{path} is no run folder: it has neither a run.json nor .data files"
+    what = f"{path} is not a run folder: it has neither a run.json nor .data files"
     for folder in (path, path / "runs"):
         if runs := _runs_in(folder):
             return f"{what}, but it holds runs: name one of {_some(runs, folder)}"
-    return f"{what}, it is empty" if not names else what
+    return f"{what}; it is empty" if not names else what
 
 
 def _runs_in(folder: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """The state of a run from its folder: ``run.json`` and each benchmark's ``state.json``.
 
-Schema 1 is read, too. A benchmark that says that it runs, while no process is left to go on with
-it, is lost; so is its run, unless a cluster's scheduler still has jobs of it.
+Schema 1 is read, too. A benchmark whose status is ``running`` is lost if no process holds its lock.
+Its run is then lost, too, unless the cluster's scheduler still has jobs for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from .state import SCHEMA, BenchmarkState, RunHeader, RunState
 
 CUT_OFF = "the run was cut off"
 OnDefect = Callable[[Path, OSError | ValueError], None]
-"""Gets a file that is damaged, and how that was noticed."""
+"""Gets the path of a damaged file, and the error that reading it raised."""
 
 
 def refuse(path: Path, error: OSError | ValueError) -> None:
@@ -40,7 +40,7 @@ def require_state(run: RunDir) -> RunState:
 
 
 def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
-    """The state of a run; None where there is no ``run.json``, or none that can be read."""
+    """The state of a run; None if ``run.json`` is missing or cannot be read."""
     raw = _read_object(run.run_json, on_defect)
     if not raw:
         return None
@@ -66,7 +66,7 @@ def read_header(run: RunDir) -> RunHeader:
 
 
 def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = refuse) -> BenchmarkState | None:
-    """What a benchmark's own file says; None where there is no such file yet.
+    """The state in a benchmark's own file; None if the file does not exist yet.
 
     Raises:
         RunDirError: it is damaged, unless ``on_defect`` is given.
@@ -90,7 +90,7 @@ def _benchmark(
 def _checked(
     raw: Mapping[str, Any], path: Path, lock: Path, on_defect: OnDefect
 ) -> BenchmarkState | None:
-    """The record; a benchmark that runs while no process holds its lock is lost."""
+    """The record; a running benchmark is lost if no process holds its lock."""
     try:
         state = convert(_upgraded_benchmark(raw), BenchmarkState)
     except ValueError as error:
@@ -102,7 +102,7 @@ def _checked(
 
 
 def _settled(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkState]) -> RunHeader:
-    """The header of a run that nobody will go on with says that it is lost."""
+    """The header; its outcome is lost if no process and no job can continue the run."""
     if header.outcome is not None or is_alive(run.path):
         return header
     found = {state.status for state in benchmarks.values()}
@@ -113,7 +113,7 @@ def _settled(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkS
 
 
 def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
-    """The JSON object of a file; None where there is no file, or it is empty or damaged."""
+    """The JSON object in a file; None if the file is missing, empty or damaged."""
     try:
         text = path.read_bytes()
         return decode(text, dict[str, Any]) if text else None
@@ -138,7 +138,7 @@ def _upgraded_benchmark(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
-    """The JSON objects of a list; others in it are damaged, and left out."""
+    """The JSON objects of a list; other items are damaged, and left out."""
     if not isinstance(value, list):
         return []
     return [each for each in value if isinstance(each, dict)]

@@ -1,4 +1,4 @@
-"""What the result files of a run say, as values; made by the readers beside this file."""
+"""The records that the readers in this folder make from the result files of a run."""
 
 import math
 from array import array
@@ -13,37 +13,37 @@ from ..samples import DeviceSample
 from .state import RunState
 
 Payload = Mapping[str, Any]
-"""An object of JSON as a program, or milabench, wrote it: nothing about it is certain."""
+"""A JSON object as a program or milabench wrote it; its keys and types are not checked."""
 
-LARGEST = 1e100  # of which squares still can be added up
+LARGEST = 1e100  # the squares of such numbers can still be added up
 
 
 def is_finite(value: object) -> TypeGuard[float]:
-    """Whether a value of a result file is a number that can be calculated with."""
+    """Whether a value of a result file is a finite number, no larger than LARGEST."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return -LARGEST < value < LARGEST  # false for NaN, too, and right for an int of 400 digits
 
 
 def is_rate(value: object) -> TypeGuard[float]:
-    """Whether it can be a rate: one that is not negative, and neither absurdly large nor small."""
+    """Whether a value can be a rate: not negative, and neither absurdly large nor small."""
     return is_finite(value) and (value == 0 or value > 1 / LARGEST)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether milabench takes a value for a number: NaN and infinity are some."""
+    """Whether milabench treats a value as a number; NaN and infinity count."""
     # an int that cannot be a float, with 400 digits say, is not a number here
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1000)
 
 
 def recorded_weight(config: Payload) -> float:
-    """The weight that a file was written with, 0 where it has none."""
+    """The weight in the configuration of a file; 0 if it has none."""
     weight = config.get("weight", 0)
     return float(weight) if is_number(weight) else 0.0
 
 
 class DefectKind(StrEnum):
-    """What can be wrong with a result file; the value is the sentence that a person reads."""
+    """The kinds of defect of a result file; each value is the text of its message."""
 
     UNREADABLE = "cannot be read"
     EMPTY = "is empty: ignored"
@@ -70,16 +70,16 @@ class DefectKind(StrEnum):
 
 @dataclass(frozen=True)
 class FileDefect:
-    """Something wrong with a file: where it was met first, and how often."""
+    """A defect of a file: where it first occurs, and how often."""
 
     path: Path
     kind: DefectKind
-    line: int | None = None  # the first of them, from 1; None: the file as a whole
+    line: int | None = None  # of the first one, from 1; None: the file as a whole
     count: int = 1
     detail: str = ""
 
     def __str__(self) -> str:
-        """One line: file, line, what."""
+        """One line of text: file, line and message."""
         where = str(self.path) if self.line is None else f"{self.path}:{self.line}"
         what = f"{self.kind} ({self.detail})" if self.detail else str(self.kind)
         again = f"; and {self.count - 1} more" if self.count > 1 else ""
@@ -87,25 +87,25 @@ class FileDefect:
 
 
 FACTS = ("model", "shares", "correctness")
-"""What a program reports of itself once: payloads of these keys."""
+"""The keys of payloads that a program reports once, about itself."""
 TABLES = ("comm", "comm_fit", "sweep")
-"""What it reports of one size or shape after another: each payload of these keys is a row."""
+"""The keys of payloads that it reports for one size or shape after another, a table row each."""
 
 
 class Observation(NamedTuple):
     """An observation of the training rate, as it was written."""
 
-    rate: Any  # units per second; may be null or worse in a damaged file
+    rate: Any  # units per second; in a damaged file, any JSON value
     steps: int | None = None  # how many steps it covers; milabench does not say
     warmup: bool = False
 
 
 @dataclass(slots=True)
 class Rank:
-    """What one rank of a process measured, as rank 0 reports it at the end; without the warm-up.
+    """The measurements of one rank, as rank 0 reports them at the end; without the warm-up.
 
-    The times of 8,192 ranks and 1,000 steps stay in memory, so they are an array of doubles, and of
-    the waits only the sum is kept.
+    The times of 8,192 ranks and 1,000 steps stay in memory, so they are an array of doubles, and
+    only the sum of the waits is kept.
     """
 
     ms: "array[float]" = field(default_factory=lambda: array("d"))  # of each step
@@ -114,10 +114,10 @@ class Rank:
     part_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation
     allocated: float = math.nan  # the most memory, in MiB; NaN where it is not known
     reserved: float = math.nan
-    node: str = ""  # where it runs, of several nodes
+    node: str = ""  # the node on which it runs, if there are several
 
     def take(self, ms: list[float], wait_ms: list[float]) -> bool:
-        """Append steps in the order of time; False, and none is taken, where one is not a time."""
+        """Append steps in the order of time; if one is not a time, append none and return False."""
         try:
             steps, waited = array("d", ms), math.fsum(wait_ms)
         except (OverflowError, TypeError, ValueError):
@@ -133,14 +133,14 @@ class Rank:
 
 @dataclass
 class Record:
-    """What a `.data` file says: one process and, under torchrun, its ranks."""
+    """The contents of a `.data` file: one process and, under torchrun, its ranks."""
 
     path: Path
     config: Payload = field(default_factory=dict)
     meta: Payload = field(default_factory=dict)
     start: Payload | None = None
     end: Payload | None = None
-    stopped: bool = False  # it said that it had enough observations
+    stopped: bool = False  # it sent `stop`: it had enough observations
     rates: list[Observation] = field(default_factory=list)
     units: str = ""
     losses: list[Any] = field(default_factory=list)
@@ -174,7 +174,7 @@ class Record:
 
     @property
     def repeat(self) -> str:
-        """Which repeat of the benchmark it belongs to; empty where it ran once."""
+        """The repeat of the benchmark, such as ``R0``; empty if the benchmark ran once."""
         for word in self.words:
             if word[:1] == "R" and word[1:].isdigit():
                 return word
@@ -182,16 +182,16 @@ class Record:
 
     @property
     def reports(self) -> bool:
-        """Whether its ranks report what they measure: of a torchrun on several nodes, one does."""
+        """Whether its ranks report measurements; on several nodes, those of one torchrun do."""
         return "nolog" not in self.words
 
     def reported(self, group: str) -> Payload:
-        """What the program reported of itself under a key of ``FACTS``; empty for nothing."""
+        """The facts that the program reported under a key of ``FACTS``; empty if there are none."""
         return self.facts.get(group, {})
 
     @property
     def seconds(self) -> float | None:
-        """How long the process ran; None where the file does not say."""
+        """How long the process ran, in seconds; None if the file does not say."""
         if not self.start or not self.end:
             return None
         start, end = self.start.get("time"), self.end.get("time")
@@ -203,7 +203,7 @@ class Record:
 
 
 def unit_of(records: Iterable[Record]) -> str:
-    """The unit of a benchmark's rates; empty where no file says it."""
+    """The unit of a benchmark's rates; empty if no file says it."""
     for record in records:
         if record.units:
             return record.units
@@ -212,10 +212,10 @@ def unit_of(records: Iterable[Record]) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run folder says."""
+    """The contents of a run folder."""
 
     path: Path
-    state: RunState | None  # None where there is no run.json, as in milabench's own runs
+    state: RunState | None  # None if there is no run.json, as in milabench's own runs
     records: tuple[Record, ...]  # the files that count, by their names
     defects: tuple[FileDefect, ...]  # of all files, also of those that do not count
 

@@ -1,8 +1,8 @@
-"""The folder of one run: every path in it, how it is made, and the lock that says that it goes on.
+"""The run folder: every path in it, how it is made, and the lock that shows that the run is alive.
 
-A lock is held by the process that runs something, and the kernel releases it with the process. So a
-reader can tell a run that was cut off (SIGKILL, a power cut) from one that goes on, from the folder
-alone. Where the file system has no locks, a run that has not ended is taken to go on.
+The process that runs a benchmark or a run holds its lock, and the kernel releases the lock with the
+process. So a reader can tell a run that was cut off (SIGKILL, a power cut) from one that is alive,
+from the folder alone. On a file system without locks, a run that has not ended counts as alive.
 """
 
 import fcntl
@@ -34,12 +34,12 @@ class RunDir:
 
     @property
     def run_json(self) -> Path:
-        """What was run, where, and how each benchmark ended."""
+        """The header of the run: what it runs, where, by which jobs, and how it ended."""
         return self.path / "run.json"
 
     @property
     def plan_json(self) -> Path:
-        """What the run is to do: for node agents, and to resume it."""
+        """The plan of the run, for the agents of its nodes and for ``--resume``."""
         return self.path / "plan.json"
 
     def benchmark(self, name: str) -> Path:
@@ -47,15 +47,15 @@ class RunDir:
         return self.path / name
 
     def state_json(self, benchmark: str) -> Path:
-        """Where a benchmark stands."""
+        """The state file of a benchmark."""
         return self.benchmark(benchmark) / "state.json"
 
     def job_json(self, job: str) -> Path:
-        """A job of a cluster's scheduler."""
+        """The file of a Slurm job."""
         return self.path / "jobs" / f"{job}.json"
 
     def node_log(self, node: str) -> Path:
-        """What the agent of a node printed beside its results."""
+        """The output of a node's agent."""
         return self.path / "nodes" / f"{node}.log"
 
     def data(self, tag: str) -> Path:
@@ -63,11 +63,11 @@ class RunDir:
         return self.path / f"{tag}.data"
 
     def stream(self, tag: str, stream: str) -> Path:
-        """What a process printed on ``stdout`` or ``stderr``."""
+        """The output of a process on ``stdout`` or ``stderr``."""
         return self.path / f"{tag}.{stream}"
 
     def script(self, benchmark: str) -> Path:
-        """The bash that repeats a benchmark."""
+        """The bash script that repeats a benchmark."""
         return self.benchmark(benchmark) / "command.sh"
 
 
@@ -110,14 +110,14 @@ def _taken(path: Path) -> str:
 
 
 def default_name() -> str:
-    """``<a word nobody has used>.<date and time>``, as milabench names its runs."""
+    """``<a random word>.<date and time>``, as milabench names its runs."""
     pick = random.SystemRandom().choice
     word = "".join(pick("bdfghjklmnprstvz") + pick("aeiou") for _ in range(4))
     return f"{word}.{time.strftime('%Y-%m-%d_%H:%M:%S')}.{time.time_ns() // 1000 % 10**6:06d}"
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder of a run where it is not there yet.
+    """Make a folder of a run, unless it exists.
 
     Raises:
         RunDirError: it cannot be made.
@@ -191,9 +191,9 @@ def archive_attempt(run: RunDir, benchmark: str) -> None:
 
 
 def _belongs(path: Path, benchmark: str) -> bool:
-    """Whether a file is of this benchmark, and not of one whose name begins alike.
+    """Whether a file belongs to this benchmark, not to one whose name begins with the same words.
 
-    ``gpt.0.data`` is of ``gpt``; ``gpt.v2.0.data`` is of ``gpt.v2`` where there is such a folder.
+    ``gpt.0.data`` is of ``gpt``; ``gpt.v2.0.data`` is of ``gpt.v2`` if there is such a folder.
     """
     words = path.stem.split(".")
     for count in range(len(words) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""``plan.json``: what a run is to do, so that others can do it: agents of nodes, and ``--resume``.
+"""The file ``plan.json``: the plan of a run, for the agents of its nodes and for ``--resume``.
 
 History of the schema:
     1  the runner's profile and the plan of each benchmark were mappings
@@ -23,7 +23,7 @@ class RunPlan:
     repeats: int
     site: Site
     arch: str
-    gpus: int | None  # devices of a node; None for all there are
+    gpus: int | None  # devices of a node; None for all devices
     nodes: int
     grace: float  # seconds between SIGTERM and SIGKILL
     gpu_poll: float | None  # seconds between samples of the devices; None for the default

@@ -1,7 +1,7 @@
 """The state of a run, as records: ``run.json`` and one ``<benchmark>/state.json`` for each.
 
-``run.json`` says what is run, where, by which jobs, and how the whole ended; it is written by the
-command that started the run. Each benchmark's file is written by whoever coordinates it.
+``run.json`` says what is run, where, by which jobs, and how the run ended; the command that started
+the run writes it. Each benchmark's file is written by the coordinator that runs it.
 
 History of the schema:
     1  the states of all benchmarks stood in ``run.json``, as ``outcome``; on several nodes, also
@@ -43,7 +43,7 @@ class ProcessState:
 class LaunchState:
     """How one repeat of a benchmark ended, on all its nodes or on one of them.
 
-    The skews are in ms over its processes; None where fewer than two began.
+    The skews are in ms over its processes; None if fewer than two began.
     """
 
     repeat: int | None
@@ -72,7 +72,7 @@ class BenchmarkState:
     launches: list[LaunchState] = field(default_factory=list)
     nodes: tuple[str, ...] = ()  # where it runs, or ran
     max_duration: float = 0.0  # seconds that each launch may take; 0 until it runs
-    interrupted: bool = False  # what ended it was not its own fault: `--resume` runs it again
+    interrupted: bool = False  # it was stopped from outside: `--resume` runs it again
 
     @property
     def verdict(self) -> Verdict:
@@ -87,13 +87,13 @@ class BenchmarkState:
 
 @dataclass
 class JobState:
-    """A job of a cluster's scheduler, and the benchmarks that it runs."""
+    """A Slurm job, and the benchmarks that it runs."""
 
     name: str
     nodes: int
     benchmarks: tuple[str, ...]
     id: str = ""  # empty until it is submitted
-    state: str = ""  # the scheduler's word for how it ended; empty until then
+    state: str = ""  # Slurm's name for how it ended; empty until then
 
 
 @dataclass
@@ -117,7 +117,7 @@ class RunHeader:
 
 @dataclass(frozen=True)
 class RunState:
-    """What is known of a run and of each of its benchmarks, without what was measured."""
+    """The state of a run and of each of its benchmarks, without the measurements."""
 
     header: RunHeader
     benchmarks: Mapping[str, BenchmarkState]  # by name, in the order of the suite

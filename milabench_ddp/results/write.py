@@ -1,7 +1,7 @@
-"""Events to result files, in milabench's format, each line on disk as soon as it is known.
+"""Writes events to result files, in milabench's format, each line as soon as it is known.
 
-The format is milabench's, not a record of ours: its tools read these files. So each line is what
-``json.dumps`` makes of it, and our codec has no part in it.
+The format is milabench's, and its tools read these files. So ``json.dumps`` writes each line, and
+our codec is not used.
 
 History of what we add to milabench's format (added fields only):
     1  ``config`` has schema, preset, repeat; ``start`` has pid, env; ``end`` has outcome, reason;
@@ -24,7 +24,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class DataHeader:
-    """What each data file says of its run."""
+    """The facts about a run that each of its data files holds."""
 
     run_name: str
     arch: str
@@ -48,7 +48,7 @@ class LaunchWriter:
         """Start the files of each process: its configuration, and the machine it runs on.
 
         Raises:
-            RunDirError: a file cannot be written; the same of ``write``.
+            RunDirError: a file cannot be written.
         """
         for tag, process in self._processes.items():
             self._put(tag, "config", self._config(process))
@@ -126,14 +126,14 @@ class LaunchWriter:
             raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
     def _open(self, tag: str, suffix: str) -> BinaryIO:
-        # Unbuffered: what is written is in the file, whatever becomes of this process.
+        # Unbuffered: a line is in the file once it is written, even if this process is killed.
         raw = self._run_dir.stream(tag, suffix).open("ab", buffering=0)
         self._files[tag, suffix] = self._stack.enter_context(raw)
         return self._files[tag, suffix]
 
 
 def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
-    """Keep the bash that repeats a benchmark beside its results.
+    """Keep the bash script that repeats a benchmark beside its results.
 
     Raises:
         RunDirError: it cannot be written.

@@ -142,6 +142,6 @@ def test_a_process_that_does_not_die_is_named(
     wait(child)
     child.finish(None)
     assert [event.data for event in events if isinstance(event, Note)] == [
-        "did not die of SIGKILL: [123]"
+        "still alive after SIGKILL: [123]"
     ]
     monkeypatch.undo()

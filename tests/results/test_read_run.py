@@ -84,9 +84,9 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_none_of_a_run(tmp_path: Path) -> None:
-    what = "is no run folder: it has neither a run.json nor .data files"
+    what = "is not a run folder: it has neither a run.json nor .data files"
     (tmp_path / "empty").mkdir()
-    assert message(tmp_path / "empty") == f"{tmp_path}/empty {what}, it is empty"
+    assert message(tmp_path / "empty") == f"{tmp_path}/empty {what}; it is empty"
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").touch()
     assert message(tmp_path / "other") == f"{tmp_path}/other {what}"
@@ -100,7 +100,7 @@ def test_a_folder_that_is_none_of_a_run(tmp_path: Path) -> None:
 
 def test_a_file_is_no_run(tmp_path: Path) -> None:
     path = write(tmp_path, "b", config("b"))
-    assert message(path) == f"{path} is a file: name the folder of the run, {tmp_path}"
+    assert message(path) == f"{path} is a file: name the run folder, {tmp_path}"
 
 
 def states(folder: Path) -> tuple[object, dict[str, str], dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Run folders -> the report about them: where, when and on what each was measured, and what."""
+"""Reads run folders and assembles the report about them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,15 +24,15 @@ _YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
 def report_of(
     paths: Iterable[str | Path], *, compat_formulas: bool = False, weights: Weights | None = None
 ) -> Report:
-    """Read run folders and calculate what a report says of them, pooled by benchmark.
+    """Read run folders and calculate their report; runs of the same benchmark are pooled.
 
     Args:
-        paths: the folders; one that is named twice counts once.
-        compat_formulas: whether to use milabench's statistics instead of ours.
-        weights: those of the enabled benchmarks of a configuration; the recorded ones if None.
+        paths: the run folders; a folder that is named twice counts once.
+        compat_formulas: whether to use milabench's statistics instead of our own.
+        weights: of the enabled benchmarks of a configuration, by name; None: the recorded weights.
 
     Raises:
-        RunDirError: one of them is not a run folder.
+        RunDirError: one of the paths is not a run folder.
     """
     distinct = {Path(path).resolve(): Path(path) for path in paths}
     runs = [read_run(path) for path in distinct.values()]
@@ -63,7 +63,7 @@ def report_of(
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
-    """The resolved benchmarks of the runs, as run.json has them."""
+    """The resolved benchmarks of the runs by name, as run.json records them."""
     planned: dict[str, Payload] = {}
     for run in runs:
         if run.state is None:
@@ -106,7 +106,7 @@ def _compat_rows(processes_of: Mapping[str, Processes], weights: Weights) -> lis
 
 
 def run_info(run: Run) -> RunInfo:
-    """The head of the report of a run; what its files do not say is left empty."""
+    """The facts at the head of a run's report; those not recorded are empty."""
     meta: Payload = next((record.meta for record in run.records if record.meta), {})
     accelerators = as_mapping(meta.get("accelerators"))
     cpu = as_mapping(meta.get("cpu"))

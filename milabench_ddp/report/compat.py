@@ -1,7 +1,7 @@
 """milabench's own statistics, to the last digit: section 4 of its formats, oddities included.
 
-All files of a benchmark are pooled, warm-up and failed ones too. A file without exactly one
-``start`` and one ``end`` does not count at all: not as a process, and not as a failure.
+All files of a benchmark are pooled, with their warm-up, and with failed processes. A file without
+exactly one ``start`` and one ``end`` is not counted at all: neither as a process nor as a failure.
 """
 
 import math
@@ -33,7 +33,7 @@ UNFIT = (
 
 
 def why_left_out(record: Record) -> str:
-    """Why milabench does not count a file; empty where it does."""
+    """The reason why milabench does not count a file; empty if it does."""
     start, end = record.start, record.end
     if not start:
         return "it has no `start`"
@@ -54,7 +54,7 @@ def why_left_out(record: Record) -> str:
 
 
 def ngpu(config: Payload) -> int:
-    """Devices of a launch: those of each machine for njobs, one for per_gpu, times the machines."""
+    """The devices of a launch: for njobs all of each node, for per_gpu one of each node."""
     plan = config.get("plan")
     machines = config.get("num_machines", 1)
     count = int(machines) if is_finite(machines) else 1
@@ -65,7 +65,7 @@ def ngpu(config: Payload) -> int:
 
 
 def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
-    """milabench's statistics of a list: one minimum and one maximum of 5 or more are dropped."""
+    """milabench's statistics; of 5 or more values, the smallest and the largest are dropped."""
     known = [value for value in values if value is not None]
     numbers = sorted(filter(is_number, known))
     if not numbers or len(numbers) < len(known):
@@ -144,7 +144,7 @@ def _load(samples: Sequence[DeviceSample]) -> Mapping[str, MilabenchStatistics]:
 
 
 def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
-    """milabench's row of a benchmark; ``weight`` is that of the configuration that was given."""
+    """milabench's row of a benchmark; ``weight`` overrides the recorded one, None keeps it."""
     summary, config = summarize(records), records[-1].config
     perf = summary.train_rate.mean
     failing = summary.failures / max(summary.n, 1)

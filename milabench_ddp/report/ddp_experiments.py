@@ -1,7 +1,8 @@
 """The layout of torchbench's ddp_experiments.
 
-For each model a block; in it a row for each backend without DDP's graph breaks, then those with
-them; a column for each number of nodes. Other settings in which points differ join the model.
+It has a block for each model and a column for each number of nodes. A block has a row for each
+backend: first those without DDP's graph breaks, then those with them. If combinations differ in
+other settings too, these settings are part of the block's title.
 """
 
 from .model import Row, Rows
@@ -18,14 +19,14 @@ from .settings import (
 )
 
 BACKEND, BREAKS, MODEL = "backend", "breaks", "model"
-OPTIONS = {BACKEND: "compile", BREAKS: "optimize_ddp", MODEL: "group"}  # where no matrix says it
+OPTIONS = {BACKEND: "compile", BREAKS: "optimize_ddp", MODEL: "group"}  # without a matrix
 WITH = ("with", "w/", "yes", "on", "true", "ddp_optimizer")
 WITHOUT = ("without", "wo/", "no", "off", "false", "no_optimization")
 WITHOUT_BREAKS = ("", "wo/breaks")
 
 
 def fits(table: Rows) -> bool:
-    """Whether a sweep is one over nodes, and over backends or breaks."""
+    """Whether a sweep varies the nodes, and also the backends or the breaks."""
     found = axes(table)
     if BACKEND not in found and BREAKS not in found:
         return False
@@ -33,7 +34,7 @@ def fits(table: Rows) -> bool:
 
 
 def belongs(row: Row) -> bool:
-    """Whether a benchmark is part of the sweep, and not, say, the peak of matrix products."""
+    """Whether a benchmark is part of the sweep; the peak of matrix products is not."""
     return bool(matrix(row)) or setting_of(row, MODEL) != NOTHING
 
 
@@ -61,7 +62,7 @@ def layout(table: Rows, metric: str) -> Layout:
 
 
 def breaks(row: Row) -> str:
-    """``w/breaks`` or ``wo/breaks``; empty where nothing is compiled, so that there are none."""
+    """``w/breaks`` or ``wo/breaks``; empty if the model is not compiled and so has no breaks."""
     found = _setting(row, BREAKS)
     if found.lower() in WITH:
         return "w/breaks"
@@ -76,6 +77,6 @@ def _backend(row: Row) -> str:
 
 
 def _setting(row: Row, name: str) -> str:
-    """As the matrix says; else as the options of the programs say."""
+    """A setting from the matrix, else from the options of the program."""
     found = setting_of(row, name)
     return setting_of(row, OPTIONS[name]) if found == NOTHING else found

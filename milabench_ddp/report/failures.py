@@ -1,4 +1,4 @@
-"""Which processes and benchmarks failed, why, and what they said; the word for it in a table."""
+"""Failures of processes and benchmarks: the reason, the last output, and the word in a table."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,14 +12,14 @@ from .process import ProcessResult
 
 NEVER_RAN = "it never ran: the configuration has it enabled, and no run has a file of it"
 
-# PyTorch's and the drivers' own words; the kernel's and Slurm's, where a reason repeats them
+# as PyTorch and the drivers word it, and the kernel and Slurm, whose words a reason may repeat
 OUT_OF_MEMORY = re.compile(r"out[ _-]?of[ _-]?memory|\boom[ _-]?kill|\boom\b", re.IGNORECASE)
 FRAME = re.compile(r'^  File ".*", line \d+')
 EXCEPTION = re.compile(r"^(?:rank \d+: )?[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b")
 
 
 def process_failure(process: ProcessResult) -> Failure:
-    """The failure of a process, with the evidence beside it."""
+    """The failure of a process, with the end of its output."""
     record, verdict = process.record, process.verdict
     lines, whole = tail(record.path, "stderr")
     if not lines:
@@ -43,7 +43,7 @@ def process_failure(process: ProcessResult) -> Failure:
 
 
 def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:
-    """The first error of the rank that failed first; when one fails, others often follow."""
+    """The first error of the rank that failed first: when one rank fails, others often follow."""
     for error in errors:
         if error.get("rank") == rank:
             return error
@@ -58,12 +58,12 @@ def _message(error: Payload) -> str:
 def benchmark_failures(
     runs: Sequence[Run], failed: Sequence[Failure], enabled: Iterable[str]
 ) -> list[Failure]:
-    """Failures of benchmarks as a whole, above all of those of which no process ever ran.
+    """The failures of whole benchmarks, such as those of which no process ever ran.
 
     Args:
-        runs: all of them.
-        failed: the failures of processes.
-        enabled: benchmarks of the configuration that was given; empty without one.
+        runs: the runs of the report.
+        failed: the failures of processes; a benchmark that has one in a run is not repeated.
+        enabled: the enabled benchmarks of the configuration; empty without one.
     """
     found: list[Failure] = []
     never_ran = set(enabled)
@@ -100,11 +100,11 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
 
 @dataclass(frozen=True)
 class CellState:
-    """A word that stands in a table for a number, and the sentence that belongs below the table.
+    """A word that replaces the number in a cell, and the reason, which is shown below the table.
 
-    ``Traceback``: an exception ended it; ``oom``: the memory of a device or of the host ran out;
-    ``failed``: it ended badly in another way; ``timeout``, ``cancelled``, ``lost``; ``skipped``;
-    ``running``; ``waiting..``.
+    ``Traceback``: an exception ended it; ``oom``: a device or the host ran out of memory;
+    ``failed``: it failed in another way. The other outcomes are ``timeout``, ``cancelled``,
+    ``lost`` and ``skipped``. ``running`` and ``waiting..`` have not ended.
     """
 
     word: str
@@ -112,7 +112,7 @@ class CellState:
 
 
 def cell_state(report: Report, row: Row) -> CellState | None:
-    """The state of a benchmark; None where it ended ok, or is not known."""
+    """The state of a benchmark; None if it ended ok or its state is not known."""
     failures = [failure for failure in report.failures if failure.benchmark == row.name]
     for failure in failures:
         if failure.lines:
@@ -149,16 +149,17 @@ def _failed(failure: Failure) -> CellState:
 
 
 def _unmarked(line: str) -> str:
-    """A line without the mark of its rank."""
+    """A line without the prefix that names its rank."""
     if found := OF_RANK.match(line):
         line = found[2].removeprefix(" ")
     return line.rstrip()
 
 
 def _raised(lines: Sequence[str]) -> str:
-    """The line that names the exception: after the frames of the last traceback, not indented.
+    """The line that names the exception; empty without one.
 
-    What follows it can be any number of lines of its message; the beginning can be cut off.
+    It is the first line after the last traceback that is not indented. The exception's message can
+    go on for any number of lines, and the beginning of the traceback can be cut off.
     """
     rest: Sequence[str] = ()
     for number, line in enumerate(lines, start=1):

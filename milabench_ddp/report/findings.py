@@ -1,8 +1,8 @@
-"""What a reader of the numbers must know: what was left out, what is wrong, what stands out.
+"""Findings: what was left out, what is wrong, and what stands out.
 
-A new finding is a function and a line that gives it its name, its severity and its advice: in
-``RUN_FINDINGS`` a function ``Measurements -> Findings``, in ``BENCHMARK_FINDINGS`` a function
-``Row -> Findings``, to whose sentences the benchmark's name is added.
+To add a finding, write a function, and add a line with its name, severity and advice to one of two
+dicts. ``RUN_FINDINGS`` has functions ``Measurements -> Findings``; ``BENCHMARK_FINDINGS`` has
+functions ``Row -> Findings``, and their sentences are prefixed with the benchmark's name.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Measurements:
-    """What findings about runs are made from."""
+    """The input of the findings about runs."""
 
     compat: bool  # whether the rows are by milabench's formulas
     runs: Sequence[Run]
@@ -32,14 +32,14 @@ class Measurements:
 
 @dataclass(frozen=True)
 class Finder(Generic[Subject]):
-    """What finds one kind of thing."""
+    """The function for one kind of finding, with its severity and its advice."""
 
     find: Callable[[Subject], Findings]
     severity: Severity
     advice: str = ""  # what to do about it
 
     def findings(self, name: str, subject: Subject) -> Findings:
-        """What it finds, with the name, the severity and the advice."""
+        """The findings about a subject, with their name, severity and advice filled in."""
         for finding in self.find(subject):
             yield replace(finding, name=name, severity=self.severity, advice=self.advice)
 
@@ -66,13 +66,13 @@ def damaged_files(measured: Measurements) -> Findings:
 
 
 def different_presets(measured: Measurements) -> Findings:
-    """Runs of different presets are one number."""
+    """Runs with different presets are pooled into one number."""
     presets = {info.preset for info in measured.infos}
-    return _pooled("runs with different preset are pooled", presets)
+    return _pooled("runs with different presets are pooled", presets)
 
 
 def different_devices(measured: Measurements) -> Findings:
-    """Runs on different devices are one number."""
+    """Runs on different devices are pooled into one number."""
     devices = {info.devices for info in measured.infos}
     return _pooled("runs with different devices are pooled", devices)
 
@@ -120,7 +120,7 @@ def measured_peaks(measured: Measurements) -> Findings:
 
 
 def nothing_measured(row: Row) -> Findings:
-    """Processes that ended ok, or still run, without a rate that counts."""
+    """Processes that ended ok or still run, but have no rate outside of warm-up."""
     for process in row.processes:
         if process.series is not None or not process.record.reports:
             continue
@@ -144,7 +144,7 @@ def no_steady_state(row: Row) -> Findings:
 
 
 def start_up_left_out(row: Row) -> Findings:
-    """Observations before the steady state, which are in no number."""
+    """Observations before the steady state, which are left out of all numbers."""
     left_out = row.summary.warmup_detected
     if left_out:
         total = left_out + row.summary.observations
@@ -155,14 +155,14 @@ def start_up_left_out(row: Row) -> Findings:
 
 
 def memory_not_sampled(row: Row) -> Findings:
-    """The peak of memory is what the program says."""
+    """The peak memory is the program's own figure, since the device was not sampled."""
     sampled = any(process.record.samples for process in row.processes)
     if row.reserved >= 0 and not sampled:
         yield Finding("peak_memory is what the program reserved; the device was not sampled")
 
 
 def checked_gradients(row: Row) -> Findings:
-    """What ``--check-correctness`` came to, each verdict once."""
+    """The results of ``--check-correctness``; equal ones are counted."""
     checks = [process.record.reported("correctness") for process in row.processes]
     for sentence, count in Counter(map(_check, filter(None, checks))).items():
         times = f" ({count} processes)" if count > 1 else ""
@@ -180,7 +180,7 @@ def _check(check: Payload) -> str:
         sentence += f" in {precision}"
     if check.get("ok") is True:
         return sentence
-    return f"WRONG: {sentence}: it does not train as it should, and its speed means nothing"
+    return f"WRONG: {sentence}: it does not train correctly, so its speed means nothing"
 
 
 APART = "report on each run alone"

@@ -1,6 +1,6 @@
-"""The formats of a report. A new one is a file, and a line in ``FORMATS``.
+"""The formats of a report. A new format is a file and a line in ``FORMATS``.
 
-CSV has the columns of the main table, JSON all there is, both at full precision.
+CSV has the columns of the main table, and JSON has everything; both have full precision.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from .text import report_text, sweep_text, table_text
 
 @dataclass(frozen=True)
 class Format:
-    """How a report is written; a format may have no form for one table alone."""
+    """The functions that write a format; None if it cannot write a single table or sweep."""
 
     report: Callable[[Report], str]
     table: Callable[[Table], str] | None = None
@@ -31,17 +31,17 @@ class Format:
 
 
 def report_csv(report: Report) -> str:
-    """The main table; what is not known is ``nan``."""
+    """The main table as CSV; unknown values are ``nan``."""
     return csv_text(main_table(report.rows), unknown="nan")
 
 
 def sweep_csv(sweep: Sweep) -> str:
-    """The table of a sweep."""
+    """The table of a sweep as CSV."""
     return csv_text(sweep_table(sweep))
 
 
 def report_json(report: Report) -> str:
-    """Everything; what is not known is null, and sem% and std% are fractions."""
+    """The whole report as JSON; unknown values are null, and sem% and std% are fractions."""
     whole = {
         "compat": report.compat,
         "score": report.score,
@@ -66,14 +66,14 @@ def _row(row: Row) -> dict[str, Any]:
         return {**values, "summary": row.milabench}
     values |= _fields(row.summary)
     values["processes"] = [_process(process) for process in row.processes]
-    if row.ranks or row.tables:  # what the other tables of the text are made of, in full
+    if row.ranks or row.tables:  # the data of the other tables in the text report, in full
         values |= {"step_ms": row.step_ms, "mfu": row.mfu, "peak": row.peak}
         values |= {"ranks": [_rank(rank) for rank in row.ranks], **row.tables}
     return values
 
 
 def _process(process: ProcessResult) -> dict[str, Any]:
-    """A process; its rates are those of its steady state, and ``std`` is in units of ``perf``."""
+    """A process; ``perf`` and ``std``, in units per second, are those of its steady state."""
     record, series = process.record, process.series
     rates = series.rates if series else ()
     return {
@@ -94,7 +94,7 @@ def _process(process: ProcessResult) -> dict[str, Any]:
 
 
 def _rank(rank: RankSummary) -> dict[str, Any]:
-    """Everything."""
+    """A rank, with all that its summary has."""
     return {
         "name": rank.id.name,
         "node": rank.id.node or None,
@@ -119,7 +119,7 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def _jsonable(value: Any) -> Any:
-    """The value in the types of JSON, which has no NaN and no infinity."""
+    """The value in the types of JSON; NaN and infinity, which JSON lacks, become None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -1,18 +1,19 @@
-"""How sure a mean rate is, where steps are not independent of each other: a block bootstrap.
+"""The confidence interval of a mean rate whose steps are not independent: a block bootstrap.
 
-Neighbouring steps are alike (a clock that drops, a neighbour on the node), so std/sqrt(n) promises
-too much. Resampled are therefore, per process, whole blocks of steps, in a circle (D. N. Politis,
-J. P. Romano, "A circular block-resampling procedure for stationary data", 1992), of the length that
-fits their correlation (D. N. Politis, H. White, Econometric Reviews 23(1), 2004, with the
-correction of A. Patton, D. N. Politis, H. White, 28(4), 2009). Where a benchmark was launched
+Neighbouring steps are alike (a clock that drops, a neighbour on the node), so std/sqrt(n) is too
+small. Therefore whole blocks of steps are resampled per process, in a circle (D. N. Politis, J. P.
+Romano, "A circular block-resampling procedure for stationary data", 1992). The length of a block
+fits the correlation of the steps (D. N. Politis, H. White, Econometric Reviews 23(1), 2004, with
+the correction of A. Patton, D. N. Politis, H. White, 28(4), 2009). If a benchmark was launched
 several times, launches are drawn first, and steps within them (A. C. Davison, D. V. Hinkley,
-"Bootstrap Methods and their Application", 1997, section 3.8): what one launch has in common, all of
-its processes and steps, is one draw. The devices of a launch are not drawn: they are all there are.
+"Bootstrap Methods and their Application", 1997, section 3.8): a launch is drawn with all of its
+processes. The devices of a launch are not drawn: they are all there are.
 
-Few steps that are strongly correlated leave it too narrow: of 60 steps with a correlation of 0.5,
-84 of 100 intervals hold the truth, of 200 steps 93; of two launches that differ, 70, of five 92.
+The interval is too narrow for few steps that are strongly correlated: with a correlation of 0.5, 84
+of 100 intervals hold the true mean for 60 steps, and 93 for 200 steps. It is also too narrow for
+few launches that differ: 70 of 100 for two launches, 92 for five.
 
-The seed is fixed: the same files give the same interval, in whatever order they are read.
+The seed is fixed: the same files give the same interval, in any order of reading.
 """
 
 import math
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 REPLICATES = 2000
 SEED = 20261121
-MOST_BLOCKS = 1000  # of a series; more would only take memory
+MOST_BLOCKS = 1000  # of a series; more would take memory and gain nothing
 COVERAGE = 0.95
 
 
@@ -40,21 +41,21 @@ class Series:
     """The steady observations of a process."""
 
     rates: tuple[float, ...]
-    seconds: tuple[float, ...]  # what each observation weighs: its duration, or 1
+    seconds: tuple[float, ...]  # the weight of each observation: its duration, or 1
 
     @property
     def mean(self) -> float:
-        """Units per second over all of it: total units over total time."""
+        """Units per second over the whole series: total units over total time."""
         units = map(mul, self.rates, self.seconds)
         return math.fsum(units) / math.fsum(self.seconds)
 
 
-Launches = Sequence[Sequence[Series]]  # of the processes of each
+Launches = Sequence[Sequence[Series]]  # the series of the processes of each launch
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The standard error of a mean, and the interval that holds it in 95 of 100 cases."""
+    """The standard error of a mean and its 95 % confidence interval, all in units of the mean."""
 
     sem: float
     low: float
@@ -62,12 +63,12 @@ class Interval:
 
 
 def pooled_mean(launches: Launches) -> float:
-    """The mean over processes of their mean rates; NaN where there are none."""
+    """The mean over processes of their mean rates; NaN without any."""
     return mean(series.mean for launch in launches for series in launch)
 
 
 def interval(launches: Launches) -> Interval | None:
-    """How sure ``pooled_mean(launches)`` is; None where nothing was measured twice."""
+    """The interval of ``pooled_mean(launches)``; None for fewer than two observations."""
     import numpy as np
 
     ordered = []
@@ -77,7 +78,7 @@ def interval(launches: Launches) -> Interval | None:
     if sum(len(rates) for launch in ordered for rates, _ in launch) < 2:
         return None
     random = np.random.default_rng(SEED)
-    # sums and counts per launch, a column for each replicate
+    # the sum over the processes of each launch, a column for each replicate
     sums = []
     for launch in ordered:
         resampled = [_resampled(rates, seconds, random) for rates, seconds in launch]
@@ -92,7 +93,16 @@ def interval(launches: Launches) -> Interval | None:
 
 
 def _drawn(sums: "Floats", sizes: "NDArray[np.int_]", random: "np.random.Generator") -> "Floats":
-    """The mean of all processes, with launches drawn where there are several."""
+    """The mean over all processes in each replicate; of several launches, random ones are drawn.
+
+    Args:
+        sums: of the processes' means, shape (launches, ``REPLICATES``).
+        sizes: how many processes each launch has, shape (launches,).
+        random: the source of the draws.
+
+    Returns:
+        shape (``REPLICATES``,).
+    """
     import numpy as np
 
     count = len(sizes)
@@ -100,12 +110,12 @@ def _drawn(sums: "Floats", sizes: "NDArray[np.int_]", random: "np.random.Generat
         means: Floats = sums[0] / sizes[0]
         return means
     drawn = random.integers(count, size=(count, REPLICATES))
-    # another replicate for each draw: a launch that is drawn twice must not be the same twice
+    # each draw takes another replicate: a launch that is drawn twice must differ from itself
     shifts = 37 * np.arange(count)[:, None]
     within = (np.arange(REPLICATES) + shifts) % REPLICATES
     units = sums[drawn, within].sum(axis=0)
     totals = units / sizes[drawn].sum(axis=0)
-    # of n draws the variance is too small by (n - 1)/n, which for 2 or 3 launches matters
+    # the variance of n draws is too small by (n - 1)/n, which matters for 2 or 3 launches
     middle = totals.mean()
     return _widened(totals, middle, count / (count - 1))
 
@@ -113,7 +123,7 @@ def _drawn(sums: "Floats", sizes: "NDArray[np.int_]", random: "np.random.Generat
 def _resampled(
     rates: Sequence[float], seconds: Sequence[float], random: "np.random.Generator"
 ) -> "Floats":
-    """Means of resampled series, each of about as many observations as there are."""
+    """The means of ``REPLICATES`` resampled series, each about as long as the original."""
     import numpy as np
 
     n = len(rates)
@@ -128,18 +138,18 @@ def _resampled(
     drawn_weight = _block_sums(weight, block)[starts].sum(axis=1)
     means: Floats = drawn_units / drawn_weight
     middle = units.sum() / weight.sum()
-    # n observations, of which a mean was taken, vary less around it than around the truth
+    # n observations vary less around their own mean than around the true one
     return _widened(means, middle, n / max(n - block, 1))
 
 
 def _widened(means: "Floats", middle: float, factor: float) -> "Floats":
-    """Means further from their middle: ``factor`` times the variance."""
+    """The means, moved away from their middle so that their variance grows by ``factor``."""
     spread: Floats = middle + (means - middle) * math.sqrt(factor)
     return spread
 
 
 def _block_sums(values: "Floats", block: int) -> "Floats":
-    """The sums of all blocks of consecutive values, in a circle."""
+    """The sums of all blocks of consecutive values; the last blocks go on at the beginning."""
     import numpy as np
 
     around = np.concatenate([values, values[: block - 1]])
@@ -149,7 +159,7 @@ def _block_sums(values: "Floats", block: int) -> "Floats":
 
 
 def block_length(values: "Floats") -> int:
-    """The length of blocks for a circular bootstrap of a mean (Politis and White's rule)."""
+    """The length of blocks for a circular bootstrap of a mean, by Politis and White's rule."""
     import numpy as np
 
     n = len(values)

@@ -1,13 +1,13 @@
-"""The numbers that a table can show: of each benchmark one, with its spread where it has one.
+"""The metrics of a table: one number for each benchmark, some with a spread.
 
-Efficiency says how well a benchmark scales, against the fewest nodes that it ran on:
+Efficiency says how well a benchmark scales, relative to N0, the fewest nodes that it ran on:
 
     efficiency(N) = throughput(N) / (throughput(N0) * N / N0)
 
-Throughput is that of all nodes together, so the formula is the same for weak scaling (the batch of
-a device is kept) and strong scaling (the batch of all devices is kept); what it means is not. The
-half widths of both 95 % intervals, relative to their values, are added as independent errors:
-``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)``.
+Throughput is that of all nodes together. So the formula is the same for weak scaling (each device
+keeps its batch size) and for strong scaling (all devices together keep theirs), but its meaning
+differs. The spread adds the half widths h of both 95 % intervals, relative to their values, as
+independent errors: ``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)``.
 """
 
 import math
@@ -29,16 +29,16 @@ Number = Callable[[Row], float]
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of a benchmark, what it is, and how it is shown."""
+    """A metric: what it means, how to calculate it for a benchmark, and how to show it."""
 
     meaning: str
     value: Number
     spread: Number = lambda _: NAN
     note: Callable[[Row], str] = lambda _: ""
-    format: str = ""  # empty: four digits, and all before the point
+    format: str = ""  # empty: four digits, but all digits before the point
 
     def shown(self, row: Row) -> str:
-        """The number for a person: ``0.93 ±0.02``; empty where there is none."""
+        """The number as text: ``0.93 ±0.02``; empty if it is not known."""
         value, spread = self.value(row), self.spread(row)
         if not math.isfinite(value):
             return ""
@@ -55,7 +55,7 @@ METRICS: Mapping[str, Metric] = {
     "memory": Metric("MiB, the most in use on a device", lambda row: row.peak_memory),
     "allocated": Metric("MiB, the most that a rank allocated", lambda row: row.allocated),
     "reserved": Metric("MiB, the most that a rank reserved", lambda row: row.reserved),
-    "mfu": Metric("model FLOPs, of the measured peak", lambda row: row.mfu, format=".1%"),
+    "mfu": Metric("model FLOPs, relative to the measured peak", lambda row: row.mfu, format=".1%"),
     "perf": Metric("units per second of a process", lambda row: row.perf),
     "score": Metric("units per second of the machine, less what failed", lambda row: row.score),
     "sem": Metric("standard error of perf, as a fraction", lambda row: row.sem),
@@ -64,12 +64,12 @@ METRICS: Mapping[str, Metric] = {
 
 
 def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
-    """The metric of a name: one of ``METRICS``, efficiency, or a number that programs reported.
+    """The metric of this name: one of ``METRICS``, efficiency, or a number that programs reported.
 
     Args:
         name: of the metric.
         rows: the benchmarks of the table.
-        is_usable: whether a benchmark's results can be what efficiency is relative to.
+        is_usable: whether a benchmark's results count for efficiency.
 
     Raises:
         SelectionError: no benchmark has such a number.
@@ -93,7 +93,7 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
 
 
 def reported_numbers(row: Row) -> dict[str, float]:
-    """The numbers that a program reported of itself, by their names."""
+    """The numbers that the programs of a benchmark reported, by their names."""
     numbers: dict[str, float] = {}
     for group in ("model", "shares", "correctness"):
         for key, value in row.reported(group).items():
@@ -104,16 +104,16 @@ def reported_numbers(row: Row) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Efficiency:
-    """A fraction of the ideal, half the width of its 95 % interval, and what it is relative to."""
+    """An efficiency, half the width of its 95 % interval, and the nodes that it is relative to."""
 
     value: float
-    spread: float  # NaN where one of the two was not measured often enough
+    spread: float  # NaN if one of the two throughputs has no interval
     base: int  # nodes
-    fewest: int  # nodes of the smallest point of the sweep, which may have no throughput
+    fewest: int  # nodes of the smallest combination of the sweep, which may have no throughput
 
     @property
     def note(self) -> str:
-        """That the base is not the point of the fewest nodes."""
+        """A remark if the base is not the combination with the fewest nodes, else empty."""
         if self.base == self.fewest:
             return ""
         return f"against {self.base} nodes: the point of {self.fewest} has no throughput"
@@ -172,7 +172,7 @@ def _efficiency(row: Row, base: Row, fewest: int) -> Efficiency:
 
 
 def _half_width(row: Row) -> float:
-    """Half of the 95 % interval of the mean rate, relative to it."""
+    """Half the width of the 95 % interval of ``perf``, as a fraction of it."""
     if row.summary.interval is None or not row.perf > 0:
         return NAN
     low, high = row.summary.interval
@@ -180,7 +180,7 @@ def _half_width(row: Row) -> float:
 
 
 def _settings_but_nodes(row: Row) -> tuple[str, ...]:
-    """What points have in common that differ only in their nodes."""
+    """A key that is equal for combinations that differ only in their nodes."""
     if point := matrix(row):
         kept = {key: str(value) for key, value in point.items()}
         kept.pop(NODES, None)

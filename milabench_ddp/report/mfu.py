@@ -1,11 +1,11 @@
-"""The measured peak of matrix products, and what of it training reaches: model FLOPs utilisation.
+"""Model FLOPs utilisation (MFU): the share of the measured peak that training reaches.
 
     MFU = model FLOPs per second of a device / measured peak of the same precision in the same run
 
 Model FLOPs are those of the model, without recomputation, by the formula of each program (A.
-Chowdhery and others, "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B). No program
-reaches the peak of a data sheet; this one was reached by a matrix product on the same devices.
-Where several products of a precision were measured, the fastest is the peak.
+Chowdhery and others, "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B). The peak
+is not that of a data sheet, which no program reaches: matrix products on the same devices reached
+it. If several benchmarks measured products of a precision, the fastest is the peak.
 """
 
 from collections import defaultdict
@@ -20,15 +20,15 @@ from .statistics import mean
 
 UNIT = "TFLOP/s"
 OPTIONS = ("--dtype", "--precision")
-DEFAULT = "fp32"  # of every program
-AUTOCAST = {"amp": "bf16", "amp-fp16": "fp16"}  # the products run in this
+DEFAULT = "fp32"  # the precision of every program without such an option
+AUTOCAST = {"amp": "bf16", "amp-fp16": "fp16"}  # the precision in which matrix products run
 
 RunPrecision = tuple[Path, str]
 Peaks = Mapping[RunPrecision, Peak]
 
 
 def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
-    """The peak of each run and precision."""
+    """The peak of each run and precision; ``benchmarks`` has the processes by benchmark name."""
     found: dict[RunPrecision, Peak] = {}
     for name in sorted(benchmarks):
         rates: dict[RunPrecision, list[float]] = defaultdict(list)
@@ -44,7 +44,7 @@ def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
 
 
 def utilisation(processes: Processes, known: Peaks) -> tuple[float, Peak | None]:
-    """MFU of a training benchmark, the mean over its processes, and the peak that was taken."""
+    """The MFU of a benchmark, as the mean over its processes (NaN if unknown), and its peak."""
     fractions: list[float] = []
     used = None
     for process in processes:
@@ -57,7 +57,7 @@ def utilisation(processes: Processes, known: Peaks) -> tuple[float, Peak | None]
 
 
 def precision(record: Record) -> str:
-    """In what the products of a program run: as its options say, else the programs' default."""
+    """The precision of a program's matrix products, by its options, else the default."""
     argv = record.config.get("argv")
     for option in OPTIONS:
         if asked := _option(argv, option):

@@ -1,4 +1,4 @@
-"""What a report says, as values; the formats beside this file only lay it out."""
+"""The values of a report; its formats only lay them out."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,15 +27,15 @@ class Peak:
 
 @dataclass(frozen=True)
 class Summary:
-    """What our statistics say of a benchmark, beside the columns; also keys of the JSON."""
+    """Our own statistics beside the main table's columns; its fields are keys of the JSON."""
 
     interval: tuple[float, float] | None = None  # of 95 %, in units of ``perf``
     observations: int = 0  # in the steady state
     warmup_marked: int = 0  # by the programs
-    warmup_detected: int = 0  # beside those: what came before the steady state
+    warmup_detected: int = 0  # more, found before the steady state
     peak_memory_source: str | None = None  # device or program
     reporting: int = 0  # processes that measured something
-    launches: int = 0  # of which any process did
+    launches: int = 0  # with at least one such process
     facts: Mapping[str, Payload] = field(default_factory=dict)  # as the programs reported them
 
 
@@ -69,10 +69,10 @@ class MilabenchSummary:
 
 @dataclass(frozen=True)
 class Row:
-    """A benchmark: the columns of the main table, and all that other tables are made of."""
+    """A benchmark: the columns of the main table, and the data of the other tables."""
 
     name: str
-    fail: float  # processes that failed; NaN where nothing is known, in milabench's formulas
+    fail: float  # processes that failed; NaN if unknown, with milabench's formulas
     n: float  # processes
     ngpu: float
     perf: float  # units per second
@@ -84,13 +84,13 @@ class Row:
     enabled: bool = True
     unit: str = ""
     summary: Summary = Summary()
-    milabench: MilabenchSummary | None = None  # in place of it, with milabench's formulas
+    milabench: MilabenchSummary | None = None  # instead of ``summary``, with milabench's formulas
     config: Payload = field(default_factory=dict)  # as recorded
     ranks: tuple[RankSummary, ...] = ()
     tables: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
     mfu: float = NAN  # fraction of ``peak``
     peak: Peak | None = None
-    processes: tuple[ProcessResult, ...] = ()  # of which it was made; none with milabench's
+    processes: tuple[ProcessResult, ...] = ()  # empty with milabench's formulas
 
     @classmethod
     def unmeasured(
@@ -100,11 +100,11 @@ class Row:
         return cls(name, fail, n, 0, NAN, NAN, NAN, NAN, NAN, weight, config=config)
 
     def reported(self, group: str) -> Payload:
-        """What the programs reported of themselves under the key ``group``; empty for nothing."""
+        """The facts that the programs reported under the key ``group``; empty without any."""
         return self.summary.facts.get(group, {})
 
     def successful_launches(self) -> tuple[int, int]:
-        """How many launches ended ok, and how many left files."""
+        """The number of launches that ended ok, and of all launches that left files."""
         launches: dict[tuple[str, str], bool] = {}
         for process in self.processes:
             is_ok = process.status is Status.OK
@@ -120,12 +120,12 @@ class Row:
 
     @property
     def allocated(self) -> float:
-        """MiB, the most that a rank allocated; NaN where it is not known."""
+        """The most memory that a rank allocated, in MiB; NaN if it is not known."""
         return largest(rank.allocated for rank in self.ranks)
 
     @property
     def reserved(self) -> float:
-        """MiB, the most that a rank reserved; NaN where it is not known."""
+        """The most memory that a rank reserved, in MiB; NaN if it is not known."""
         return largest(rank.reserved for rank in self.ranks)
 
     @property
@@ -135,9 +135,9 @@ class Row:
 
     @property
     def step_ms(self) -> float:
-        """The step of the median rank, in ms: the median over ranks of each one's median step.
+        """The time of a step in ms: the median over ranks of each rank's median step.
 
-        Where no step times were recorded, the mean that the program reported, or NaN.
+        Without recorded step times, it is the mean that the program reported, or else NaN.
         """
         medians = [rank.median for rank in self.timed]
         return median(medians or [self.reported("model").get("step_ms")])
@@ -149,30 +149,30 @@ class Failure:
 
     benchmark: str
     run: str
-    tag: str | None  # None: no process of it was ever started
+    tag: str | None  # None: the benchmark as a whole
     outcome: str
     reason: str
     rank: int | None = None  # the one that failed first
-    lines: tuple[str, ...] = ()  # what that rank said, or the last lines of all
-    whole: Path | None = None  # the file with everything
+    lines: tuple[str, ...] = ()  # the last lines of this rank, or else of all ranks
+    whole: Path | None = None  # the file with the whole output
 
 
 class Severity(StrEnum):
-    """How grave a finding is."""
+    """How serious a finding is."""
 
-    NOTE = "note"  # about the machine, or about how the numbers were made
+    NOTE = "note"  # about the machine, or how the numbers were calculated
     WARNING = "warning"  # the files or the numbers are not what they should be
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a reader of the numbers must know."""
+    """A finding: something that stands out or that is wrong."""
 
-    sentence: str  # all of it, for a person
+    sentence: str  # the complete finding, as the text report shows it
     benchmark: str = ""  # empty where it is about a run or a file
     place: str = ""  # a rank, a device, a process or a file
     evidence: Payload = field(default_factory=dict)  # the numbers behind it
-    # as the entry in ``findings`` has them
+    # filled in from the finding's line in ``findings.py``
     name: str = ""
     severity: Severity = Severity.WARNING
     advice: str = ""
@@ -195,7 +195,7 @@ class RunInfo:
     version: str = ""
     waiting: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
-    skipped: tuple[tuple[str, str], ...] = ()  # benchmark, why
+    skipped: tuple[tuple[str, str], ...] = ()  # benchmark, reason
 
 
 Findings = Iterator[Finding]
@@ -204,7 +204,7 @@ Rows = Sequence[Row]
 
 @dataclass(frozen=True)
 class Report:
-    """All of it."""
+    """All values of a report."""
 
     compat: bool
     runs: tuple[RunInfo, ...]
@@ -228,9 +228,9 @@ class Report:
 
     @property
     def score(self) -> float:
-        """The weighted geometric mean of the scores, each plus 1, as milabench has it.
+        """The weighted geometric mean of the scores, each plus 1: milabench's formula.
 
-        A score that is NaN counts as 0; without any weight it is NaN.
+        A score that is NaN counts as 0. The mean is NaN if all weights are 0.
         """
         weights = [row.weight * row.enabled for row in self.rows]
         total = math.fsum(weights)
@@ -241,9 +241,10 @@ class Report:
 
     @property
     def failure_rate(self) -> float:
-        """Failures of all processes; a benchmark that never ran counts as one that failed."""
+        """Failed processes as a fraction of all; a benchmark that never ran counts as one."""
         failed = _sum(row.fail for row in self.rows)
-        # In milabench's formula one that never ran is a failure of no process: above 100 %.
+        # For milabench, a benchmark that never ran is a failure, but not a process: the rate can
+        # exceed 100 %.
         if self.compat:
             tried = _sum(row.n for row in self.rows)
         else:
@@ -252,7 +253,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether the failure rate is one that milabench accepts."""
+        """Whether the failure rate is at most ``ACCEPTED_FAILURE_RATE``."""
         return self.failure_rate <= ACCEPTED_FAILURE_RATE
 
 

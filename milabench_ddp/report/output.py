@@ -1,4 +1,4 @@
-"""What a process said before it failed: the lines of the failed rank, without the launcher's."""
+"""The last output of a process that failed: the lines of the failed rank, without torchrun's."""
 
 import re
 from collections import deque
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..results.read_events import output_lines
 
-TAIL = 1 << 17  # bytes of a file that are looked at; a traceback is far shorter
+TAIL = 1 << 17  # bytes that are read from the end of a file; a traceback is far shorter
 MOST_LINES = 2000
 SHOWN = 20
 
@@ -19,7 +19,7 @@ LAUNCHER_LOG = re.compile(
     r"^(?:[IWE]\d{4} .* torch/distributed/|\[\d{4}-\d\d-\d\d .*\] torch\.distributed\.)"
 )
 LAUNCHER_ERROR = re.compile(r"^torch\.distributed\.elastic\.multiprocessing\.errors\.")
-# torchrun's answer to the signal that ended it: the sender of the signal has recorded why
+# torchrun's message when a signal ended it: the sender of the signal has recorded the reason
 LAUNCHER_STOPPED = re.compile(
     r"^torch\.distributed\.elastic\.multiprocessing\.api\.SignalException: Process \d+ got signal"
 )
@@ -29,10 +29,17 @@ RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
 
 
 def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
-    """The last lines on ``stream`` of the process of a ``.data`` file, and the file with all.
+    """The last lines that a process printed, and the file with its whole output.
 
-    milabench's ``.data`` files hold the output themselves, and often no ``.stderr`` lies beside.
-    (nothing, None) where nothing was printed.
+    The output is in a file beside the ``.data`` file, such as ``.stderr``. milabench often writes
+    it into the ``.data`` file instead.
+
+    Args:
+        data: the ``.data`` file of the process.
+        stream: ``stdout`` or ``stderr``.
+
+    Returns:
+        the lines and the file; no lines and None if nothing was printed.
     """
     beside = data.with_suffix(f".{stream}")
     try:
@@ -53,10 +60,10 @@ def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
 
 
 def _plain(lines: Iterable[str]) -> list[str]:
-    """The lines as a terminal would show them in the end, without colours; empty ends cut off."""
+    """The lines as a terminal shows them in the end, without colours, and without blank ends."""
     shown = []
     for line in lines:
-        _, _, last = line.rstrip("\r").rpartition("\r")  # what it was overwritten with
+        _, _, last = line.rstrip("\r").rpartition("\r")  # what overwrote the rest
         plain = UNPRINTABLE.sub("", ESCAPES.sub("", last))
         shown.append(plain.rstrip())
     while shown and not shown[-1]:
@@ -67,7 +74,7 @@ def _plain(lines: Iterable[str]) -> list[str]:
 
 
 def failed_rank(lines: Sequence[str]) -> int | None:
-    """The rank that failed first: by torchrun's summary, else the first that has a traceback."""
+    """The rank that failed first, by torchrun's summary or the first traceback; None if unknown."""
     if ROOT_CAUSE in lines:
         for line in lines[lines.index(ROOT_CAUSE) :]:
             if found := RANK.match(line):
@@ -80,7 +87,7 @@ def failed_rank(lines: Sequence[str]) -> int | None:
 
 
 def of_rank(lines: Sequence[str], rank: int | None) -> list[str]:
-    """The last lines of a rank, or of all ranks where it cannot be told from the others."""
+    """The last lines of a rank, or of all ranks if its lines are not marked."""
     own = []
     for line in lines:
         found = OF_RANK.match(line)
@@ -92,7 +99,7 @@ def of_rank(lines: Sequence[str], rank: int | None) -> list[str]:
 
 
 def without_launcher(lines: Sequence[str]) -> list[str]:
-    """The lines without what torchrun adds: its log, its own traceback, its summary."""
+    """The lines without those of torchrun: its log, its own traceback, its summary."""
     kept: list[str] = []
     in_summary = False
     rules = 0

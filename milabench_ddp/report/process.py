@@ -1,7 +1,7 @@
 """One process of a benchmark: how it ended, and what it measured in its steady state.
 
-Left out are observations that the program marked as warm-up and, of the rest, those before the
-steady state (see ``steady``).
+Observations that the program marked as warm-up are left out, and then those before the steady state
+(see ``steady``).
 """
 
 import math
@@ -26,7 +26,7 @@ class ProcessResult:
 
     @cached_property
     def verdict(self) -> Verdict | None:
-        """How it ended, as recorded or as the file shows; None while it runs."""
+        """How the process ended, as recorded or as its file shows; None while it runs."""
         end = self.record.end
         if end is None:
             return _without_end(self.record, self.run)
@@ -39,31 +39,31 @@ class ProcessResult:
 
     @property
     def status(self) -> Status:
-        """That it still runs, or how it ended."""
+        """The outcome of the process, or ``running``."""
         return Status(self.verdict.outcome) if self.verdict else Status.RUNNING
 
     @property
     def failed(self) -> bool:
-        """Whether it counts as a failure."""
+        """Whether the process counts as a failure."""
         return self.status not in (Status.RUNNING, Status.OK, Status.SKIPPED)
 
     @cached_property
     def measured(self) -> list[Observation]:
-        """What is neither marked as warm-up nor damaged."""
+        """The observations that are neither marked as warm-up nor damaged."""
         counting = [seen for seen in self.record.rates if not seen.warmup]
         return [seen for seen in counting if is_rate(seen.rate)]
 
     @cached_property
     def steady(self) -> steady.Steady:
-        """Where its steady state begins, as an index of ``measured``."""
+        """Where the steady state begins, as an index of ``measured``."""
         return steady.steady_state([float(seen.rate) for seen in self.measured])
 
     @cached_property
     def series(self) -> Series | None:
-        """Its steady observations; None where it has none.
+        """The observations in the steady state; None without any.
 
-        Where the program says how many steps each observation covers, an observation weighs as much
-        as it took; where it does not (milabench's cover equal times), all weigh the same.
+        If the program reports how many steps each observation covers, an observation is weighted by
+        its duration. If not, all weigh the same: milabench's observations cover equal times.
         """
         kept = self.measured[self.steady.start :]
         if not kept:
@@ -73,15 +73,15 @@ class ProcessResult:
         for seen in kept:
             if not seen.steps or seen.rate <= 0:
                 return Series(rates, (1.0,) * len(rates))
-            # every step does the same work, so an observation took as long as this, in some unit
+            # every step does the same work, so this is the duration, in some unit of time
             seconds.append(seen.steps / seen.rate)
         return Series(rates, tuple(seconds))
 
     @cached_property
     def unsteady_steps(self) -> int:
-        """How many of the steps not marked as warm-up came before the steady state; 0 if unknown.
+        """The number of steps before the steady state, without marked warm-up; 0 if unknown.
 
-        An observation can be of many steps; all ranks of a process make them together.
+        An observation can cover many steps. All ranks of a process make each step together.
         """
         total = 0
         for observation in self.measured[: self.steady.start]:
@@ -92,12 +92,12 @@ class ProcessResult:
 
     @property
     def warmup_marked(self) -> int:
-        """How many observations the program marked as warm-up."""
+        """The number of observations that the program marked as warm-up."""
         return sum(observation.warmup for observation in self.record.rates)
 
     @property
     def launch(self) -> tuple[str, str]:
-        """What it shares with the processes that were started with it."""
+        """The run folder and the repeat, which identify the launch of the process."""
         return str(self.run.path), self.record.repeat
 
 
@@ -105,7 +105,7 @@ Processes = Sequence[ProcessResult]
 
 
 def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
-    """What processes that are alone on their devices measured, by device."""
+    """The series of the processes that run alone on a device, by device."""
     devices: dict[RankId, list[Series]] = defaultdict(list)
     for process in processes:
         if process.record.device is not None and process.series is not None:

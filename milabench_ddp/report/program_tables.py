@@ -1,7 +1,7 @@
-"""The tables of what programs report row by row: communication, and matrix products.
+"""The tables of measurements that programs report row by row: communication and matrix products.
 
-Of several launches the median is shown. ``alpha`` and ``beta`` of an operation are those of the
-line ``time = alpha + bytes / beta`` that the program fits; bus bandwidth is that of nccl-tests.
+A cell is the median over launches. The program fits ``alpha`` and ``beta`` of an operation to the
+line ``time = alpha + bytes / beta``. Bus bandwidth is defined as in nccl-tests.
 """
 
 from collections import defaultdict
@@ -13,14 +13,14 @@ from ..table import Column, Table
 from .model import Rows
 from .statistics import mean, median
 
-COMPARABLE = ("op", "backend", "dtype", "ranks")  # what makes measurements comparable
+COMPARABLE = ("op", "backend", "dtype", "ranks")  # measurements are comparable if these are equal
 FIT = ("alpha_us", "beta_gb_s", "residual")
 MEASURED = ("time_us", "time_us_best", "time_us_worst", "algorithm_gb_s", "bus_gb_s")
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What was measured of one operation, with one back-end, type and number of ranks."""
+    """The measurements of one operation with one back-end, one type and one number of ranks."""
 
     benchmark: str
     key: tuple[str, ...]  # the values of ``COMPARABLE``
@@ -29,11 +29,11 @@ class Operation:
 
     @property
     def sizes(self) -> list[int]:
-        """The sizes in bytes, from the smallest."""
+        """The measured sizes in bytes, in ascending order."""
         return sorted(self.by_size)
 
     def value(self, size: int, name: str) -> float:
-        """The median of a value at a size; NaN where it is not known."""
+        """The median of the value ``name`` at a size; NaN if it is not known."""
         return median(row.get(name) for row in self.by_size[size])
 
 
@@ -90,7 +90,7 @@ def _operations(rows: Rows) -> Iterator[Operation]:
 
 
 def size_text(size: int) -> str:
-    """Bytes with a binary prefix where they are a whole number of them: ``64Mi``, ``1000``."""
+    """Bytes as text, with a binary prefix if that gives a whole number: ``64Mi``, ``1000``."""
     for power, prefix in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
         if size and size % 2**power == 0:
             return f"{size >> power}{prefix}"
@@ -100,8 +100,8 @@ def size_text(size: int) -> str:
 def matrix_products(rows: Rows) -> Table:
     """A row for each benchmark that tried several shapes.
 
-    A shape's speed is the mean over devices of what each reached in a short trial; the last column
-    is what the benchmark then measured, each device with the shape that was fastest on it.
+    The speed of a shape is the mean over devices, from a short trial on each. The last column is
+    the speed that the benchmark then measured, with the fastest shape of each device.
     """
     columns = (
         Column("bench"),

@@ -1,16 +1,16 @@
-"""What each rank of a benchmark measured, or each device where it runs alone, over all launches.
+"""The measurements of each rank of a benchmark, or of each device, over all launches.
 
-The local time of a rank are the parts of its step that no other rank can make longer. Ranks that
-train together wait for each other, so their step times are equal, whichever is slow. The wait lies
-where they communicate: under DDP the gradients are averaged during the backward pass, so its end is
-that of the slowest rank, on every rank. What comes before it is local: the wait for data, the
-forward pass, and the optimizer. There the slow rank takes longer, and shows. (DDP sends buffers
-from rank 0 before a forward pass, where the model has any, which is a wait too, but only for what
-rank 0 was late with since the end of the backward pass.)
+Local time is the time of the parts of a step that no other rank can make longer. Ranks that train
+together wait for each other, so their step times are equal even if only one of them is slow. They
+wait where they communicate: DDP averages the gradients during the backward pass, so this pass ends
+on every rank when the slowest rank is done. The other parts are local: the wait for data, the
+forward pass, and the optimizer. A slow rank takes longer in these, and there it can be found. (If
+the model has buffers, DDP sends them from rank 0 before a forward pass. That is a wait too, but
+only for the delay of rank 0 since the end of the backward pass.)
 
-Sharded and tensor parallel models also communicate in the forward pass: of them only the wait for
-data and the optimizer are local. The ranks of a pipeline do different work, and are not compared.
-A process alone on its device waits for no other: all of its step is local.
+Sharded and tensor parallel models communicate in the forward pass too, so only the wait for data
+and the optimizer are local. The ranks of a pipeline do different work and are not compared. A
+process alone on its device waits for no other process: its whole step is local.
 """
 
 import math
@@ -42,14 +42,14 @@ PartTimes = Mapping[str, tuple[float, float]]  # mean and deviation in ms, by pa
 class RankId:
     """A rank of a job, or the device of a process that is alone on it."""
 
-    node: str  # empty where all is on one node
+    node: str  # empty if all ranks are on one node
     job: int
-    rank: int  # of the job; of a process alone on a device, the device
-    name: str  # what a person calls it
+    rank: int  # of the job; for a process alone on a device, the index of the device
+    name: str  # for people, such as ``rank 3``
 
     @property
     def label(self) -> str:
-        """The name, with the node."""
+        """The name with the node, if there are several nodes."""
         return f"{self.name} ({self.node})" if self.node else self.name
 
 
@@ -64,27 +64,27 @@ class RankLaunch:
 
 @dataclass(frozen=True)
 class RankSummary:
-    """A rank or device: its steps, those before the steady state left out; times in ms."""
+    """A rank or device over all launches, without steps before the steady state; times in ms."""
 
     id: RankId
     steps: int
     median: float  # of a step
     p95: float  # 95 of 100 steps take no longer
-    waited: float  # for data in a step, mean
-    shares: Mapping[str, float]  # of the steps, by part
+    waited: float  # the mean wait for data in a step
+    shares: Mapping[str, float]  # of the step, by part
     part_ms: PartTimes
-    local: Mapping[str, float]  # its local time in a step, by part; empty: not known
-    local_error: float  # standard error of their sum
+    local: Mapping[str, float]  # the local time in a step, by part; empty if not known
+    local_error: float  # the standard error of the sum of ``local``
     allocated: float  # MiB, the most
     reserved: float
 
     @property
     def local_ms(self) -> float:
-        """Its local time in a step; NaN where it is not known."""
+        """The local time in a step, in ms; NaN if it is not known."""
         return math.fsum(self.local.values()) if self.local else NAN
 
     def times_ms(self) -> dict[str, float]:
-        """Its times in ms, to 0.1 us, as they were written; the keys are those of the JSON."""
+        """The times in ms, to 0.1 us as the programs write them; the keys are those of the JSON."""
         return {
             "step_ms": round(self.median, 4),
             "step_ms_p95": round(self.p95, 4),
@@ -115,7 +115,7 @@ def _number(index: object) -> int:
 
 
 def _node(record: Record, rank: int) -> str:
-    """As the rank itself says; else by torchrun, which numbers each node's ranks in a row."""
+    """The node that the rank reported, else by torchrun's order: each node's ranks are in a row."""
     known = record.ranks.get(rank)
     if known is not None and known.node:
         return known.node
@@ -129,8 +129,8 @@ def summarize_ranks(processes: Iterable[tuple[Record, int]]) -> tuple[RankSummar
     """The ranks or devices of a benchmark, in the order of jobs, ranks and nodes.
 
     Args:
-        processes: what each reported, and how many of its steps came before its steady state,
-            which all its ranks reach together.
+        processes: the record of each, and how many of its steps came before its steady state, which
+            all of its ranks reach together.
     """
     launches: dict[RankId, list[RankLaunch]] = defaultdict(list)
     for record, unsteady in processes:
@@ -181,7 +181,7 @@ def _steady_steps(launches: Sequence[RankLaunch]) -> "Floats":
 def _local(
     record: Record, part_ms: PartTimes, times: "Floats", steps: int
 ) -> tuple[Mapping[str, float], float]:
-    """The local time of a rank by its parts, and the standard error of the sum."""
+    """The local time of a rank in ms, by part, and the standard error of the sum."""
     root = math.sqrt(max(steps, 1))
     if record.device is not None:
         error = float(times.std()) / root if steps else NAN
@@ -196,7 +196,10 @@ def _local(
 
 
 def _local_alone(part_ms: PartTimes, step: float) -> Mapping[str, float]:
-    """The whole median step, divided as the mean one is: a pause is no rank's work."""
+    """The median step in ms, divided into parts in the same ratio as the mean step.
+
+    The mean step itself would count a pause of the machine as the rank's own work.
+    """
     whole = math.fsum(mean for mean, _ in part_ms.values())
     if not whole > 0:
         return {} if math.isnan(step) else {"step": step}
@@ -205,13 +208,13 @@ def _local_alone(part_ms: PartTimes, step: float) -> Mapping[str, float]:
 
 
 def local_parts(mode: object, measured: Iterable[str]) -> tuple[str, ...]:
-    """The parts, among those that were measured, that are local in a mode of training."""
+    """The measured parts that are local in a mode of training."""
     local = LOCAL_PARTS.get(str(mode), frozenset())
     return tuple(name for name in measured if name in local)
 
 
 def _mean_parts(ranks: Sequence[Rank]) -> PartTimes:
-    """The mean over launches of each part's mean and deviation."""
+    """Each part's mean and deviation in ms, averaged over launches."""
     if len(ranks) == 1:
         return ranks[0].part_ms
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -226,7 +229,7 @@ def _mean_parts(ranks: Sequence[Rank]) -> PartTimes:
 
 
 def _mean_shares(ranks: Sequence[Rank]) -> Mapping[str, float]:
-    """The mean over launches of each part's share; where a launch has no such part, 0."""
+    """Each part's share, averaged over launches; a launch without this part counts as 0."""
     if len(ranks) == 1:
         return ranks[0].shares
     known = [rank.shares for rank in ranks if rank.shares]

@@ -1,4 +1,4 @@
-"""The settings of a benchmark, which tell the points of a sweep apart, and where they place it."""
+"""The settings that distinguish the combinations of a sweep, and their places in a table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,24 @@ Place = tuple[str, Label, str]  # block, row, column
 
 @dataclass(frozen=True)
 class Layout:
-    """How the settings of a benchmark become its place, and in which order places are shown."""
+    """How a table is laid out: the place of each benchmark, and the order of the places."""
 
-    titles: str  # what a block's title is; empty for a table of one block
-    corner: Label  # what the parts of a row's label are
+    titles: str  # the name of the setting in the blocks' titles; empty for a single block
+    corner: Label  # the names of the settings in a row's label
     place: Callable[[Row], Place]
     keeps: Callable[[Row], bool]  # whether a benchmark belongs to the table
-    order: Callable[[Row], tuple[int, ...]] = lambda _: (0,)  # by the last number, of columns
-    between: str = ", "  # the parts of a row's label, for a person
+    order: Callable[[Row], tuple[int, ...]] = lambda _: (0,)  # the last number orders the columns
+    between: str = ", "  # separates the parts of a row's label in the text
 
 
 def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence[str]) -> Layout:
-    """One block: these settings, or those of the sweep, name the rows and the columns.
+    """A layout with one block: settings of the sweep name the rows and the columns.
+
+    Args:
+        table: the benchmarks.
+        metric: names the only column if no setting is left for columns.
+        rows: the settings that name the rows; empty: the first one that differs, or the name.
+        columns: the settings that name the columns; empty: the others that differ.
 
     Raises:
         SelectionError: no benchmark has such a setting.
@@ -38,7 +44,7 @@ def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence
         rows = free[:1] or ["name"]
     if not columns:
         columns = [key for key in differ if key not in rows]
-    asked = {*rows, *columns} - {NODES}  # nodes each one has
+    asked = {*rows, *columns} - {NODES}  # every benchmark has nodes
 
     def place(row: Row) -> Place:
         label = tuple(setting_of(row, name) for name in rows)
@@ -53,10 +59,10 @@ def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence
 
 
 def setting_of(row: Row, name: str) -> str:
-    """A setting as text; ``-`` where the benchmark has none of that name.
+    """A setting as text; ``-`` if the benchmark has no setting of this name.
 
-    It is what the matrix of a sweep gave the benchmark, or else an option of its ``argv`` (with or
-    without the dashes), or a key of its configuration; ``name`` and ``nodes`` it always has.
+    It is the value from the sweep's matrix, or else an option in ``argv`` (with or without the
+    dashes), or a key of the configuration. Every benchmark has ``name`` and ``nodes``.
     """
     for settings in (matrix(row), as_mapping(row.config.get("argv")), row.config):
         for key in (name, f"--{name}", f"--{name.replace('_', '-')}"):
@@ -68,12 +74,12 @@ def setting_of(row: Row, name: str) -> str:
 
 
 def matrix(row: Row) -> Payload:
-    """The point of the sweep's matrix; empty for a benchmark that came out of none."""
+    """The benchmark's combination of a matrix; empty for a benchmark without one."""
     return as_mapping(row.config.get("matrix"))
 
 
 def nodes_of(row: Row) -> int:
-    """On how many nodes it runs: as its matrix says, else as it was recorded, else 1."""
+    """The number of nodes of a benchmark: from its matrix, else as recorded, else 1."""
     for count in (matrix(row).get(NODES), row.config.get("num_machines")):
         if is_finite(count) and count >= 1:
             return int(count)
@@ -89,7 +95,7 @@ def axes(table: Iterable[Row]) -> list[str]:
 
 
 def differing(table: Rows) -> list[str]:
-    """The axes of the sweep in which its points differ, in the order of the matrix."""
+    """The axes in which the combinations of the sweep differ, in the order of the matrix."""
     found = []
     for key in axes(table):
         if len({setting_of(row, key) for row in table}) > 1:
@@ -98,16 +104,16 @@ def differing(table: Rows) -> list[str]:
 
 
 def check(table: Rows, names: Iterable[str]) -> None:
-    """``SelectionError`` where no benchmark has a setting of that name."""
+    """Raise ``SelectionError`` for a name that is not a setting of any benchmark."""
     for name in names:
         if all(setting_of(row, name) == NOTHING for row in table):
             known = {*axes(table), "name", NODES}
             raise SelectionError(
                 f"no benchmark has the setting {name}{did_you_mean(name, known)}; "
-                f"the sweep has {', '.join(sorted(known))}, and any option or key will do"
+                f"the sweep has {', '.join(sorted(known))}, and any option or key can be used"
             )
 
 
 def as_mapping(value: object) -> Payload:
-    """The value where it is a mapping, else an empty one."""
+    """The value if it is a mapping, else an empty mapping."""
     return value if isinstance(value, Mapping) else {}

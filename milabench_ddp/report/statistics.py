@@ -1,4 +1,4 @@
-"""Statistics of values of which some may be unknown; what cannot be calculated is NaN."""
+"""Statistics of values, some of which may be unknown; without a known value the result is NaN."""
 
 import math
 import statistics
@@ -17,42 +17,47 @@ NAN = math.nan
 
 
 def known(values: Iterable[object]) -> list[float]:
-    """The values that can be calculated with."""
+    """The finite numbers among the values; all others are unknown."""
     return [float(value) for value in values if is_finite(value)]
 
 
 def mean(values: Iterable[object]) -> float:
-    """Their mean."""
+    """The mean of the known values."""
     numbers = known(values)
     return statistics.fmean(numbers) if numbers else NAN
 
 
 def median(values: Iterable[object]) -> float:
-    """Their median."""
+    """The median of the known values."""
     numbers = known(values)
     return statistics.median(numbers) if numbers else NAN
 
 
 def deviation(values: Iterable[object]) -> float:
-    """Their standard deviation, divided by how many there are."""
+    """The standard deviation of the n known values, with the divisor n, not n - 1."""
     numbers = known(values)
     return statistics.pstdev(numbers) if numbers else NAN
 
 
 def largest(values: Iterable[object]) -> float:
-    """The greatest of them."""
+    """The largest of the known values."""
     return max(known(values), default=NAN)
 
 
 def ratio(part: float, whole: float) -> float:
-    """``part / whole``, with NaN or infinity for a whole of 0, as NumPy has it."""
+    """``part / whole``; NaN or infinity if ``whole`` is 0, as in NumPy."""
     if whole:
         return part / whole
     return NAN if not part or math.isnan(part) else math.copysign(math.inf, part)
 
 
 def percentile(ordered: "Sequence[float] | Floats", share: float) -> float:
-    """NumPy's default, of values in ascending order: linear between the two nearest."""
+    """The percentile of values in ascending order, by NumPy's default linear interpolation.
+
+    Args:
+        ordered: the values, in ascending order.
+        share: from 0 to 1.
+    """
     if not len(ordered):
         return NAN
     place = share * (len(ordered) - 1)

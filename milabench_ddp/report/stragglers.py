@@ -1,10 +1,10 @@
-"""The devices and ranks that are slower than their peers, by more than chance and enough to matter.
+"""Stragglers: devices and ranks that are slower than the others, by more than chance.
 
 A device that runs a program alone is compared by its rate. A rank that trains with others is
-compared by its local time (see ``ranks``): it stands out where that is longer than the median of
-the others by more than 3 % of it, 5 robust standard deviations of all ranks (1.4826 times the
-median absolute deviation) and 4 standard errors of its mean; and by more than 1 % of the step, for
-what the job loses is at most that.
+compared by its local time (see ``ranks``). A straggler's local time exceeds the median of all ranks
+by more than each of these: 3 % of the median; 5 robust standard deviations of all ranks (1.4826
+times the median absolute deviation); 4 standard errors of its own mean; and 1 % of the step, since
+the job loses at most the time by which the rank is late.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from .ranks import RankSummary
 from .statistics import NAN, mean, median
 from .steady import MAD_TO_STD
 
-SLOW = 0.03  # a device that is slower than its peers by less is not worth a word
+SLOW = 0.03  # a smaller difference is not reported
 SURE = 4.0  # standard errors
 FAR = 5.0  # robust standard deviations
 MATTERS = 0.01  # of a step
-FEWEST = 3  # of two, it cannot be said which one is odd
+FEWEST = 3  # of two, either could be the slow one
 
 
 def slow_devices(row: Row) -> Findings:
-    """The slowest of three devices and more, where it is really slower than the others."""
+    """The slowest of three or more devices, if it is slower than the others by more than chance."""
     series = series_of_devices(row.processes)
     if len(series) < FEWEST:
         return
@@ -48,7 +48,7 @@ def slow_devices(row: Row) -> Findings:
 
 
 def slow_ranks(row: Row) -> Findings:
-    """The ranks of a job that hold the others up."""
+    """The ranks that the other ranks of their job wait for."""
     ranks = row.ranks
     found, typical = stragglers(ranks)
     if not found or any(process.record.device is not None for process in row.processes):
@@ -71,7 +71,7 @@ def slow_ranks(row: Row) -> Findings:
 
 
 def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
-    """The ranks that stand out by their local time, the slowest first, and the others' median."""
+    """The slow ranks, the slowest first, and the median local time of the others in ms."""
     known = [rank for rank in ranks if rank.local]
     if len(known) < FEWEST:
         return [], NAN
@@ -95,7 +95,7 @@ def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
 
 
 def slowest_part(rank: RankSummary, ranks: Sequence[RankSummary]) -> str:
-    """The part of a rank's local time that is furthest above the median of all."""
+    """The part of a rank's local time that exceeds the median of all ranks the most."""
 
     def excess(part: str) -> float:
         typical = median(other.local.get(part, 0.0) for other in ranks)

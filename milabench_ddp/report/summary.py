@@ -1,8 +1,8 @@
 """Our own statistics of a benchmark, from the steady state of each of its processes.
 
-What a process measured in its steady state gives total units over total time. ``perf`` is the mean
-of that over the processes, as milabench means it; ``std`` the spread of all steady observations
-around their mean; ``sem`` how sure ``perf`` is (see ``interval``).
+The rate of a process is its total units over its total time in the steady state. ``perf`` is the
+mean of these rates over the processes, as in milabench. ``std`` is the standard deviation of all
+observations in the steady state. ``sem`` is the standard error of ``perf`` (see ``interval``).
 """
 
 import math
@@ -28,10 +28,10 @@ def summary_row(
     """The row of a benchmark.
 
     Args:
-        processes: all of it that left a file, at least one.
-        weight: that of the configuration that was given; None for the recorded one.
-        missing: how many failures there are beside those of the processes.
-        peaks: the measured peaks of matrix products, for its MFU.
+        processes: those of the benchmark that left a file; at least one.
+        weight: overrides the recorded weight; None keeps it.
+        missing: the number of failures that are not failures of these processes.
+        peaks: the measured peaks of matrix products, for the MFU.
     """
     records = [process.record for process in processes]
     config = records[-1].config
@@ -76,7 +76,7 @@ def summary_row(
 
 
 def _by_launch(processes: Processes) -> list[list[Series]]:
-    """What the processes of each launch measured."""
+    """The series of the processes of each launch."""
     launches: dict[tuple[str, str], list[Series]] = defaultdict(list)
     for process in processes:
         if process.series is not None:
@@ -93,20 +93,20 @@ def _rates(launches: Launches) -> list[float]:
 
 
 def _ngpu(record: Record) -> int:
-    """Devices of a process that is alone on its device, or of a job on all its nodes."""
+    """The number of devices: 1 for a process alone on its device, else all of the launch."""
     return 1 if record.device is not None else compat.ngpu(record.config)
 
 
 def _sum_over_devices(processes: Processes) -> float:
-    """What the devices of the machine do together, where each has processes of its own."""
+    """The sum of the devices' rates, if each process runs alone on a device; else 0."""
     devices = series_of_devices(processes).values()
     return math.fsum(mean(series.mean for series in found) for found in devices)
 
 
 def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
-    """The most memory in use on a device in MiB, and who says so.
+    """The most memory in use on a device in MiB, and the source: ``device`` or ``program``.
 
-    The greatest sample, where milabench drops the greatest as if it were an error of measurement.
+    It is the largest sample, which milabench drops as if it were an error of measurement.
     """
     used: list[float] = []
     reserved: list[float] = []
@@ -119,7 +119,7 @@ def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
 
 
 def _facts(records: Sequence[Record]) -> dict[str, Payload]:
-    """What the programs reported of themselves; of several processes, the last one that did."""
+    """The facts that the programs reported; a later process replaces those of an earlier one."""
     facts: dict[str, Payload] = {}
     for record in records:
         facts |= record.facts

@@ -1,12 +1,12 @@
-"""A sweep as a table: one metric of each benchmark, at the crossing of its settings.
+"""A sweep as a table: one metric of each benchmark, in the row and column of its settings.
 
-A cell without a number shows the state (see ``failures.CellState``); so does one of a benchmark
-that failed, whatever it measured until then, unless other launches of it ended ok: then a note says
-how many.
+A cell without a number shows the benchmark's state (see ``failures.CellState``). So does the cell
+of a benchmark that failed, even if it measured something before. If some of its launches ended ok,
+the cell shows the number, and a note says how many launches did not.
 
 A sweep over nodes and backends (or DDP's graph breaks) has the layout of torchbench's
-ddp_experiments: for each model a block, for each backend a row without and one with breaks, for
-each number of nodes a column.
+ddp_experiments: a block for each model, a row without and a row with breaks for each backend, and a
+column for each number of nodes.
 """
 
 import math
@@ -25,7 +25,7 @@ from .statistics import NAN
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands at a crossing, its number (NaN for none), and what belongs below the table."""
+    """A cell: its text, its number (NaN without one), and a note that is shown below the table."""
 
     text: str
     value: float
@@ -46,7 +46,7 @@ class Sweep:
     layout: Layout
     columns: tuple[str, ...]
     blocks: Mapping[str, Block]  # by title
-    skipped: tuple[tuple[str, str], ...] = ()  # benchmarks whose settings are not known; why
+    skipped: tuple[tuple[str, str], ...] = ()  # benchmarks without a cell, and the reason
 
     def lines(self, title: str) -> Iterator[tuple[Label, list[Cell]]]:
         """The rows of a block, each with a cell for every column."""
@@ -57,13 +57,13 @@ class Sweep:
 def sweep_of(
     report: Report, metric_name: str, rows: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> Sweep:
-    """Lay one metric of all benchmarks out by their settings.
+    """Lay out one metric of all benchmarks by their settings.
 
     Args:
-        report: ours, not milabench's formulas.
+        report: with our own formulas, not milabench's.
         metric_name: one of ``METRICS``, efficiency, or a number that programs reported.
-        rows: the settings that name a row; the first of the sweep's, or the benchmark's name.
-        columns: those that name a column; the others of the sweep's that differ.
+        rows: the settings that name the rows; empty: the first that differs, or the name.
+        columns: the settings that name the columns; empty: the others that differ.
 
     Raises:
         SelectionError: no benchmark has such a metric or setting, or two share a cell.
@@ -113,7 +113,7 @@ def sweep_of(
 
 
 def _all_benchmarks(report: Report) -> list[Row]:
-    """All benchmarks, in the order of the configuration; also those that left nothing so far."""
+    """All benchmarks in the order of the configuration, also those without any result yet."""
     rows = {row.name: row for row in report.rows}
     for name, config in report.planned.items():
         rows.setdefault(name, Row.unmeasured(name, 0, 0.0, config))
@@ -138,9 +138,9 @@ def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
 
 
 def sweep_table(sweep: Sweep) -> Table:
-    """A row for each row of each block, for a spreadsheet; a state where there is no value.
+    """The sweep as one table, for a spreadsheet; a cell without a value has its state.
 
-    Where values have spreads, each column is followed by one of them.
+    If values have spreads, each column is followed by a column with its spreads.
     """
     layout = sweep.layout
     lines: list[tuple[Label, list[Cell]]] = []
@@ -167,7 +167,7 @@ def sweep_table(sweep: Sweep) -> Table:
 
 
 def block_table(sweep: Sweep, title: str, notes: dict[str, int]) -> Table:
-    """A block for a person; what a cell has no room for gets a number in ``notes``."""
+    """A block for the text; notes of cells get a number and are added to ``notes``."""
     layout = sweep.layout
     rows: list[tuple[str, ...]] = []
     for label, cells in sweep.lines(title):

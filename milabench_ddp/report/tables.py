@@ -1,4 +1,4 @@
-"""The tables of a report: the main one, and those that can be asked for by name.
+"""The tables of a report: the main table, and those that ``--table`` can select.
 
 A new table is a function ``Rows -> Table`` and a line in ``TABLES``.
 """
@@ -22,15 +22,15 @@ PARTS = ("data", "forward", "backward", "forward_backward", "optimizer")
 
 @dataclass(frozen=True)
 class Rate(Column):
-    """A column of rates: one below 1 keeps three digits."""
+    """A column of rates, in which rates below 1 keep three digits."""
 
     def text(self, value: Any) -> str:
-        """A rate as the column shows it."""
+        """The text of a rate."""
         return f"{value:#10.3g}" if 0 < abs(value) < 1 else super().text(value)
 
 
 def _number(name: str, format: str) -> Column:
-    """A column in which a number that is not known is ``nan``, as milabench has it."""
+    """A column in which an unknown number is ``nan``, as in milabench."""
     return Column(name, format, unknown=f"{NAN:{format}}")
 
 
@@ -69,7 +69,7 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
 
     Args:
         rows: the benchmarks.
-        compat: whether every number has milabench's format.
+        compat: whether all numbers have milabench's format.
     """
     columns = list(MAIN_COLUMNS)
     for index, column in enumerate(MAIN_COLUMNS):
@@ -121,7 +121,7 @@ def steps(rows: Rows) -> Table:
 
 
 def _share(row: Row, part: str) -> float:
-    """The part's share of a step, the mean over ranks; NaN where it is not known."""
+    """The part's share of a step, as the mean over ranks; NaN if it is not known."""
     return mean(rank.shares.get(part) for rank in row.ranks)
 
 
@@ -133,7 +133,7 @@ def _means_only(rows: Rows) -> tuple[str, ...]:
 
 
 def slowest_ranks(rows: Rows) -> Table:
-    """A row for each benchmark of which several ranks, or devices, are known."""
+    """A row for each benchmark with several known ranks or devices."""
     columns = (
         Column("bench"),
         Column("ranks", "d"),
@@ -151,7 +151,7 @@ def slowest_ranks(rows: Rows) -> Table:
         timed = row.timed
         compared = [rank for rank in row.ranks if rank.local]
         count = max(len(timed), len(compared))
-        # of a sweep each device multiplied the shape that it found best: steps are not alike
+        # after a sweep of shapes each device runs its own best shape: steps are not comparable
         if count > 1 and "sweep" not in row.tables:
             steps_of, local_of = _steps_of(timed), _local_of(compared)
             values.append((row.name, count, *steps_of, *local_of))

@@ -1,4 +1,4 @@
-"""A report as plain text: for a terminal, a file or a pull request alike."""
+"""A report as plain text, for a terminal, a file or a pull request."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from .tables import IN_THE_TEXT, MAIN_COLUMNS, main_table
 
 MOST_WARNINGS = 40
 MOST_ALIKE = 5
-_SOURCE = re.compile(r" \([^()]*:\d+\)$")  # where it stands in the configuration
+_SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
 
 
 def report_text(report: Report) -> str:
@@ -22,12 +22,12 @@ def report_text(report: Report) -> str:
 
 
 def table_text(table: Table) -> str:
-    """One table alone."""
+    """A single table, with a newline at its end."""
     return "\n".join(text_lines(table)) + "\n"
 
 
 def sweep_text(sweep: Sweep) -> str:
-    """What is shown, the blocks, and below them in numbered notes what a cell had no room for."""
+    """A sweep: the metric, the blocks, and below them the numbered notes and skipped benchmarks."""
     notes: dict[str, int] = {}
     lines = [f"{sweep.metric}: {sweep.meaning}"]
     for title in sweep.blocks:
@@ -54,7 +54,7 @@ def _report(report: Report) -> Iterator[str]:
         yield from _run(run)
         yield ""
     if report.compat:
-        yield "The statistics are milabench's own: warm-up is in them, and failed processes too."
+        yield "The statistics are milabench's own: they include warm-up and failed processes."
         yield ""
     if report.rows:
         table = main_table(report.rows, compat=report.compat)
@@ -103,7 +103,7 @@ def _states(run: RunInfo) -> str:
     states = []
     if run.running:
         states.append(f"running: {', '.join(run.running)}")
-    # what waits in a run that has ended never ran, and stands among the failures
+    # in a run that has ended, a benchmark that waits never ran, and is among the failures
     if run.waiting and run.outcome is None:
         states.append(f"waiting: {', '.join(run.waiting)}")
     return "; ".join(states)
@@ -136,7 +136,7 @@ def _score(report: Report) -> str:
 
 
 def _skipped(runs: Sequence[RunInfo]) -> Iterator[str]:
-    """Each with its reason; many of one reason in one line."""
+    """Each skipped benchmark with its reason; many with the same reason share a line."""
     pairs = [pair for run in runs for pair in run.skipped]
     for reason, names in _by_reason(pairs).items():
         if len(names) > MOST_ALIKE:
@@ -146,7 +146,7 @@ def _skipped(runs: Sequence[RunInfo]) -> Iterator[str]:
 
 
 def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Each reason with the names that have it, in the order of the first."""
+    """The names for each reason, in the order in which the reasons first appear."""
     found: dict[str, list[str]] = defaultdict(list)
     for name, reason in pairs:
         found[reason].append(name)
@@ -154,7 +154,7 @@ def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """One name, or how many there are and the first of them."""
+    """A single name, or the number of names and the first three."""
     if len(names) == 1:
         return names[0]
     more = ", ..." if len(names) > 3 else ""
@@ -164,7 +164,7 @@ def _some(names: Sequence[str]) -> str:
 def _few(warnings: Sequence[str]) -> Iterator[str]:
     yield from warnings[:MOST_WARNINGS]
     if len(warnings) > MOST_WARNINGS:
-        yield f"... and {len(warnings) - MOST_WARNINGS} more: all of them with --format json"
+        yield f"... and {len(warnings) - MOST_WARNINGS} more; --format json has all of them"
 
 
 def _failures(report: Report) -> Iterator[str]:

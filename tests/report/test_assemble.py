@@ -43,7 +43,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     made = report_of([tmp_path / "one", tmp_path / "two"])
     assert list(made.warnings) == [
         f"{tmp_path}/one/a.D1.data:6: the last line is cut off: ignored",
-        "runs with different preset are pooled: full, small",
+        "runs with different presets are pooled: full, small",
         "a: its rates have several units, and are pooled: images/s, items/s",
         "b: b.D0: only warm-up was measured",
         "b: b.D0: no training rate was measured",
@@ -237,7 +237,7 @@ def test_what_was_skipped_is_told_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_run_of_schema_1_on_several_nodes(tmp_path: Path) -> None:
-    """The states stand in run.json, as outcomes; a benchmark on many nodes has its own file."""
+    """run.json has the states, as outcomes; a benchmark on several nodes has its own file."""
     write_state(tmp_path, "failed", dict.fromkeys("abc", "waiting"))
     outcomes = {"a": "ok", "b": "waiting", "c": "waiting"}
     listed = [{"name": name, "outcome": each, "reason": ""} for name, each in outcomes.items()]

@@ -36,7 +36,7 @@ def report(*runs: Path, weights: dict[str, float] | None = None) -> Report:
 
 
 def close(actual: Any, expected: Any) -> None:
-    """Equal to 1e-9 in all that is expected."""
+    """Assert that all expected fields are equal to 1e-9."""
     if isinstance(expected, dict):
         for key, value in expected.items():
             close(actual[key], value)
@@ -82,7 +82,7 @@ def test_statistics_are_numpys(values: list[float]) -> None:
     for name, expected in zip(("min", "q1", "median", "q3", "max"), quartiles, strict=True):
         assert getattr(found, name) == pytest.approx(expected, rel=1e-12, abs=1e-12 * size)
     assert found.mean == pytest.approx(np.mean(kept), rel=1e-12, abs=1e-12 * size)
-    # NumPy rounds as it adds up: what it calls a deviation of equal numbers may be 1e-16 of them
+    # NumPy rounds its sums: it may give equal numbers a deviation of 1e-16 of their value
     assert found.std == pytest.approx(np.std(kept), rel=1e-9, abs=1e-9 * size)
     assert found.sem == pytest.approx(found.std / len(kept) ** 0.5)
 
@@ -130,7 +130,7 @@ def test_ngpu_of_njobs_on_several_machines(tmp_path: Path) -> None:
 
 
 def test_device_samples(tmp_path: Path) -> None:
-    """Only the file's own device, only in use, the greatest of five and more dropped."""
+    """Only the file's own device counts, while in use; of five or more the largest is dropped."""
     samples = [sample(d0=(used, 0.5), d1=(9e9, 0.5)) for used in (10.0, 20.0, 30.0, 40.0, 50.0)] + [
         sample(d0=(1.0, 0.5)),
         sample(d0=(77.0, 0.0)),

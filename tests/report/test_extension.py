@@ -1,4 +1,4 @@
-"""The price of a report's format, of a table and of a finding: one file, and one line of a dict."""
+"""A new report format, table or finding costs one file and one line of a dict."""
 
 import json
 

@@ -34,7 +34,7 @@ def error(rank: int, trace: str = "") -> str:
 
 
 def test_the_error_of_the_rank_that_failed_first(tmp_path: Path) -> None:
-    """Rank 0's own error, that rank 1 is gone, came first over the channel."""
+    """Rank 0 reported first over the channel, but only that rank 1 was gone."""
     trace = 'Traceback (most recent call last):\n  File "main.py"\nValueError: rank 1 is bad\n'
     settings = config("b", plan={"method": "njobs", "n": 1}, devices=[0, 1])
     failed = end(1, outcome="failed", reason="rank 1: ValueError: rank 1 is bad")
@@ -111,7 +111,7 @@ def test_a_run_that_was_stopped(tmp_path: Path) -> None:
 
 
 def test_a_repeat_that_never_ran_fails_the_benchmark(tmp_path: Path) -> None:
-    """Each process of its first launch ended well, and still it did not end ok as a whole."""
+    """All processes of its first launch ended ok, but the benchmark as a whole did not."""
     write_state(tmp_path, "cancelled", {"a": "cancelled"})
     write(tmp_path, "a.R0.D0", config("a"), start(), rates([4.0]), end(0, outcome="ok"))
     made = report_of([tmp_path])
@@ -217,7 +217,7 @@ def test_what_has_not_ended(run: dict[str, object], shown: CellState | None) -> 
 
 
 def test_launches_that_ended_ok(tmp_path: Path) -> None:
-    """A launch is ok where all its processes are."""
+    """A launch is ok if all its processes are."""
     for repeat, device, code in ((0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 3)):
         tag = ["b", f"R{repeat}", f"D{device}"]
         ended = end(code, outcome="failed" if code else "ok", reason="x" if code else "")

@@ -1,4 +1,4 @@
-"""What ``--check-correctness`` came to, as the reader of a report sees it."""
+"""The results of ``--check-correctness``, as a report shows them."""
 
 from pathlib import Path
 from typing import Any
@@ -33,14 +33,14 @@ DIFFER = "its gradients differ by 4.2e-07 (relative, at most 0.0001) from those 
             [
                 f"b: {DIFFER} (2 processes)",
                 "b: WRONG: its gradients differ by 0.9 (relative, at most 0.0001) from those of "
-                "single: it does not train as it should, and its speed means nothing",
+                "single: it does not train correctly, so its speed means nothing",
             ],
         ),
         (
-            [{**WRONG, "gradient_error": None}],  # it was no number
+            [{**WRONG, "gradient_error": None}],  # it was not a number
             [
                 "b: WRONG: its gradients differ (relative, at most 0.0001) from those of single: "
-                "it does not train as it should, and its speed means nothing",
+                "it does not train correctly, so its speed means nothing",
             ],
         ),
     ],

@@ -75,7 +75,7 @@ def test_every_metric_says_what_it_is() -> None:
 
 
 def point(nodes: int, perf: float, half: float = 0.0, **matrix: Any) -> Row:
-    """A point with an interval of ``half`` of ``perf`` to both sides."""
+    """A combination whose interval is ``perf``, plus or minus the fraction ``half`` of it."""
     interval = [perf * (1 - half), perf * (1 + half)]
     config = {"matrix": {"nodes": nodes, **matrix}}
     name = "-".join(map(str, (nodes, *matrix.values())))

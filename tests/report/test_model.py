@@ -50,7 +50,7 @@ def test_the_failure_rate_is_that_of_all_processes() -> None:
 def test_a_benchmark_that_never_ran_is_one_failure_of_one() -> None:
     rows = ROW, replace(ROW, n=0, fail=1)
     assert report(*rows).failure_rate == pytest.approx(1 / 3)
-    assert report(*rows, compat=True).failure_rate == 0.5  # in milabench's formula, of none
+    assert report(*rows, compat=True).failure_rate == 0.5  # not a process in milabench's formula
 
 
 def test_notes_and_warnings_are_the_sentences_of_findings() -> None:

@@ -21,7 +21,7 @@ def test_medians_of_several_launches() -> None:
     fits = [{"op": "all_reduce", "alpha_us": a, "beta_gb_s": None} for a in (5.0, 6.0, 30.0)]
     (found,) = communication([row(told, fits)]).rows
     assert found[:6] == ("c", "all_reduce", "nccl", "bf16", "8", 6.0)
-    assert found[6] != found[6]  # beta: nobody told it
+    assert found[6] != found[6]  # beta: not reported, so NaN
     assert found[8:] == ("64", 2.0)
     assert [(line[5], line[-1]) for line in curve([row(told, fits)]).rows] == [(8, 0.5), (64, 2.0)]
 

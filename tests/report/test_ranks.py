@@ -1,4 +1,4 @@
-"""Ranks: who they are, what they measured, and which part of a step is local."""
+"""Ranks: their names, their measurements, and the local parts of a step."""
 
 import math
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_quantiles_are_numpys(
 
 
 def test_steps_before_the_steady_state_are_left_out(tmp_path: Path) -> None:
-    """Rank 0's rates say when it begins; all ranks of the process make steps together."""
+    """Rank 0's rates show when it begins; all ranks of the process make each step together."""
     slow_start = [10.0] * 6 + [100.0 + 0.1 * (k % 3) for k in range(30)]
     times = [1000.0 / rate for rate in slow_start]
     write(

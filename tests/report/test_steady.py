@@ -24,7 +24,7 @@ def test_a_ramp_is_left_out_and_the_mean_recovered(
 
 
 def test_a_fast_start_is_left_out_too() -> None:
-    """Clocks are high until the device is hot."""
+    """A device's clock is higher until the device is hot."""
     rates = [rate * (1.2 if k < 10 else 1) for k, rate in enumerate(noisy(80, 0.2, 3))]
     assert 10 <= steady_state(rates).start <= 14
 

@@ -55,7 +55,7 @@ def test_ranks_of_one_node() -> None:
 @pytest.mark.parametrize(
     "ranks",
     [
-        job(49.0, 60.0),  # of two, nobody can say which is odd
+        job(49.0, 60.0),  # of two, either could be the slow one
         job(49.0, 49.1, 48.9, 50.0),  # less than 3 %
         job(49.0, 44.0, 54.0, 47.0, 51.0, 56.0),  # spread like the others
         [replace(m, local_error=2.0) for m in job(49.0, 49.1, 48.9, 54.0)],  # not sure
@@ -69,7 +69,7 @@ def test_what_is_no_straggler(ranks: list[RankSummary]) -> None:
 
 @given(st.lists(st.floats(1, 100), max_size=12), st.sampled_from([0.25, 8.0]))
 def test_units_do_not_matter(forwards: list[float], scale: float) -> None:
-    """Times that are all longer by a factor tell of the same ranks, the slowest first."""
+    """If all times are longer by one factor, the same ranks are slow, the slowest first."""
     ranks = job(*forwards)
     scaled = [
         replace(m, median=m.median * scale, local_error=m.local_error * scale,

@@ -42,7 +42,7 @@ def test_warm_up_is_left_out_marked_or_detected(tmp_path: Path) -> None:
 
 
 def test_an_observation_counts_as_long_as_it_took(tmp_path: Path) -> None:
-    """30 steps at 10 steps/s take 3 s, 5 at 5 take 1 s: 35 steps in 4 s, of 2 items each."""
+    """30 steps at 10 steps/s take 3 s, 5 at 5 steps/s take 1 s: 35 steps of 2 items in 4 s."""
     known = rate(20.0, steps=30), rate(10.0, steps=5)
     write(tmp_path / "known", "b", config("b"), start(), *known, end())
     assert measured(tmp_path / "known").perf == pytest.approx(70 / 4)

@@ -121,7 +121,7 @@ def test_csv() -> None:
 
 
 def test_a_value_of_some_launches_says_so(tmp_path: Path) -> None:
-    """One of two launches failed: the value is that of both, and the note tells."""
+    """One of two launches failed: the value is that of both, and a note says so."""
     for repeat, code in ((0, 0), (1, 3)):
         tag = ["b", f"R{repeat}", "D0"]
         ended = end(code, outcome="failed" if code else "ok", reason="exit status 3")

@@ -37,7 +37,7 @@ def flops(run: Path, device: int, peak: float) -> None:
 
 
 def resnet(run: Path, device: int, slower: float) -> None:
-    """A process on a device of its own, which waits for nobody."""
+    """A process alone on its device, which waits for no other process."""
     done = told(model={"mode": "single"})
     of = parts(0, forward=30.0 * slower, backward=60.0 * slower, optimizer=5.0, data=5.0)
     whole = 90.0 * slower + 10.0
@@ -48,7 +48,7 @@ def resnet(run: Path, device: int, slower: float) -> None:
 
 
 def bert(run: Path) -> None:
-    """16 ranks on 2 nodes under autocast; rank 11 is slow, and they all wait for it."""
+    """16 ranks on 2 nodes under autocast; rank 11 is slow, and all others wait for it."""
     payloads = [told(model={"mode": "ddp", "step_ms": 125.0, "tflops_per_gpu": 280.0})]
     for rank in range(16):
         forward = 44.0 if rank == 11 else 40.0 + 0.01 * (rank % 5)
@@ -160,7 +160,7 @@ def test_the_slowest_the_fastest_and_the_one_with_most_own_work(tmp_path: Path) 
 
 
 def test_what_cannot_be_compared_is_left_out(tmp_path: Path) -> None:
-    """One rank alone; devices that each multiply the shape that they found best."""
+    """A single rank is left out, and so are devices that each run their own best shape."""
     write(tmp_path, "one.0", job("one", 1), start(), steps(0, [1.0]), end())
     for device in range(2):
         tag = ["f", f"D{device}"]

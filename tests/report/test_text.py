@@ -40,7 +40,7 @@ CPU = {**GPU, "accelerators": {"arch": "cpu", "gpus": {}}}
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to stand in, so that no path of this machine is in the text."""
+    """Change into a new folder, so that the text has no path of this machine."""
     monkeypatch.chdir(tmp_path)
     return Path("runs")
 
@@ -167,7 +167,7 @@ def test_many_that_were_skipped_for_one_reason_share_a_line(here: Path) -> None:
 def test_many_warnings_are_cut() -> None:
     found = tuple(Finding(f"w{k}") for k in range(MOST_WARNINGS + 3))
     made = report_text(Report(False, (), (), findings=found))
-    assert f"w{MOST_WARNINGS - 1}\n... and 3 more: all of them with --format json\n" in made
+    assert f"w{MOST_WARNINGS - 1}\n... and 3 more; --format json has all of them\n" in made
     assert f"w{MOST_WARNINGS}\n" not in made
 
 

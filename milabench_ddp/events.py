@@ -64,7 +64,7 @@ _GRAVEST_FIRST = (
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:
-    """The gravest verdict, the first of several such; ok if there are no verdicts."""
+    """The gravest verdict, and the first one if several are equally grave; ok without verdicts."""
     return min(
         verdicts,
         key=lambda verdict: _GRAVEST_FIRST.index(verdict.outcome),

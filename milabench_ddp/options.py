@@ -114,7 +114,8 @@ class SuiteOptions:
         is_fixed=True, type=node_counts, metavar="N[,N...]",
     )  # fmt: skip
     base: str | None = option(
-        None, "the folder of runs/, data/ and venv/ (default: $MILABENCH_BASE or .)",
+        None, "the folder of runs/, data/ and venv/ "
+        "(default: $MILABENCH_BASE, or the current folder)",
         metavar="DIR",
     )  # fmt: skip
 
@@ -203,7 +204,7 @@ class ReportOptions:
         (), "a run folder; several runs are pooled",
         is_positional=True, nargs="+", metavar="RUN",
     )  # fmt: skip
-    compat: bool = option(False, "use milabench's own formulas, exactly", action="store_true")
+    compat: bool = option(False, "use exactly milabench's formulas", action="store_true")
     format: str = option("text", "the format of the report: text, csv or json", metavar="FORMAT")
     csv: bool = option(False, "short for --format csv", action="store_true")
     table: str | None = option(

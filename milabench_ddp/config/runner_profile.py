@@ -131,7 +131,8 @@ class RunnerProfile:
         "torchrun; or tasks: the agent starts one process per GPU, without torchrun",
     )  # fmt: skip
     job_dir: str | None = setting(
-        None, text, "the folder for submitit's files, seen by all nodes (default: the run's)",
+        None, text, "the folder for submitit's files, which all nodes must see "
+        "(default: in the run folder)",
         flag="--job-dir", metavar="DIR",
     )  # fmt: skip
 

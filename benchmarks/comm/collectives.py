@@ -1,4 +1,4 @@
-"""The operations of a communication benchmark, with the bytes they move and their right results.
+"""The operations of a communication benchmark, with the bytes they move and their expected results.
 
 Sizes and factors are those of nccl-tests (its doc/PERFORMANCE.md), to make figures comparable.
 """
@@ -15,7 +15,7 @@ from benchmarks.common.failure import UnsupportedError
 
 @dataclass(frozen=True)
 class RankTensors:
-    """A rank among the others, and the tensors that it exchanges with them."""
+    """The tensors that one rank exchanges with the others."""
 
     rank: int
     ranks: int
@@ -23,12 +23,12 @@ class RankTensors:
     dtype: torch.dtype
 
     def ramp(self, elements: int, offset: int = 0) -> torch.Tensor:
-        """0, 1, 2, 0, 1, 2, ... from ``offset`` on: small numbers, exact in every type."""
+        """Elements 0, 1, 2, 0, 1, 2, ... from ``offset`` on: small numbers, exact in every type."""
         period = (torch.arange(3, device=self.device) + offset) % 3
         return period.to(self.dtype).repeat(-(-elements // 3))[:elements]
 
     def input_of(self, rank: int, elements: int, offset: int = 0) -> torch.Tensor:
-        """The input of ``rank`` from element ``offset`` on; neighbours have different ones."""
+        """The input of ``rank`` from element ``offset`` on; neighbours have different inputs."""
         return self.ramp(elements, offset).add_(rank % 4)
 
     def sum_of_inputs(self, elements: int, offset: int = 0) -> torch.Tensor:
@@ -38,7 +38,7 @@ class RankTensors:
         return total.add_(sum(rank % 4 for rank in range(self.ranks)))
 
     def empty(self, elements: int) -> torch.Tensor:
-        """Memory for a result."""
+        """Uninitialised memory for a result."""
         return torch.empty(elements, device=self.device, dtype=self.dtype)
 
 
@@ -116,7 +116,7 @@ def all_to_all(tensors: RankTensors, elements: int) -> Exchange:
 
 
 def broadcast(tensors: RankTensors, elements: int) -> Exchange:
-    """Every rank gets what rank 0 has."""
+    """Every rank gets the data of rank 0."""
     data = tensors.input_of(tensors.rank, elements)
     return Exchange(
         lambda: dist.broadcast(data, src=0), data, data, lambda: tensors.input_of(0, elements)
@@ -157,15 +157,17 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 def checked_exchange(name: str, tensors: RankTensors, elements: int) -> Exchange:
-    """The exchange of ``elements`` elements, after one call whose result was right.
+    """The exchange of ``elements`` elements, after one call whose result was correct.
 
-    ``UnsupportedError`` if the backend does not have it; ``RuntimeError`` for a wrong result.
+    Raises ``UnsupportedError`` if the backend does not have the operation, ``RuntimeError`` for a
+    wrong result.
     """
     exchange = OPERATIONS[name].make(tensors, elements)
     try:
         exchange.call()
     except RuntimeError as error:
-        # For a missing operation torch's dispatcher raises this subclass; backends only say so.
+        # For a missing operation torch's dispatcher raises this subclass; a backend says so in its
+        # message.
         first, *_ = str(error).splitlines() or [""]
         if isinstance(error, NotImplementedError) or "not support" in first:
             backend = dist.get_backend()

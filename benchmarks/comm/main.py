@@ -11,11 +11,11 @@ formulas are those of nccl-tests (doc/PERFORMANCE.md there), for n ranks:
                                               *  (n-1)/n   all_gather, reduce_scatter, all_to_all
                                               *  1         broadcast, p2p
 
-The bytes are those of the input or the result of a rank, whichever is larger. For each size the
-result of one call is compared with the right one. Then follow --warmup operations that are not
-timed, and --repeat times --number operations that are, without a wait in between. The time of a
-size is the mean over the timed operations on the slowest rank. After the last size a line is fitted
-to all of them:
+The bytes are those of a rank's input or of its result, whichever is larger. For each size the
+result of one call is compared with the expected one. Then follow --warmup operations that are not
+timed, and --repeat times --number operations that are timed, without a wait in between. The time of
+a size is the mean over the timed operations on the slowest rank. After the last size a line is
+fitted to all sizes:
 
     time = alpha + bytes / beta
 
@@ -24,8 +24,8 @@ proportional to them. Without the weights 1/time^2 only the largest sizes would 
 the time of an empty message, would be lost in their noise. The residual is the root mean square of
 those relative errors: if it is large, the library changes its algorithm with the size.
 
-The rate is the bus bandwidth of the largest size in GB/s (1e9 bytes); an observation is --number
-operations.
+The rate is the bus bandwidth of the largest size in GB/s (1e9 bytes per second); an observation is
+--number operations.
 """
 
 import argparse
@@ -91,7 +91,7 @@ class Measured:
     bytes: int
     warmup: int  # operations before the first observation
     number: int  # operations of an observation
-    all_ms: Sequence[Sequence[float]]  # of each rank; the first is the warm-up
+    all_ms: Sequence[Sequence[float]]  # milliseconds, by rank; the first of each is the warm-up
 
     @property
     def ms(self) -> list[Sequence[float]]:
@@ -116,7 +116,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Line:
-    """time = alpha + bytes / beta."""
+    """The fit ``time = alpha + bytes / beta``."""
 
     alpha: float  # seconds
     beta: float  # bytes per second; inf where time does not grow with size
@@ -141,7 +141,7 @@ def fit(points: Sequence[tuple[float, float]]) -> Line | None:
 
 
 def sizes(least: int, most: int, factor: int, unit: int) -> list[int]:
-    """Bytes from ``least`` to ``most``, each a multiple of ``unit``, none twice."""
+    """Sizes in bytes from ``least`` to ``most``, each a multiple of ``unit``, none twice."""
     found, size = set(), least
     while size <= most:
         found.add(max(unit, size // unit * unit))
@@ -171,7 +171,7 @@ def timed_observations(
 
 
 def rounded(value: float) -> float:
-    """The value with six digits: more than any clock has."""
+    """The value with six digits, more than any clock has."""
     return float(f"{value:.6g}")
 
 

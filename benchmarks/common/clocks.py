@@ -12,45 +12,45 @@ import torch
 
 
 class Clock(Protocol):
-    """Marks moments; the time between two marks is known once the later one has happened."""
+    """Marks moments; the time between two marks is known once the later mark has happened."""
 
     def mark(self) -> Any:
         """Mark the moment at which the work queued so far is done."""
 
     def happened(self, mark: Any) -> bool:
-        """Whether the moment has come; never waits."""
+        """Whether the mark has happened; never waits."""
 
     def wait(self, mark: Any) -> None:
-        """Block until the moment has come."""
+        """Block until the mark has happened."""
 
     def milliseconds(self, start: Any, end: Any) -> float:
-        """The time between two moments that have come."""
+        """The time between two marks that have happened, in milliseconds."""
 
     def fetch(self, value: torch.Tensor) -> torch.Tensor:
-        """A scalar on its way to the host; there once a mark made after this call has happened."""
+        """Copy a scalar to the host; it is there once a mark made after this call has happened."""
 
     def recycle(self, marks: Sequence[Any]) -> None:
         """Take back marks that will not be read again."""
 
 
 class HostClock:
-    """A CPU computes while it is called: the host's monotonic clock, in nanoseconds."""
+    """The host's monotonic clock, in nanoseconds, for a CPU: it computes while it is called."""
 
     mark = staticmethod(time.perf_counter_ns)
 
     def happened(self, mark: int) -> bool:  # noqa: ARG002
-        """Always."""
+        """Always true."""
         return True
 
     def wait(self, mark: int) -> None:
         """Return at once."""
 
     def milliseconds(self, start: int, end: int) -> float:
-        """The difference."""
+        """The difference, in milliseconds."""
         return (end - start) / 1e6
 
     def fetch(self, value: torch.Tensor) -> torch.Tensor:
-        """A copy: the program may go on to write into the tensor."""
+        """Copy the scalar, because the program may write into the tensor afterwards."""
         return value.detach().clone()
 
     def recycle(self, marks: Sequence[int]) -> None:
@@ -61,12 +61,12 @@ class DeviceClock:
     """Events on the current stream of an accelerator."""
 
     def __init__(self, device: torch.device) -> None:
-        """Make events of ``device`` (CUDA, ROCm, XPU: any whose torch module has ``Event``)."""
+        """Use the events of ``device`` (CUDA, ROCm, XPU: any whose torch module has ``Event``)."""
         self._new_event = torch.get_device_module(device).Event
         self._free: list[Any] = []
 
     def mark(self) -> Any:
-        """An event behind the work queued so far."""
+        """Record an event behind the work queued so far."""
         event = self._free.pop() if self._free else self._new_event(enable_timing=True)
         event.record()
         return event
@@ -80,11 +80,11 @@ class DeviceClock:
         mark.synchronize()
 
     def milliseconds(self, start: Any, end: Any) -> float:
-        """The time on the device between two events."""
+        """The time on the device between two events, in milliseconds."""
         return float(start.elapsed_time(end))
 
     def fetch(self, value: torch.Tensor) -> torch.Tensor:
-        """A copy queued behind the work; pinned, because a copy to other memory would block."""
+        """Queue a copy behind the work, to pinned memory: a copy to other memory would block."""
         value = value.detach()
         return torch.empty_like(value, device="cpu", pin_memory=True).copy_(
             value, non_blocking=True

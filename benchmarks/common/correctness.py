@@ -1,8 +1,9 @@
-"""Does a strategy compute what one device computes? ``--check-correctness``
+"""``--check-correctness``: checks that a strategy computes the same as one device.
 
-Rank 0 trains the same model from the same seed alone, in the same precision, on the batches of all
-replicas; then the strategy trains on them. Compared are the losses of all steps, the gradients of
-the last one, and what ranks hold copies of must be the same to the bit.
+Rank 0 first trains the model alone, from the same seed and in the same precision, on the batches of
+all replicas; then the strategy trains on the same batches. The losses of all steps and the
+gradients of the last one are compared. Copies of a parameter on several ranks must be equal to the
+bit.
 """
 
 import argparse
@@ -27,8 +28,9 @@ from benchmarks.common.strategies import Strategy
 from benchmarks.common.strategies.parameters import plain_name
 from benchmarks.common.workload import Batch, Workload
 
-# How far two ways to add up the same numbers may be apart, relative to the norm of all gradients.
-# Measured in fp32: 1e-7 to 1e-6. One rounding in 16 bits is 4e-3 (bf16) or 5e-4 (fp16).
+# The largest difference, relative to the norm of all gradients, that comes from adding the same
+# numbers in another order. Measured in fp32: 1e-7 to 1e-6. One rounding in 16 bits is 4e-3 (bf16)
+# or 5e-4 (fp16).
 TOLERANCES = {
     "fp64": 1e-10,
     "fp32": 1e-4,
@@ -45,7 +47,7 @@ Batches = Callable[[int, int], Batch]  # (step, replica): its batch, on this ran
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far a strategy is from one device."""
+    """The differences between a strategy and one device."""
 
     gradient_error: float  # relative L2, over all parameters
     loss_error: float  # relative, of the worst step
@@ -57,7 +59,7 @@ class Verdict:
     def ok(self) -> bool:
         """Whether the strategy is right, so that its speed counts."""
         errors = (self.gradient_error, self.loss_error)
-        within = all(error <= self.tolerance for error in errors)  # nan is not: max() would lose it
+        within = all(error <= self.tolerance for error in errors)  # false for nan, unlike max()
         return within and self.replicas_equal
 
     def payload(self) -> dict[str, Any]:
@@ -110,8 +112,8 @@ def check(
 ) -> Verdict | None:
     """Compare the strategy that the factory builds with ``single``; rank 0 gets the verdict.
 
-    Dropout is off and batch norms use their running statistics: both would differ by themselves.
-    A program in fp32 may be checked in fp64, where rounding does not matter.
+    Dropout is off and batch norms use their running statistics: both would differ even if the
+    strategy is right. A program in fp32 may be checked in fp64, where rounding does not matter.
     """
     if args.precision == "fp32" != args.check_fp32_in:
         args = argparse.Namespace(**vars(args) | {"precision": args.check_fp32_in})
@@ -143,14 +145,14 @@ def tolerance(args: argparse.Namespace) -> float:
     """
     if args.comm_hook == "powersgd":
         raise UnsupportedError(
-            "PowerSGD approximates gradients: there is nothing to check them against"
+            "PowerSGD approximates gradients: they cannot be compared with exact ones"
         )
     coarse = (args.precision, args.comm_hook, args.mixed_precision, args.reduce_dtype)
     return max(TOLERANCES[name] for name in coarse if name in TOLERANCES)
 
 
 def train(strategy: Strategy, steps: int, batch: Callable[[int], Batch]) -> Trained:
-    """Losses of a few steps, gradients of the last, hashes of the parameters after it."""
+    """Train a few steps: their losses, the last gradients, and then the parameters' hashes."""
     strategy.model.eval()
     losses, gradients = [], {}
     for k in range(steps):
@@ -164,7 +166,7 @@ def train(strategy: Strategy, steps: int, batch: Callable[[int], Batch]) -> Trai
 def compare(
     reference: Trained, ranks: Sequence[RankResult], allowed: float, precision: str
 ) -> Verdict:
-    """The verdict on the parts of all ranks, compared with one device."""
+    """Compare the parts of all ranks with one device: the verdict."""
     difference = total = 0.0
     for name, expected in reference.gradients.items():
         squares = _squares(expected)
@@ -220,7 +222,7 @@ def hashes(model: nn.Module) -> dict[tuple[object, ...], str]:
 def _reference(
     args: argparse.Namespace, workload: Workload, group: Group, replicas: int, batches: Batches
 ) -> Trained:
-    """One device on the batches of all replicas: their mean loss is that of the global batch."""
+    """Train on one device, on the batches of all replicas: the mean loss is the global batch's."""
     plain_args = argparse.Namespace(**vars(args) | strategies.defaults() | {"mode": "single"})
     plain_args.optimizer = args.optimizer
     single = strategies.build(plain_args, workload, Group(group.device))
@@ -243,7 +245,7 @@ def _reference(
 def _differences(mine: Trained, reference: Trained | None, group: Group) -> dict[str, float]:
     """Sums of squares of the differences to the reference, which only rank 0 has.
 
-    It sends one gradient after the other, so that no rank has more than two models in memory.
+    Rank 0 sends one gradient after another, so that no rank has more than two models in memory.
     """
     sizes: list[dict[str, Any]] = [{}]
     if reference is not None:

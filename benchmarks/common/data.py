@@ -19,7 +19,7 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 
-SYNTHETIC_BATCHES = 2  # that `synthetic` takes in turn
+SYNTHETIC_BATCHES = 2  # `synthetic` alternates between them
 CORE, E2E = ("fixed", "synthetic"), ("pytorch", "image-folder")
 LOADERS = {
     "fixed": "one batch",
@@ -27,7 +27,7 @@ LOADERS = {
     "pytorch": "a DataLoader of random samples",
     "image-folder": "a DataLoader of the images in --data",
 }
-# Of the images of ImageNet, as every classifier of torchvision expects them.
+# Mean and deviation of ImageNet's images, which every classifier of torchvision expects.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 Sample = tuple[torch.Tensor, ...]
@@ -36,7 +36,7 @@ Batch = tuple[torch.Tensor, ...]
 
 @dataclass(frozen=True)
 class Placement:
-    """The device, the type and the memory format that a program wants its batches in."""
+    """The device, the type and the memory format of a program's batches."""
 
     device: torch.device
     dtype: torch.dtype = torch.float32  # of floating-point tensors
@@ -68,7 +68,7 @@ class Source:
     seed: int = 0
 
     def batch(self, step: int, replica: int) -> Batch:
-        """The batch of a step and a replica, on this rank's device; no other replica has it."""
+        """The batch of one replica in one step, on this rank's device; no other replica has it."""
         first = (step * self.ranks + replica) * self.batch_size
         length = len(self.dataset)  # type: ignore[arg-type]
         samples = [self.dataset[k % length] for k in range(first, first + self.batch_size)]
@@ -77,8 +77,8 @@ class Source:
     def stream(self, replica: int, replicas: int) -> Iterator[Batch]:
         """The batches of one replica, without end.
 
-        ``fixed``: one batch, on the device; ``synthetic``: a few of them, in turn; else those of a
-        ``DataLoader`` in ``workers`` processes, copied to the device one by one.
+        ``fixed``: one batch, on the device; ``synthetic``: a few batches in turn; else the batches
+        of a ``DataLoader`` with ``workers`` processes, each copied to the device.
         """
         if self.loader in CORE:
             count = SYNTHETIC_BATCHES if self.loader == "synthetic" else 1
@@ -115,7 +115,7 @@ def source(
     group: Group,
     memory_format: torch.memory_format = torch.contiguous_format,
 ) -> Source:
-    """The batches of ``dataset`` in the precision of the program, others for each replica."""
+    """The batches of ``dataset`` in the precision of the program; each replica has its own."""
     return Source(
         dataset,
         args.batch_size,
@@ -128,9 +128,9 @@ def source(
 
 
 def loader_of(args: argparse.Namespace) -> str:
-    """The loader that ``--trainer`` and ``--loader`` mean.
+    """The loader that ``--trainer`` and ``--loader`` choose.
 
-    ``UnsupportedError`` if the two contradict each other.
+    Raises ``UnsupportedError`` if the two contradict each other.
     """
     if args.loader is None:
         return "pytorch" if args.trainer == "e2e" else "fixed"
@@ -143,7 +143,7 @@ def loader_of(args: argparse.Namespace) -> str:
 
 
 def sample_count(args: argparse.Namespace, ranks: int) -> int:
-    """The number of samples with which no step sees one twice."""
+    """The number of samples that is enough for no step to see one twice."""
     return int(args.batch_size * ranks * (args.warmup + args.steps))
 
 
@@ -184,7 +184,7 @@ class Tokens(Dataset[Sample]):
         return self.length
 
     def __getitem__(self, index: int) -> Sample:
-        """The tokens, and the same moved by one: the targets of a language model."""
+        """The tokens, and the same tokens shifted by one: the targets of a language model."""
         shape, generator = (self.tokens + 1,), _generator(self, index)
         words = torch.randint(self.vocabulary, shape, generator=generator)
         return words[:-1], words[1:]
@@ -203,8 +203,9 @@ class Pairs(Tokens):
 def image_folder(path: Path | None, size: int, classes: int) -> Dataset[Any]:
     """The images under ``path``/<class>/ (or ``path``/train/<class>/), cropped as in training.
 
-    A random crop of ``size`` pixels, mirrored half of the time, of ImageNet's mean and deviation.
-    ``UnsupportedError`` if there is no image, or more classes than ``classes``.
+    Each is a random crop of ``size`` pixels, mirrored half of the time, normalised by ImageNet's
+    mean and deviation. Raises ``UnsupportedError`` if there is no image, or if there are more
+    classes than ``classes``.
     """
     from torchvision import datasets, transforms
 

@@ -10,8 +10,8 @@ KINDS = ("cpu", "cuda", "xpu")
 def pick(kind: str | None, local_rank: int = 0) -> torch.device:
     """The device of ``kind`` for this process; None: the machine's accelerator, else the CPU.
 
-    The launcher makes only some devices visible to a process; ``local_rank`` counts among those.
-    ``UnsupportedError`` if there is none.
+    ``local_rank`` counts among the devices that the launcher makes visible to a process. Raises
+    ``UnsupportedError`` if there is no such device.
     """
     if kind is None:
         found = torch.accelerator.current_accelerator(check_available=True)
@@ -28,21 +28,21 @@ def pick(kind: str | None, local_rank: int = 0) -> torch.device:
 
 
 def check_build() -> None:
-    """``UnsupportedError`` for a debug build of torch, which would measure its own assertions."""
+    """Raise ``UnsupportedError`` for a debug build of torch, whose assertions would be measured."""
     if torch.version.debug:
         raise UnsupportedError(
-            f"torch {torch.__version__} is a debug build, many times slower: use another"
+            f"torch {torch.__version__} is a debug build, many times slower: use a release build"
         )
 
 
 def bind(device: torch.device) -> None:
-    """Make ``device`` the current one of this process."""
+    """Make ``device`` the current device of this process."""
     if device.type != "cpu":
         torch.get_device_module(device).set_device(device)
 
 
 def peak_memory(device: torch.device) -> list[float] | None:
-    """Peaks of allocated and reserved memory, in MiB; None for a CPU, which does not count them."""
+    """Peaks of allocated and reserved memory, in MiB; None for a CPU, which has no record."""
     if device.type == "cpu":
         return None
     module = torch.get_device_module(device)

@@ -8,21 +8,21 @@ from contextlib import contextmanager
 
 from benchmarks.common.metrics import Emitter
 
-MESSAGE_LIMIT = 1000  # bytes of JSON; with the trace and the names below the 4096 of a line
+MESSAGE_LIMIT = 1000  # bytes of JSON; message, trace and keys together stay below a line's 4096
 TRACE_LIMIT = 2600
 
 
 class UnsupportedError(Exception):
-    """What was asked for is not possible here; the text says why, in one sentence."""
+    """The options ask for something that is not possible here; its text is one sentence."""
 
 
 @contextmanager
 def reported(emitter: Emitter) -> Iterator[None]:
     """Send an ``error`` event for an exception of the block, then raise it again.
 
-    It ends the program with its traceback on stderr and exit status 1; an ``UnsupportedError`` with
-    its sentence alone and status 2. An intended exit (``SystemExit``, an interrupt) is not an
-    error.
+    The exception ends the program with its traceback on stderr and exit status 1. An
+    ``UnsupportedError`` ends it with its sentence alone and exit status 2. An intended exit
+    (``SystemExit``, an interrupt) is not an error.
     """
     try:
         yield

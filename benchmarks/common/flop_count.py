@@ -1,10 +1,10 @@
 """Operations of one training step, by formula: the basis of MFU.
 
-Counted are matrix products and convolutions, a multiplication and an addition as two operations, as
-LAPACK and ``torch.utils.flop_counter`` do; norms, softmax and activations are below one per cent.
-Attention is counted in full, although a causal one may skip half. The backward pass takes twice the
-forward pass, one product for the inputs and one for the weights (Kaplan et al. 2020, "Scaling Laws
-for Neural Language Models", 2.1; Narayanan et al. 2021, "Efficient Large-Scale Language Model
+Matrix products and convolutions are counted, a multiplication and an addition as two operations, as
+in LAPACK and ``torch.utils.flop_counter``; norms, softmax and activations are below one per cent.
+Attention is counted in full, although causal attention may skip half. The backward pass takes twice
+the forward pass, one product for the inputs and one for the weights (Kaplan et al. 2020, "Scaling
+Laws for Neural Language Models", 2.1; Narayanan et al. 2021, "Efficient Large-Scale Language Model
 Training on GPU Clusters", appendix), except for the first layer of an image model, whose inputs
 need no gradient. Recomputation by activation checkpointing is not counted.
 """
@@ -29,7 +29,7 @@ class ResNet:
     width: int = 64  # of a group, in the first stage
 
     def flop(self, images: int, size: int, classes: int) -> float:
-        """Of a step on ``images`` of ``size`` x ``size`` pixels.
+        """Operations of a step on ``images`` of ``size`` x ``size`` pixels.
 
         A convolution with kernel k to an output of H x W takes 2 k^2 C_in C_out / groups H W.
         """
@@ -43,7 +43,7 @@ class ResNet:
         return images * (2 * stem + 3 * (body + 2 * channels * classes))
 
     def _block(self, channels: int, planes: int, pixels: int, stride: int) -> tuple[float, int]:
-        """Operations of one block's forward pass, and the channels that come out of it."""
+        """Operations of one block's forward pass, and its number of output channels."""
         small = -(-pixels // stride)
         if self.bottleneck:
             inner, out = planes * self.width // 64 * self.groups, 4 * planes
@@ -75,7 +75,7 @@ RESNETS: Mapping[str, ResNet] = {
 class Transformer:
     """The layers of a transformer: ``width`` of the residual stream, ``hidden`` of the perceptron.
 
-    ``inner`` is that of all heads together; None: as wide as the stream.
+    ``inner`` is the width of all heads together; None: the width of the stream.
     """
 
     layers: int
@@ -84,7 +84,7 @@ class Transformer:
     inner: int | None = None
 
     def layer(self, tokens: int, memory: int = 0) -> float:
-        """A forward pass of one sequence through one layer.
+        """Operations of a forward pass of one sequence through one layer.
 
         Four projections take 8 s h a (a: ``inner``), scores and their use 4 s^2 a, the perceptron
         4 s h f. With ``memory``, a decoder reads that many tokens of an encoder: projections of
@@ -100,26 +100,27 @@ class Transformer:
         return projections + attention + perceptron
 
     def gpt(self, sequences: int, tokens: int, vocabulary: int) -> float:
-        """Of a step of a language model: the layers, and 2 s h V for the scores."""
+        """Operations of a step of a language model: the layers, and 2 s h V for the scores."""
         head = 2 * tokens * self.width * vocabulary
         return 3 * sequences * (self.layers * self.layer(tokens) + head)
 
     def bert(self, sequences: int, tokens: int, vocabulary: int) -> float:
-        """Of a step on masked words (Devlin et al. 2018): before the scores comes one 2 s h^2."""
+        """Operations of a step on masked words (Devlin et al. 2018): 2 s h^2 before the scores."""
         transform = 2 * tokens * self.width**2
         return self.gpt(sequences, tokens, vocabulary) + 3 * sequences * transform
 
     def t5(self, sequences: int, tokens: int, vocabulary: int) -> float:
-        """Of a step of an encoder and a decoder (Raffel et al. 2019), ``tokens`` long both."""
+        """Operations of a step of encoder and decoder (Raffel et al. 2019), ``tokens`` each."""
         encoder = self.layers * self.layer(tokens)
         decoder = self.layers * self.layer(tokens, memory=tokens)
         head = 2 * tokens * self.width * vocabulary
         return 3 * sequences * (encoder + decoder + head)
 
     def vit(self, images: int, size: int, patch: int, classes: int) -> float:
-        """Of a step on images (Dosovitskiy et al. 2020): n patches, one token more for the class.
+        """Operations of a step on images (Dosovitskiy et al. 2020): n patches, and a class token.
 
-        Their embedding takes 2 n h 3 p^2 forward and the same for its weights' gradient.
+        The embedding of the patches takes 2 n h 3 p^2 in the forward pass, and the same for the
+        gradient of its weights.
         """
         patches = (size // patch) ** 2
         embedding = 2 * patches * self.width * 3 * patch**2
@@ -130,9 +131,9 @@ class Transformer:
 def counted(
     make: Callable[[], nn.Module], forward: Callable[[nn.Module], object]
 ) -> tuple[float, int]:
-    """Three times what PyTorch counts in ``forward``, and parameters; nothing is computed.
+    """Three times the operations that PyTorch counts in ``forward``, and the number of parameters.
 
-    ``make`` and ``forward`` are called on the meta device, where tensors have shapes alone. The
+    ``make`` and ``forward`` are called on the meta device, where tensors have only shapes. The
     backward pass is not counted: the counter is wrong by the number of groups for the gradient of
     a grouped convolution's weights.
     """

@@ -1,4 +1,4 @@
-"""The processes that train together: those of torchrun, or this one alone."""
+"""The processes that train together: those that torchrun started, or this one alone."""
 
 import gc
 import os
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Group:
-    """This process's place among those that train together, and its device."""
+    """This process's rank among those that train together, and its device."""
 
     device: torch.device
     rank: int = 0
@@ -29,7 +29,7 @@ class Group:
     def alone(cls, kind: str | None) -> "Group":
         """A process that measures by itself, without a process group.
 
-        ``UnsupportedError`` if torchrun started several: each would report itself as rank 0 of one.
+        Raises ``UnsupportedError`` if torchrun started several: each would report as rank 0.
         """
         ranks = int(os.environ.get("WORLD_SIZE", "1"))
         if ranks > 1:
@@ -42,10 +42,10 @@ class Group:
 
     @classmethod
     def join(cls, kind: str | None) -> "Group":
-        """Join the process group of torchrun; without torchrun, one of this process only.
+        """Join the process group of torchrun; without torchrun, a group of this process only.
 
-        One process takes the same path through the same library as many, so that the step from one
-        to two measures communication, not a different program.
+        One process takes the same path through the same library as many, so that the difference
+        between one and two processes is communication, not a different program.
         """
         local_rank = int(os.environ.get("LOCAL_RANK", "0"))
         device = pick(kind, local_rank)
@@ -69,12 +69,12 @@ class Group:
         """On rank 0 every rank's value, in the order of the ranks; on the others an empty list."""
         if not dist.is_initialized():
             return [value]
-        values = [value] * self.world_size if self.rank == 0 else []  # room for the others'
+        values = [value] * self.world_size if self.rank == 0 else []  # room for all ranks' values
         dist.gather_object(value, values or None)
         return values
 
     def leave(self) -> None:
         """End the process group, once all ranks are done."""
         if dist.is_initialized():
-            gc.collect()  # wrapped models are cycles: threads of their groups would outlive Python
+            gc.collect()  # frees wrapped models (cycles): their groups' threads outlive Python
             dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""Metrics out of a measured program: JSON lines for a supervisor, or text for a person.
+"""Sends the metrics of a program: JSON lines to a supervisor, or text to a person.
 
 Under ``milabench run`` the environment variable ``MILABENCH_METRICS`` names a FIFO. Each line is
 one JSON object and one ``write`` of at most ``PIPE_BUF`` bytes, because only such writes stay in
@@ -25,7 +25,7 @@ class LineTooLongError(ValueError):
 
 
 def encode(payload: Mapping[str, Any]) -> bytes:
-    """One line of the protocol; ``LineTooLongError`` if writing it would not be atomic."""
+    """One line of the protocol; raises ``LineTooLongError`` if writing it would not be atomic."""
     line = json.dumps(payload, separators=(",", ":")).encode() + b"\n"
     if len(line) > LINE_LIMIT:
         raise LineTooLongError(f"{len(line)} bytes, at most {LINE_LIMIT} fit: {line[:80]!r}")
@@ -33,7 +33,7 @@ def encode(payload: Mapping[str, Any]) -> bytes:
 
 
 def split_steps(payload: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The payload itself; step times as one payload for each ``CHUNK`` steps."""
+    """The payload itself, or for step times a payload for each ``CHUNK`` steps."""
     times = payload.get("step_times")
     if times is None:
         yield payload
@@ -65,22 +65,22 @@ class Channel:
                 return
             try:
                 os.write(self._fd, line)
-            except BrokenPipeError:  # the supervisor is gone, which need not end the program
+            except BrokenPipeError:  # the supervisor is gone; the program goes on
                 os.close(self._fd)
                 self._fd = None
 
 
 class Emitter:
-    """Reports what a program measured; the methods are the vocabulary of the protocol."""
+    """Reports the measurements of a program; each kind of message has a method."""
 
     def __init__(self, send: Callable[[Mapping[str, Any]], None], rank: int = 0) -> None:
-        """Send payloads to ``send`` in the name of ``rank``."""
+        """Pass payloads of ``rank`` to ``send``."""
         self._send = send
         self.rank = rank
 
     @classmethod
     def from_environment(cls) -> "Emitter":
-        """The emitter of this process: its rank and its channel are in the environment."""
+        """The emitter of this process, whose rank and channel are in the environment."""
         path = os.environ.get("MILABENCH_METRICS")
         return cls(Channel(path) if path else print_payload, int(os.environ.get("RANK", "0")))
 
@@ -89,13 +89,13 @@ class Emitter:
         self._send({"task": task, "rank": self.rank} | fields)
 
     def event(self, name: str, **fields: Any) -> None:
-        """Send something other than a metric: ``ready``, ``begin``, ``error``."""
+        """Send an event that is not a metric: ``ready``, ``begin``, ``error``."""
         self._send({"$event": name, "$data": fields})
 
     def rate(
         self, task: str, rate: float, units: str, *, step: int, elapsed: float, **more: Any
     ) -> None:
-        """Send the rate of an observation, which ends with ``step``, ``elapsed`` seconds on."""
+        """Send the rate of an observation that ended with ``step`` after ``elapsed`` seconds."""
         now = round(time.time(), 6)
         self.data(
             task, rate=rate, units=units, time=now, elapsed=round(elapsed, 6), step=step, **more
@@ -104,7 +104,7 @@ class Emitter:
     def step_times(
         self, rank: int, first: int, ms: Sequence[float], wait_ms: Sequence[float]
     ) -> None:
-        """Send the time of every step of a rank from ``first`` on, and the wait for data in it."""
+        """Send the time of every step of a rank from ``first`` on, and its wait for data, in ms."""
         times = {
             "rank": rank,
             "from": first,

@@ -1,4 +1,4 @@
-"""Precisions by name: the type of the numbers, and whether the hardware may round them."""
+"""Precisions by name: the types that a program computes in, and whether TF32 is allowed."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from benchmarks.common.failure import UnsupportedError
 
 @dataclass(frozen=True)
 class Precision:
-    """The types that a program computes in; ``activate`` sets them for the process."""
+    """The types that a program computes in; ``activate`` applies them to the process."""
 
     name: str
     dtype: torch.dtype  # of parameters, gradients and inputs
-    autocast: torch.dtype | None = None  # that autocast lowers operations to
+    autocast: torch.dtype | None = None  # the type that autocast lowers operations to
     tf32: bool = False
 
     def activate(self, device: torch.device) -> None:
-        """Allow, or forbid, TF32 in this process: by default cuDNN has it on, cuBLAS off.
+        """Allow or forbid TF32 in this process: by default it is on in cuDNN and off in cuBLAS.
 
-        ``UnsupportedError`` if ``device`` does not have the precision.
+        Raises ``UnsupportedError`` if ``device`` does not have the precision.
         """
         if self.tf32 and device.type != "cuda":
             raise UnsupportedError(f"tf32 is a mode of CUDA's tensor cores: {device.type} has none")

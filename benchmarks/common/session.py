@@ -1,4 +1,4 @@
-"""What surrounds the loop of every program: its device, its ranks, its metrics and its end."""
+"""The session of a program: its device, its ranks, its metrics and its end, around its loop."""
 
 import os
 import select
@@ -24,7 +24,7 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True)
 class RankSummary:
-    """What one rank measured, as it is sent to rank 0."""
+    """The measurements of one rank, as they are sent to rank 0."""
 
     rank: int
     first: int  # index of the first measured step
@@ -66,10 +66,10 @@ class Session:
     ) -> Iterator[Batch]:
         """Time the body of a ``for`` over this: ``warmup`` steps, then ``count`` measured ones.
 
-        ``work`` is the work of one replica in one step, in ``units``; ``replicas`` see different
-        data, by default all ranks. Ranks that train together step together, so the rate that
-        rank 0 reports is the work of all over its own step time. ``parts`` and ``losses`` are those
-        of ``StepTimer``.
+        ``work`` is the work of one replica in one step, in ``units``; ``replicas`` is the number of
+        replicas that see different data, by default all ranks. Ranks that train together step
+        together, so the rate that rank 0 reports is the work of all ranks over its own step time.
+        ``parts`` and ``losses`` are as for ``StepTimer``.
         """
         replicas = self.group.world_size if replicas is None else replicas
         self._timer = StepTimer(
@@ -85,12 +85,12 @@ class Session:
         return self._timer.steps(batches, count, warmup)
 
     def lap(self) -> None:
-        """Mark the end of a part of the step, where it has several."""
+        """Mark the end of a part of the step, if it has several."""
         assert self._timer is not None
         self._timer.lap()
 
     def log_loss(self, loss: torch.Tensor) -> None:
-        """Report this loss together with the time of its step; nothing waits for it now."""
+        """Report this loss together with the time of its step, without waiting for it now."""
         if self._timer is not None:
             self._timer.log_loss(loss)
 
@@ -107,7 +107,7 @@ class Session:
         return (self._timer.warmup_ms or self._timer.ms)[0] / 1e3
 
     def report(self, **metrics: Any) -> None:
-        """Send metrics of the program as a whole, in the name of this rank."""
+        """Send metrics of the whole program from this rank."""
         self._emitter.data("main", **metrics)
 
     def fail_at_end(self, error: Exception) -> None:
@@ -115,7 +115,7 @@ class Session:
         self.failure = error
 
     def flush(self) -> None:
-        """After a failure, report what this rank measured; the others may be gone."""
+        """After a failure, report this rank's measurements; the other ranks may be gone."""
         if self._timer is not None:
             self._timer.flush()
             self._report_rank(self._summary(self._timer))
@@ -155,9 +155,9 @@ class Session:
 def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]:
     """Run the block on a device of ``kind``, in torchrun's process group if ``distributed``.
 
-    At the end the metrics of all ranks are reported. An exception is reported with its rank, after
-    what was measured until then. The process group is then left to end with the process: closing
-    it properly would wait for ranks that may hang.
+    At the end the metrics of all ranks are reported. After an exception, first the measurements so
+    far are reported, then the error with its rank. The process group then ends with the process:
+    closing it properly would wait for ranks that may hang.
     """
     emitter = Emitter.from_environment()
     with reported(emitter):
@@ -176,15 +176,15 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
 
 
 def start_barrier(emitter: Emitter) -> None:
-    """Say ``ready``, wait until all processes of the launch are, say ``begin``.
+    """Send ``ready``, wait until all processes of the launch are ready, send ``begin``.
 
-    The supervisor opens the FIFO ``MILABENCH_START`` for writing, and closes it again when all are
-    ready. Without the variable there is no supervisor: nothing is said and nothing is waited for.
+    The supervisor opens the FIFO ``MILABENCH_START`` for writing, and closes it when all are ready.
+    Without the variable there is no supervisor, and this returns at once.
     """
     path = os.environ.get("MILABENCH_START")
     if not path:
         return
-    # Opened before ``ready`` is said: a supervisor that opens and closes at once is not missed.
+    # Opened before ``ready`` is sent: a supervisor that opens and closes at once is not missed.
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         emitter.event("ready")

@@ -1,12 +1,12 @@
-"""How long the steps of a loop take, without being in their way.
+"""Times the steps of a loop without slowing them down.
 
-One step is what lies between two marks: the wait for its batch, then the body of the loop. Nothing
-is synchronised, sent or computed between them; what a mark says is read after its step, when the
-device has passed it. Consecutive short steps form one observation of at least ``interval`` seconds,
-so that reporting costs next to nothing; a longer step is an observation of its own.
+A step is the time between two marks: the wait for its batch, then the body of the loop. Nothing is
+synchronised, sent or computed between them; a mark is read after its step, when the device has
+passed it. Consecutive short steps form one observation of at least ``interval`` seconds, so that
+reporting costs next to nothing; a longer step is an observation of its own.
 
 The body may have parts, such as forward and backward: it calls ``lap`` between them, and each part
-is the time between its marks. They are queued with the work like all marks, so parts do not
+is the time between its marks. These are queued with the work like all marks, so parts do not
 overlap, and together with the wait for data they are the full step.
 """
 
@@ -34,7 +34,7 @@ Batch = TypeVar("Batch")
 
 
 class Losses(Enum):
-    """Which of its losses a rank reports."""
+    """The losses that a rank reports."""
 
     ALL = "all"
     KNOWN = "all but NaN, which ranks of a pipeline that do not have the loss log instead"
@@ -45,7 +45,7 @@ class Losses(Enum):
 class _Observation:
     first: int  # index of its first step
     warmup: bool
-    marks: list[Any]  # start, then of each step: its batch is there, each part is done
+    marks: list[Any]  # the start, then for each step: its batch is there, each part is done
     stride: int  # marks of a step
     loss: torch.Tensor | None = None
     known: Any = None  # the mark after which marks and loss can be read
@@ -58,9 +58,10 @@ class _Observation:
 class StepTimer:
     """Times the steps of one loop, and reports each observation of their rate once it is known.
 
-    ``work`` is the work of one step in ``units`` (without the "/s"); under DDP that of all ranks.
-    Steps are numbered from 0, warm-up first; ``ms`` and ``wait_ms`` hold the measured ones,
-    ``part_ms`` each part of their bodies, ``warmup_ms`` the times of the others.
+    ``work`` is the work of one step in ``units`` (without the "/s"); under DDP the work of all
+    ranks. Steps are numbered from 0, warm-up first. For the measured steps ``ms`` holds the times,
+    ``wait_ms`` the waits for data and ``part_ms`` the parts of the body; ``warmup_ms`` holds the
+    times of the warm-up. All are in milliseconds.
     """
 
     def __init__(
@@ -79,9 +80,9 @@ class StepTimer:
     ) -> None:
         """Call ``begin`` before the last step of the warm-up; only rank 0's rates are reported.
 
-        ``parts`` names what the body consists of; it calls ``lap`` after each but the last.
-        ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds of
-        ``now``, the host's clock in nanoseconds.
+        ``parts`` names the parts of the body, which calls ``lap`` after each but the last.
+        ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds,
+        measured by ``now``, the host's clock in nanoseconds.
         """
         self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
         self.part_ms = {name: array("d") for name in parts}
@@ -89,7 +90,7 @@ class StepTimer:
         self._clock, self._emitter, self._begin = clock, emitter, begin
         self._work, self._units, self._task = work, units, task
         self._interval, self._now = round(interval * 1e9), now
-        # Of a clock whose marks are the host's time itself, none needs to be asked for twice.
+        # If the clock's marks are the host's time itself, one reading serves as both.
         self._marks_are_time = clock.mark == now
         self._stride = 1 + len(self.part_ms)
         self._losses = losses or (Losses.ALL if emitter.rank == 0 else Losses.NONE)
@@ -100,10 +101,10 @@ class StepTimer:
         self._origin = 0  # when the phase began, in nanoseconds of ``now``
 
     def steps(self, batches: Iterable[Batch], count: int, warmup: int) -> Iterator[Batch]:
-        """Pass on ``warmup`` batches, then ``count`` that are measured, fewer where they run out.
+        """Yield ``warmup`` batches, then ``count`` measured ones, or fewer if the batches run out.
 
-        The body of the caller's ``for`` is the step. The last step of the warm-up follows ``begin``
-        and fills the device's queue again, which has run empty there.
+        The body of the caller's ``for`` is the step. The device's queue runs empty in ``begin``;
+        the last step of the warm-up, which follows, fills it again.
         """
         iterator, last = iter(batches), max(warmup - 1, 0)
         yield from self._phase(islice(iterator, last), 0, warmup=True)
@@ -120,11 +121,11 @@ class StepTimer:
         self._open.marks.append(self._clock.mark())
 
     def log_loss(self, loss: torch.Tensor) -> None:
-        """Report this loss if the current step ends an observation; read later, without a wait."""
+        """Report this loss, later and without a wait, if the current step ends an observation."""
         self._loss = loss
 
     def step_fractions(self) -> dict[str, float]:
-        """The fraction of the measured steps in each part, in sum 1; empty for a single part."""
+        """The fraction of the measured steps in each part, with sum 1; empty for a single part."""
         total, fractions = sum(self.ms), {}
         if total:
             for name, ms in self._all_parts().items():
@@ -140,7 +141,7 @@ class StepTimer:
         return spread
 
     def flush(self) -> None:
-        """After a failure, report what is known of the steps that ended, and wait for nothing."""
+        """After a failure, report the steps whose times are known, without waiting for others."""
         try:
             if self._open.steps:
                 self._close()
@@ -187,7 +188,7 @@ class StepTimer:
         self._open = _Observation(done.first + done.steps, done.warmup, [], self._stride)
 
     def _report(self, at_most: int) -> None:
-        """Report what is known; wait for the oldest while more than ``at_most`` are pending."""
+        """Report known observations; wait for the oldest if more than ``at_most`` are pending."""
         while self._pending:
             oldest = self._pending[0]
             if len(self._pending) > at_most:
@@ -202,13 +203,13 @@ class StepTimer:
         seconds = max(self._clock.milliseconds(marks[0], marks[-1]), 1e-6) / 1e3
         self._emit(seen, seconds)
         if self._marks_are_time:
-            self._kept.append(seen)  # to count them now would be in the way of the next step
+            self._kept.append(seen)  # counting it now would delay the next step
         else:
             self._count(seen)
             self._clock.recycle([*marks, seen.known])
 
     def _count_kept(self) -> None:
-        """Count what was kept; the loop is over."""
+        """Count the kept observations; the loop is over."""
         for seen in self._kept:
             self._count(seen)
         self._kept.clear()

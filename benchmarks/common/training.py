@@ -1,8 +1,8 @@
-"""What the training programs share around their loop, which stands in the ``main.py`` of each.
+"""The code of the training programs around their loop, which is in the ``main.py`` of each.
 
-``--trainer core`` trains on one batch that is on the device already: the step and nothing else.
-``--trainer e2e`` loads each batch as real training does and copies it to the device: the time that
-it waits for a batch is the part ``data`` of the step.
+``--trainer core`` trains on batches that are on the device already: the step and nothing else.
+``--trainer e2e`` loads each batch as real training does and copies it to the device: the wait for a
+batch is the part ``data`` of the step.
 """
 
 import argparse
@@ -30,7 +30,7 @@ TRACED_STEPS = 3
 
 
 class WrongGradientsError(RuntimeError):
-    """A strategy was measured that does not compute what one device computes."""
+    """The measured strategy does not compute the same as one device."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ def add_options(
 ) -> None:
     """Add the options of the loop, of its data, and of ``--check-correctness``.
 
-    A program without a ``batch_size`` takes that of its model by default.
+    If ``batch_size`` is None, the default is the batch size of the model.
     """
     add = parser.add_argument_group("training").add_argument
-    text = "items in a replica's step"
+    text = "items in a step of one replica"
     if batch_size is None:
         text += "; by default the model's own"
     add("--batch-size", type=cli.positive, default=batch_size, help=text)
@@ -132,7 +132,7 @@ def timed_steps(
 
 
 def report(run: Session, args: argparse.Namespace, task: Task, strategy: Strategy) -> None:
-    """Report from rank 0 what was trained and how fast, with the figures of the strategy."""
+    """Report from rank 0 the model, its speed, and the figures of the strategy."""
     if run.group.rank == 0:
         replicas = strategy.data_parallel_size
         facts = model_facts(run, task, args.mode, args.batch_size, replicas)
@@ -142,7 +142,7 @@ def report(run: Session, args: argparse.Namespace, task: Task, strategy: Strateg
 def model_facts(
     run: Session, task: Task, mode: str, batch_size: int, replicas: int
 ) -> dict[str, Any]:
-    """What was trained, and how fast: FLOP are those of the model, without recomputation."""
+    """The model and its speed: FLOP are those of the model, without recomputation."""
     ranks = run.group.world_size
     facts: dict[str, Any] = {
         "name": task.name,
@@ -171,9 +171,9 @@ def profile(
 ) -> None:
     """Under ``--profile``, train a few more steps and write a trace of this rank.
 
-    Chrome's format, for chrome://tracing or ui.perfetto.dev. The file is
-    ``<model>-<mode>.rank<rank>.trace.json`` in the folder ``MILABENCH_TRACES``, else in the current
-    one.
+    It has Chrome's format, for chrome://tracing or ui.perfetto.dev. The file is
+    ``<model>-<mode>.rank<rank>.trace.json`` in the folder ``$MILABENCH_TRACES``, by default the
+    current one.
     """
     if not args.profile:
         return

@@ -1,4 +1,4 @@
-"""What the programs that train image classifiers have in common."""
+"""Options, model and data that the programs for image classifiers share."""
 
 import argparse
 from collections.abc import Sequence
@@ -31,15 +31,15 @@ def options(
     add("--data", type=Path, metavar="FOLDER", help="folder of images for --loader image-folder")
     training.add_options(parser, loaders=LOADERS)
     strategies.add_options(parser, modes, mode)
-    # After an update in fp32 the weights differ in their last bit. Then the maximum of a pooling
-    # may be another pixel, and the gradient jumps although nothing is wrong (measured on 4 ranks
-    # of FSDP: by 6e-4 at the second step, 0.12 at the fifth; in fp64 1e-15).
+    # After an update in fp32 the weights differ in their last bit. Then a pooling may take another
+    # pixel as its maximum, and the gradient jumps although nothing is wrong (measured on 4 ranks of
+    # FSDP: by 6e-4 at the second step, 0.12 at the fifth; in fp64 1e-15).
     parser.set_defaults(check_fp32_in="fp64")
     return parser
 
 
 def check_model(args: argparse.Namespace) -> None:
-    """``UnsupportedError`` for an unknown model."""
+    """Raise ``UnsupportedError`` for an unknown model."""
     known = models.list_models(module=models)
     if args.model not in known:
         raise UnsupportedError(cli.unknown("model", args.model, known))
@@ -68,7 +68,7 @@ def make_task(args: argparse.Namespace) -> Task:
     count, size = args.batch_size, args.image_size
 
     def forward(model: nn.Module) -> None:
-        model(torch.empty(2, 3, size, size))  # two: a batch norm may see only one value of each
+        model(torch.empty(2, 3, size, size))  # two: a batch norm needs several values per channel
 
     flops, parameters = flop_count.counted(lambda: _model(args), forward)
     if args.model in flop_count.RESNETS:
@@ -93,7 +93,7 @@ def _memory_format(args: argparse.Namespace) -> torch.memory_format:
 
 
 def _settings(args: argparse.Namespace) -> dict[str, object]:
-    """Arguments with which every classifier takes our images and gives one output."""
+    """Arguments that make every classifier take our images and return one output."""
     settings: dict[str, object] = {"num_classes": CLASSES}
     if args.model in ("googlenet", "inception_v3"):
         settings |= {"aux_logits": False, "init_weights": True}

@@ -1,15 +1,15 @@
-"""Measures a program of others: runs it, unmodified, under voir.
+"""Measures a program that was not written for this suite: runs it, unmodified, under voir.
 
     python with_voir.py [--options '{"stop": 60}'] script.py [arguments of the script]
     torchrun --nproc-per-node 2 with_voir.py script.py [arguments of the script]
 
-voir writes the lines that our own programs write, to the descriptor ``DATA_FD``; this opens
-the channel of the supervisor (``MILABENCH_METRICS``) as that descriptor and becomes voir. Without a
-supervisor the lines are printed on stdout. Of several ranks only the first reports: voir's lines do
-not name their rank, so those of all ranks could not be distinguished.
+voir writes the same lines as our own programs, to the descriptor ``DATA_FD``. This script opens the
+channel of the supervisor (``MILABENCH_METRICS``) as that descriptor, and then executes voir in its
+place. Without a supervisor the lines are printed on stdout. If there are several ranks, only rank 0
+reports: voir's lines do not have a rank, so the lines of several could not be told apart.
 
-The voirfile says which instruments there are: ``VOIRFILE``, or ``voirfile.py`` beside the script.
-``--options`` sets fields of the dataclass that its instrument has as the parameter ``options``.
+The voirfile has the instruments: ``$VOIRFILE``, or ``voirfile.py`` beside the script. ``--options``
+sets fields of the dataclass that an instrument takes as its parameter ``options``.
 """
 
 import argparse
@@ -35,14 +35,14 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Become voir; only an error ends this function."""
+    """Execute voir in place of this process; only an error returns from this function."""
     args = arguments().parse_args()
     if not args.script.is_file():
-        arguments().error(f"there is no script {args.script}")
+        arguments().error(f"no such script: {args.script}")
     voirfile = args.script.with_name("voirfile.py")
     if voirfile.is_file():
         os.environ.setdefault("VOIRFILE", str(voirfile))
-    # Python puts a script's folder on its path, voir does not; the script may rely on it.
+    # Python puts the script's folder on its path, voir does not; the script may need it.
     folders = [str(args.script.resolve().parent), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     os.environ["DATA_FD"] = str(data_fd())
@@ -59,7 +59,7 @@ def data_fd() -> int:
     elif path:
         fd = os.open(path, os.O_WRONLY)
     else:
-        fd = os.dup(sys.stdout.fileno())  # on 1 itself voir would add escape codes to the lines
+        fd = os.dup(sys.stdout.fileno())  # voir would add escape codes to the lines on fd 1 itself
     os.set_inheritable(fd, True)
     return fd
 

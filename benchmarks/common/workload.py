@@ -1,4 +1,4 @@
-"""What a program trains, as the strategies need to know it; a model's blocks and their division."""
+"""A model and its loss, in the form that the strategies need; its blocks and their division."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from torch.distributed.tensor.parallel import ParallelStyle
 
 # Writes the values of a parameter: (its name, the tensor, a seeded generator).
 Fill = Callable[[str, Tensor, torch.Generator], None]
-Batch = Any  # whatever the workload's own loss understands; for pipelines (inputs, targets)
+Batch = Any  # the workload's loss takes it; for pipelines it is (inputs, targets)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def repeated_blocks(model: nn.Module) -> list[nn.Module]:
 
 
 def balanced_cuts(sizes: Sequence[int], count: int) -> list[int]:
-    """Where to cut ``sizes`` into ``count`` non-empty runs, so that the largest sum is least.
+    """Cut ``sizes`` into ``count`` non-empty runs, so that the largest sum is as small as possible.
 
     Returns the bounds of the runs, from 0 to the number of sizes. ``count`` is at most that number.
     """

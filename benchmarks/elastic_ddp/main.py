@@ -1,11 +1,11 @@
 """Trains the toy model of PyTorch's tutorial "Getting Started with DDP", started by torchrun.
 
     torchrun --nproc-per-node 2 benchmarks/elastic_ddp/main.py
-    python benchmarks/elastic_ddp/main.py                             a group of one, same code
+    python benchmarks/elastic_ddp/main.py                             one rank, the same code
 
 The model is so small (10 -> 10 -> 5) that computing it takes almost no time: the step is the cost
-of DDP itself and the latency of the smallest all-reduce. As in the tutorial, every
-step draws new random inputs and targets; the loss is the mean squared error, the optimizer SGD.
+of DDP itself and the latency of the smallest all-reduce. As in the tutorial, every step draws new
+random inputs and targets; the loss is the mean squared error, the optimizer is SGD.
 
     items/s = ranks * batch size / step time
 """
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     with session(args.device, distributed=True) as run:
         torch.manual_seed(args.seed)  # the same weights on every rank
         model = DistributedDataParallel(ToyModel().to(run.device), device_ids=run.group.device_ids)
-        torch.manual_seed(args.seed + run.group.rank)  # and data of its own
+        torch.manual_seed(args.seed + run.group.rank)  # different data on every rank
         optimizer = torch.optim.SGD(model.parameters(), args.lr)
         criterion = nn.MSELoss()
 

@@ -9,13 +9,13 @@ convention of LAPACK and of torch.utils.flop_counter), so
 
     TFLOP/s = 2 * m * n * k * number / seconds / 1e12
 
-fp8 is torch._scaled_mm of float8_e4m3 matrices with a scale of 1 into a bf16 C, accumulating fast:
-the product of fp8 training's forward pass.
+fp8 is torch._scaled_mm of float8_e4m3 matrices with a scale of 1 into a bf16 C, with fast
+accumulation: the product in the forward pass of fp8 training.
 
 No shape reaches the peak of the data sheet, and shapes differ by tens of per cent. --sweep first
-measures a few around the one given, three steps of each after one that is not timed. Then it
-measures the best of them again, as above: the measured peak (MAMF, maximum achievable matrix
-FLOP/s). MFU against this peak shows the loss of a training program without that of the hardware.
+measures several shapes around the given one, three steps of each after one that is not timed. Then
+it measures the best of them again, as above: the measured peak (MAMF, maximum achievable matrix
+FLOP/s). MFU relative to this peak is the loss of a training program without that of the hardware.
 """
 
 import argparse
@@ -71,8 +71,8 @@ def tflop(m: int, n: int, k: int, number: int) -> float:
 
 
 def shapes(m: int, n: int, k: int) -> list[Shape]:
-    """The shapes of a sweep, the one given first."""
-    found = {(m, n, k): None}  # a dict, since it keeps the order
+    """The shapes of a sweep, beginning with the given one."""
+    found = {(m, n, k): None}  # a dict, because it keeps the order
     for parts in SWEEP[1:]:
         found[tuple(map(swept_side, (m, n, k), parts))] = None
     return list(found)
@@ -84,7 +84,7 @@ def swept_side(side: int, part: float) -> int:
 
 
 def check_fp8(device: torch.device, n: int, k: int) -> None:
-    """``UnsupportedError`` if the device has no fp8, or its product does not take these sides."""
+    """Raise ``UnsupportedError`` if the device has no fp8, or fp8 does not allow these sides."""
     if device.type != "cuda" or torch.version.hip is not None:
         kind = "rocm" if device.type == "cuda" else device.type
         raise UnsupportedError(f"fp8 needs the tensor cores of an NVIDIA GPU: {kind} has none")
@@ -101,7 +101,7 @@ def check_fp8(device: torch.device, n: int, k: int) -> None:
 def product(
     shape: Shape, dtype: str, device: torch.device, seed: int
 ) -> tuple[Callable[[], object], torch.Tensor]:
-    """A function that multiplies two random matrices, and the matrix that it writes into."""
+    """A function that multiplies two random matrices, and its result matrix."""
     m, n, k = shape
     torch.manual_seed(seed)
     if dtype != FP8:

@@ -18,7 +18,8 @@ with s = block size, l = layers, h = width, V = vocabulary. ptd_benchmark always
 checkpointed: with --activation checkpoint the ratio of the two is reported as
 hardware_flops_ratio. A model that cannot fit is refused before it is built, with the memory that it
 would need. No rank ever has more of the model in memory than its own part and one block: parameters
-get memory when they are sharded, and values by the seed and their name, the same in every mode.
+get memory when they are sharded. Their values depend on the seed and on their name alone, so they
+are the same in every mode.
 """
 
 import argparse
@@ -52,14 +53,14 @@ def options() -> argparse.ArgumentParser:
 
 
 def checked_shape(args: argparse.Namespace, ranks: int) -> model.Shape:
-    """The shape of the model; ``UnsupportedError`` if unknown, or if ``ranks`` do not divide it."""
+    """The shape of the model; ``UnsupportedError`` if unknown, or not divisible by ``ranks``."""
     if args.model not in model.SHAPES:
         raise UnsupportedError(cli.unknown("model", args.model, model.SHAPES))
     shape = model.shape_of(args.model, args.vocab_size, args.block_size)
     shards = tensor_size(args, ranks)
     if shape.heads % shards:
         raise UnsupportedError(
-            f"{args.model} has {shape.heads} heads, which {shards} ranks cannot share"
+            f"{args.model} has {shape.heads} heads, which {shards} ranks cannot share equally"
         )
     if args.sequence_parallel and args.block_size % shards:
         raise UnsupportedError(f"{args.block_size} tokens cannot be shared by {shards} ranks")
@@ -67,7 +68,7 @@ def checked_shape(args: argparse.Namespace, ranks: int) -> model.Shape:
 
 
 def make_workload(args: argparse.Namespace, shape: model.Shape) -> Workload:
-    """The GPT, as the strategies know it."""
+    """The GPT in the form that the strategies need."""
     return Workload(
         make_model=partial(model.make, shape),
         loss=model.loss,
@@ -81,7 +82,7 @@ def make_workload(args: argparse.Namespace, shape: model.Shape) -> Workload:
 
 
 def make_source(args: argparse.Namespace, group: Group) -> data.Source:
-    """Sequences of random tokens, others for each replica."""
+    """Sequences of random tokens; each replica has its own."""
     count = data.sample_count(args, group.world_size)
     tokens = data.Tokens(count, args.block_size, args.vocab_size, args.seed)
     return data.source(args, tokens, group)

@@ -29,11 +29,11 @@ class Memory:
 
     @property
     def total(self) -> float:
-        """The sum of all parts on the device."""
+        """The sum of all parts on the device, in bytes."""
         return self.weights + self.gradients + self.optimizer + self.activations
 
     def mib(self) -> dict[str, float]:
-        """The payload, in MiB."""
+        """The parts as a payload, in MiB."""
         parts = {"total": self.total} | vars(self)
         return {name: round(value / 2**20, 1) for name, value in parts.items()}
 
@@ -43,12 +43,12 @@ class Memory:
 
 
 def estimate(shape: Shape, args: argparse.Namespace, ranks: int) -> Memory:
-    """Memory of the fullest of ``ranks``.
+    """Memory of the rank that needs most, of ``ranks``.
 
-    Weights, gradients and optimizer state: a number for each local parameter, of the state one or
-    two; FSDP also gathers two blocks at a time, and the ends during the full step. Building takes
-    no more: a block is filled in full, and sharded before the next one. Activations: see
-    ``_activations``.
+    Weights and gradients are one number for each local parameter, optimizer state is one or two.
+    FSDP also gathers two blocks at a time, and the embedding and the head during the full step.
+    Building needs no more: a block is filled in full, and sharded before the next one. Activations:
+    see ``_activations``.
     """
     precision = PRECISIONS[args.precision]
     size = precision.dtype.itemsize
@@ -66,7 +66,7 @@ def estimate(shape: Shape, args: argparse.Namespace, ranks: int) -> Memory:
 
 
 def checked_estimate(shape: Shape, args: argparse.Namespace, group: Group) -> Memory:
-    """The estimate; ``UnsupportedError`` if the device, or the host, has less."""
+    """The estimate; raises ``UnsupportedError`` if the device, or the host, has less memory."""
     memory = estimate(shape, args, group.world_size)
     needs = f"{args.model} in mode {args.mode} on {group.world_size} ranks needs about"
     available, host = capacity(group.device), capacity(torch.device("cpu"))
@@ -74,19 +74,19 @@ def checked_estimate(shape: Shape, args: argparse.Namespace, group: Group) -> Me
         available -= memory.host
     elif memory.host > host:
         raise UnsupportedError(
-            f"{needs} {memory.host / GIB:.1f} GiB of the host for offloading, and there are "
+            f"{needs} {memory.host / GIB:.1f} GiB of the host for offloading, but it has "
             f"{host / GIB:.1f}: offload less, or use more nodes"
         )
     if memory.total > available:
         raise UnsupportedError(
-            f"{needs} {memory.total / GIB:.1f} GiB on each ({memory}), and there are "
+            f"{needs} {memory.total / GIB:.1f} GiB on each ({memory}), but there are "
             f"{available / GIB:.1f}: use a mode that shards more, more ranks, or smaller batches"
         )
     return memory
 
 
 def capacity(device: torch.device) -> float:
-    """Bytes of memory of a device; of a CPU, this rank's part of the host's."""
+    """Bytes of memory of a device; for a CPU, this rank's part of the host's memory."""
     if device.type == "cpu":
         ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / ranks
@@ -94,7 +94,7 @@ def capacity(device: torch.device) -> float:
 
 
 def _parameters(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[float, float]:
-    """How many a rank keeps, and how many it gathers for a while."""
+    """How many parameters a rank keeps, and how many it gathers for a while."""
     tensor = tensor_size(args, ranks)  # 1 except under tp and tp-fsdp
     gathered = 2 * shape.block_parameters / tensor + sum(shape.end_parameters)
     match args.mode:
@@ -119,11 +119,11 @@ def _parameters(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[flo
 def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[float, float]:
     """Bytes that the backward pass needs, on the device and on the host.
 
-    Of a block 16 numbers for each token and unit of width: inputs of both norms (2), of qkv (1),
+    A block keeps 16 numbers for each token and unit of width: inputs of both norms (2), of qkv (1),
     query, key and value (3), input of the output projection (1), of ``up`` (1), of GELU and
-    ``down`` (4 each); the matrix of attention is never kept (Korthikanti et al. 2022, without
-    what FlashAttention and the missing dropout save). Under autocast the two of the norms are in
-    fp32. And three times the scores in fp32: the scores, their softmax, its gradient.
+    ``down`` (4 each). The attention matrix is never kept (Korthikanti et al. 2022, without what
+    FlashAttention and the missing dropout save). Under autocast the inputs of the norms are in
+    fp32. The head keeps three times the scores in fp32: the scores, their softmax, its gradient.
     """
     precision = PRECISIONS[args.precision]
     full, low = precision.dtype.itemsize, (precision.autocast or precision.dtype).itemsize

@@ -1,8 +1,8 @@
 """The GPT of ptd_benchmark (minGPT's architecture), in its sizes from 125 million to 10^12.
 
 Pre-norm blocks of attention and a GELU perceptron of four times the width, learned positions, an
-separate output projection (not tied to the embedding), no dropout: ranks draw no random numbers, so
-that strategies can be compared exactly.
+separate output projection (not tied to the embedding), no dropout: a rank draws no random numbers,
+so that strategies can be compared exactly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Shape:
 
     @property
     def parameters(self) -> int:
-        """All of the model."""
+        """The parameters of the full model."""
         return self.layers * self.block_parameters + sum(self.end_parameters)
 
     def shard_parameters(self, ranks: int) -> int:
@@ -60,10 +60,10 @@ class Shape:
     def flop(self, batch: int, *, recomputed: bool = False) -> float:
         """Operations of one step on ``batch`` sequences, forward and backward.
 
-        72 B s l h^2 (1 + s/(6h) + V/(12 l h)): twice the 24 B s l h^2 (..) of the forward pass come
-        in the backward pass (Narayanan et al. 2021, "Efficient Large-Scale Language Model
-        Training", appendix). ``recomputed``: with the forward pass of the blocks done again, as
-        full activation checkpointing does: 96 B s l h^2 (1 + s/(6h) + V/(16 l h)).
+        72 B s l h^2 (1 + s/(6h) + V/(12 l h)): the backward pass takes twice the 24 B s l h^2 (..)
+        of the forward pass (Narayanan et al. 2021, "Efficient Large-Scale Language Model
+        Training", appendix). ``recomputed``: with a second forward pass of the blocks, as under
+        full activation checkpointing: 96 B s l h^2 (1 + s/(6h) + V/(16 l h)).
         """
         h, s, v = self.width, self.block, self.vocabulary
         factor, head = (96, 16) if recomputed else (72, 12)
@@ -96,7 +96,7 @@ class Attention(nn.Module):
         """Make the projections."""
         super().__init__()
         self.head = shape.width // shape.heads
-        # For each head its query, key and value: a shard of the rows is a shard of the heads.
+        # The rows are ordered by head, then query, key, value: a shard of rows has full heads.
         self.qkv = nn.Linear(shape.width, 3 * shape.width)
         self.out = nn.Linear(shape.width, shape.width)
 

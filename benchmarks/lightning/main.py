@@ -1,16 +1,16 @@
 """Trains an image classifier of torchvision under Lightning's DDP: images per second.
 
     torchrun --nproc-per-node 8 benchmarks/lightning/main.py --model resnet152 --precision amp
-    python benchmarks/lightning/main.py --model resnet152             a group of one, same code
+    python benchmarks/lightning/main.py --model resnet152             one rank, the same code
 
-The difference to benchmarks/torchvision_ddp is that Lightning's Trainer runs the loop, and the cost
-of its loop is part of the step. Weights and images are random and seeded; nothing is downloaded,
-and there is no logger, no checkpoint and no progress bar. Lightning takes its batches from the same
-timed iterator that the other programs loop over. So a step is the wait for its batch, and then
-all that Lightning does until it asks for the next one: hooks, forward, backward, the optimizer
-(SGD with momentum). Nothing in between waits for the device. `forward` ends when Lightning begins
-backward, `backward` when that has ended, and the rest is `optimizer`. The rate is that of all ranks
-over rank 0's step time:
+In contrast to benchmarks/torchvision_ddp, Lightning's Trainer runs the loop, and the cost of its
+loop is part of the step. Weights and images are random and seeded; nothing is downloaded. There is
+no logger, no checkpoint and no progress bar. Lightning takes its batches from the same timed
+iterator that the other programs loop over. So a step is the wait for its batch, and then all the
+work of Lightning until it asks for the next batch: hooks, forward, backward, the optimizer (SGD
+with momentum). Nothing in between waits for the device. `forward` ends when Lightning begins the
+backward pass, `backward` ends with that pass, and the rest is `optimizer`. The rate is the images
+of all ranks over the step time of rank 0:
 
     images/s = ranks * batch size / step time
 
@@ -44,7 +44,7 @@ except ModuleNotFoundError as error:
     Trainer = None
     Callback = LightningModule = object
 
-# Lightning's names of our precisions; tf32 is fp32 with the setting of ``Precision.activate``.
+# Lightning's names for our precisions; tf32 is fp32 with the setting of ``Precision.activate``.
 PRECISION = {
     "fp32": "32-true",
     "tf32": "32-true",
@@ -81,7 +81,7 @@ def options() -> argparse.ArgumentParser:
 
 
 class Batches:
-    """An iterator of known length, of which Lightning takes one batch at a time, none ahead."""
+    """An iterator of known length, so that Lightning takes one batch at a time and none ahead."""
 
     def __init__(self, batches: Iterator[Batch], length: int) -> None:
         """Yield ``length`` of the batches."""
@@ -121,7 +121,7 @@ class Measure(Callback):
     """Marks the parts of a step, logs its loss, and ends the timing after the last step."""
 
     def __init__(self, run: Session, steps: Iterator[Batch], count: int) -> None:
-        """``count`` batches are taken from ``steps``."""
+        """Take ``count`` batches from ``steps``."""
         self.run, self.steps, self.count = run, steps, count
 
     def on_before_backward(self, _trainer: Any, _module: Any, _loss: torch.Tensor) -> None:
@@ -138,7 +138,7 @@ class Measure(Callback):
         """Log the loss, and after the last step end the iteration."""
         self.run.log_loss(outputs["loss"])
         if index == self.count - 1:
-            next(self.steps, None)  # Lightning knows the length, and does not ask for one more
+            next(self.steps, None)  # Lightning knows the length and does not do this itself
 
 
 def trainer(args: argparse.Namespace, run: Session, callback: Callback) -> Trainer:

@@ -2,11 +2,12 @@
 
     torchrun --nproc-per-node 8 benchmarks/torchvision_ddp/main.py --model resnet50
     torchrun --nproc-per-node 8 benchmarks/torchvision_ddp/main.py --model vit_l_16 --mode fsdp
-    python benchmarks/torchvision_ddp/main.py --model resnet50        a group of one, same code
+    python benchmarks/torchvision_ddp/main.py --model resnet50        one rank, the same code
 
-It is the program of one device with a wrapper around the model, and each rank has its own images.
-The batch size is that of one rank. Backward ends when the gradients of all ranks have been
-averaged. So all ranks step together, and the rate is that of all of them over rank 0's step time:
+It is the program `torchvision` with a wrapper around the model; each rank has its own images. The
+batch size is that of one rank. The backward pass ends when the gradients of all ranks have been
+averaged. So all ranks step together, and the rate is the images of all ranks over the step time of
+rank 0:
 
     images/s = ranks * batch size / step time
 """

@@ -64,7 +64,7 @@ def make_size(args: argparse.Namespace) -> models.Size:
 
 
 def check_mode(args: argparse.Namespace, size: models.Size, ranks: int) -> None:
-    """``UnsupportedError`` if the model cannot be trained in the mode."""
+    """Raise ``UnsupportedError`` if the model cannot be trained in the mode."""
     if args.sequence_parallel:
         raise UnsupportedError(
             "--sequence-parallel is for gpt: these models normalise full sequences"
@@ -75,16 +75,16 @@ def check_mode(args: argparse.Namespace, size: models.Size, ranks: int) -> None:
         why = "projects queries, keys and values with one matrix"
         if size.family == "t5":
             why = "adds a position bias of all heads"
-        raise UnsupportedError(f"{args.model} has no mode {args.mode}: its attention {why}")
+        raise UnsupportedError(f"{args.model} cannot use mode {args.mode}: its attention {why}")
     shards = tensor_size(args, ranks)
     if size.heads % shards:
         raise UnsupportedError(
-            f"{args.model} has {size.heads} heads, which {shards} ranks cannot share"
+            f"{args.model} has {size.heads} heads, which {shards} ranks cannot share equally"
         )
 
 
 def make_workload(args: argparse.Namespace, size: models.Size) -> Workload:
-    """The model, as the strategies know it."""
+    """The model in the form that the strategies need."""
     return Workload(
         make_model=partial(models.make, size, tied=args.mode not in training.PIPELINES),
         loss=models.t5_loss if size.family == "t5" else models.loss,
@@ -97,7 +97,7 @@ def make_workload(args: argparse.Namespace, size: models.Size) -> Workload:
 
 
 def make_source(args: argparse.Namespace, size: models.Size, group: Group) -> data.Source:
-    """Random inputs and targets of the model, others for each replica."""
+    """Random inputs and targets of the model; each replica has its own."""
     samples = models.samples(size, data.sample_count(args, group.world_size), args.seed)
     return data.source(args, samples, group)
 

@@ -44,11 +44,11 @@ class Size:
 
     @property
     def units(self) -> str:
-        """The units of its speed; T5 counts the tokens of the encoder, the decoder has as many."""
+        """The units of its rate; T5 counts the encoder's tokens, the decoder has as many."""
         return "images" if self.family == "vit" else "tokens"
 
     def items(self, batch_size: int) -> int:
-        """How many of these a batch has."""
+        """How many of these units a batch has."""
         return batch_size if self.family == "vit" else batch_size * self.length
 
     def sized(
@@ -56,7 +56,7 @@ class Size:
     ) -> "Size":
         """The size with other ``layers`` or ``tokens``; ``tiny`` trains in an instant on a CPU."""
         if tokens is not None and self.family == "vit":
-            raise UnsupportedError("--tokens is for texts: ViT reads images")
+            raise UnsupportedError("--tokens is for models of text: ViT reads images")
         found = self
         if tiny:
             length = 4 * PATCH if self.family == "vit" else 32

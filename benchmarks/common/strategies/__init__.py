@@ -1,4 +1,4 @@
-"""Strategies: how a model is spread over devices. Each mode wraps it, with every option it has."""
+"""Strategies: how a model is spread over devices. Each mode wraps the model in its own way."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -27,15 +27,16 @@ _BUILD: Mapping[str, Callable[[Setup], Strategy]] = {
 
 
 def build(args: argparse.Namespace, workload: Workload, group: Group) -> Strategy:
-    """The workload's model, wrapped as ``args.mode`` and the options of that mode say.
+    """Wrap the workload's model as ``args.mode`` and the options of that mode say.
 
-    Beside the options of ``add_options`` it reads ``precision``, ``batch_size`` (of one replica),
-    ``lr`` and ``seed``. ``UnsupportedError`` for what PyTorch cannot do.
+    ``args`` has the options of ``add_options``, and also ``precision``, ``batch_size`` (of one
+    replica), ``lr`` and ``seed``. Raises ``UnsupportedError`` for a combination that PyTorch cannot
+    train.
     """
     check(args, workload, group)
     PRECISIONS[args.precision].activate(group.device)
     strategy = _BUILD[args.mode](Setup.of(args, workload, group))
     if args.accumulate > 1:
-        assert isinstance(strategy, WrappedModel)  # ``check`` has made sure of it
+        assert isinstance(strategy, WrappedModel)  # ``check`` has refused all others
         return Accumulated(strategy, workload, args.accumulate)
     return strategy

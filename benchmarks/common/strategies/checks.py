@@ -11,7 +11,7 @@ from benchmarks.common.workload import Workload
 
 
 def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
-    """``UnsupportedError`` for a combination that would fail, hang, or train something else."""
+    """Raise ``UnsupportedError`` for a combination that would fail, hang, or train wrongly."""
     check_options(args)
     _check_model(args, workload)
     _check_mesh(args, group.world_size)

@@ -1,4 +1,4 @@
-"""torch.compile, with the graphs, breaks and seconds that it took."""
+"""torch.compile, with a count of its graphs, graph breaks and seconds."""
 
 from collections.abc import Iterable
 from typing import Any

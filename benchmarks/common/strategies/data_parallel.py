@@ -47,9 +47,10 @@ def ddp(setup: Setup) -> WrappedModel:
 
 
 def static_graph(setup: Setup) -> bool:
-    """As the option says; by default yes, except for a compiled model and where DDP cannot.
+    """Whether DDP's graph is static: by default yes, unless the model is compiled or DDP cannot.
 
-    With accumulation DDP fails an assertion: a static graph expects every backward pass to reduce.
+    DDP cannot with accumulation, where it fails an assertion: a static graph expects every backward
+    pass to reduce.
     """
     args = setup.args
     if args.static_graph is not None:
@@ -82,7 +83,7 @@ class _DDP(WrappedModel):
 
 def _hook(model: DistributedDataParallel, name: str, rank: int) -> None:
     if name == "powersgd":
-        # From the second step on, so that runs short of its usual 1000 steps measure it too.
+        # From the second step on, because a run may be shorter than its usual 1000 steps.
         state = powerSGD_hook.PowerSGDState(
             None, matrix_approximation_rank=rank, start_powerSGD_iter=2
         )

@@ -39,12 +39,12 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
         {
             "action": OnOff,
             "default": True,
-            "help": "gradients live in the buckets, not beside them",
+            "help": "keep gradients in the buckets instead of copying them there",
         },
     ),
     "--static-graph": (
         _DDP,
-        {"action": OnOff, "help": "all steps are like the first; by default where DDP can"},
+        {"action": OnOff, "help": "all steps are like the first; by default if DDP can"},
     ),
     "--broadcast-buffers": (
         _DDP,
@@ -67,7 +67,7 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
         {
             "choices": OPTIMIZE_DDP,
             "default": "ddp_optimizer",
-            "help": "if compiled: ddp_optimizer breaks the graph at buckets, the other does not",
+            "help": "with --compile: ddp_optimizer breaks the graph at buckets",
         },
     ),
     "--reshard-after-forward": (
@@ -83,11 +83,11 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--reduce-dtype": (
         (*_FSDP, "pdp"),
-        {"choices": DTYPES, "default": "none", "help": "type that FSDP reduces gradients in"},
+        {"choices": DTYPES, "default": "none", "help": "type in which FSDP reduces gradients"},
     ),
     "--cpu-offload": (
         _FSDP,
-        {"action": OnOff, "default": False, "help": "FSDP's shards live on the host"},
+        {"action": OnOff, "default": False, "help": "keep FSDP's shards on the host"},
     ),
     "--prefetch": (
         _FSDP,
@@ -163,7 +163,7 @@ def defaults() -> dict[str, Any]:
 
 
 def check_options(args: argparse.Namespace) -> None:
-    """``UnsupportedError`` if an option is set that the mode does not have."""
+    """Raise ``UnsupportedError`` if an option is set that the mode does not have."""
     for option, (modes, settings) in _OPTIONS.items():
         value = getattr(args, _attribute(option))
         if args.mode not in modes and value != settings.get("default"):

@@ -3,7 +3,7 @@
 A model too large for one device, or for the host, is built on the device ``meta``, where tensors
 have only shapes. Then one module after the other is filled and at once sharded, so that a rank
 never has more than its shards and one module. The values of a parameter depend on the seed and on
-its name: they are the same on whichever rank they are drawn, and in every mode.
+its name: they are the same on every rank and in every mode.
 """
 
 import hashlib
@@ -27,8 +27,9 @@ def plain_name(name: str) -> str:
 def fill(root: nn.Module, module: nn.Module, how: Fill, device: torch.device, seed: int) -> None:
     """Give the parameters of ``module`` that are on ``meta`` memory on ``device``, and values.
 
-    ``module`` is a part of ``root``, in which its parameters have their names. Of a sharded
-    parameter the full tensor is drawn, the shard copied out of it, and the full tensor dropped.
+    ``module`` is a part of ``root``, and its parameters have their names in ``root``. For a sharded
+    parameter the full tensor is drawn, the shard is copied out of it, and the full tensor is
+    dropped.
     """
     names = {id(parameter): plain_name(name) for name, parameter in root.named_parameters()}
     for owner in module.modules():
@@ -41,7 +42,7 @@ def fill(root: nn.Module, module: nn.Module, how: Fill, device: torch.device, se
 
 
 def local_numel(model: nn.Module) -> int:
-    """Number of parameters in this rank's memory: of a sharded one, those of the shard."""
+    """Number of parameters in this rank's memory; a sharded one counts with its shard alone."""
     return sum(local(p).numel() for p in model.parameters())
 
 

@@ -1,9 +1,9 @@
 """``pipeline`` and ``pdp``: each rank has stages of the model, and microbatches flow through them.
 
 Under ``pdp`` there are several such pipelines, each with data of its own, and the ranks that have
-the same stages average their gradients by ``fully_shard`` or ``replicate``. Never by DDP: its
-reducer expects one backward pass in a step. Those of a pipeline make it fail an assertion at best;
-at worst the gradients are wrong without an error (pytorch#144530).
+the same stages average their gradients by ``fully_shard`` or ``replicate``. DDP cannot do that: its
+reducer expects one backward pass in a step. The several passes of a pipeline make it fail an
+assertion at best; at worst the gradients are wrong without an error (pytorch#144530).
 """
 
 import argparse
@@ -53,7 +53,7 @@ def chunks(args: argparse.Namespace, ranks: int) -> int:
 
 
 def stages_per_rank(args: argparse.Namespace) -> int:
-    """One for the schedules that allow no more, ``--stages-per-rank`` for the others."""
+    """The stages of each rank: one if the schedule allows no more, else ``--stages-per-rank``."""
     single = issubclass(get_schedule_class(args.schedule), PipelineScheduleSingle)
     return 1 if single else int(args.stages_per_rank)
 
@@ -74,7 +74,7 @@ def pipeline(setup: Setup) -> "Pipeline":
 
 
 def _indices(args: argparse.Namespace, rank: int, size: int) -> list[int]:
-    """The stages of a rank: every ``size``-th, or for the schedules that fold there and back."""
+    """The stages of a rank: every ``size``-th, or for folded schedules one there and one back."""
     if issubclass(get_schedule_class(args.schedule), ScheduleZBVZeroBubble | ScheduleDualPipeV):
         return [rank, 2 * size - 1 - rank]
     return [rank + k * size for k in range(stages_per_rank(args))]
@@ -108,7 +108,7 @@ def average(stage: nn.Module, blocks: list[nn.Module], mesh: DeviceMesh, setup: 
 
 class _Stage(PipelineStage):
     def _get_init_p2p_neighbors_ops(self) -> list[dist.P2POp]:
-        """Messages to the neighbours with which torch 2.11 begins, except those to this rank.
+        """The messages to neighbours with which torch 2.11 begins, except those to this rank.
 
         Where a folded schedule turns round, the neighbour is on the same rank, and gloo cannot send
         from a rank to itself.
@@ -153,7 +153,7 @@ class Pipeline:
         self._bubble = (ranks - 1) / (self._chunks + ranks - 1)
 
     def forward_backward(self, batch: Batch) -> Tensor:
-        """Run all microbatches; the loss on the rank of the last stage, on the others nan."""
+        """Run all microbatches; the loss is nan except on the rank of the last stage."""
         inputs, targets = batch
         losses: list[Tensor] | None = [] if self._last else None
         arguments = (inputs,) if self._first else ()

@@ -1,4 +1,4 @@
-"""What every strategy is built from: model, values, optimizer, and what is done to its blocks."""
+"""The parts that every strategy is built from: model, values, optimizer, wrapped blocks."""
 
 import argparse
 import time
@@ -39,7 +39,7 @@ class Setup:
 
     @classmethod
     def of(cls, args: argparse.Namespace, workload: Workload, group: Group) -> "Setup":
-        """The setup for these options; the time that it takes to build counts from now."""
+        """The setup for these options; the time of building counts from now."""
         compiler = Compiler(args.compile, args.optimize_ddp)
         return cls(args, workload, group, compiler, time.perf_counter())
 
@@ -58,9 +58,10 @@ class Setup:
         return round(time.perf_counter() - self.began, 3)
 
     def model(self) -> nn.Module:
-        """The model before it is spread: without memory, if the workload can fill it later.
+        """The model before it is spread over devices.
 
-        Else on the host with its values, which are the same on every rank.
+        If the workload can fill it later, it has no memory yet; else it is on the host with its
+        values, which are the same on every rank.
         """
         if self.workload.fill is not None:
             with torch.device("meta"):
@@ -98,7 +99,7 @@ class Optimizer:
         """Update ``parameters`` as ``--optimizer`` and ``--lr`` say."""
         groups = _by_mesh(parameters)
         sharded = any(isinstance(p, DTensor) for group in groups for p in group["params"])
-        fused = None if sharded else True  # True: one kernel for all; None: what DTensor can
+        fused = None if sharded else True  # True: one kernel for all; None: DTensor's own choice
         if args.optimizer == "sgd":
             self._torch: torch.optim.Optimizer = torch.optim.SGD(
                 groups, args.lr, momentum=0.9, fused=fused

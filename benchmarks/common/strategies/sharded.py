@@ -58,7 +58,7 @@ def tp(setup: Setup) -> WrappedModel:
 
 
 def tp_fsdp(setup: Setup) -> WrappedModel:
-    """Tensor parallel over neighbours; the part of each of them is sharded over the other ranks."""
+    """Tensor parallel over neighbours; FSDP shards each of their parts over the other ranks."""
     tensor = tensor_size(setup.args, setup.group.world_size)
     shape = (setup.group.world_size // tensor, tensor)
     mesh = init_device_mesh(setup.device.type, shape, mesh_dim_names=("shard", "tensor"))
@@ -79,7 +79,7 @@ def tensor_size(args: argparse.Namespace, ranks: int) -> int:
 def _tensor_parallel(setup: Setup, mesh: DeviceMesh) -> nn.Module:
     model = setup.model()
     if setup.workload.fill is None:
-        model = model.to(setup.device)  # sharding it scatters, over the devices' network
+        model = model.to(setup.device)  # sharding scatters it over the devices' network
     assert setup.workload.tp_plan is not None
     return parallelize_module(model, mesh, dict(setup.workload.tp_plan(model)))
 
@@ -87,7 +87,7 @@ def _tensor_parallel(setup: Setup, mesh: DeviceMesh) -> nn.Module:
 def on_mesh(
     setup: Setup, model: nn.Module, mesh: DeviceMesh, replicas: Replicas | None = None
 ) -> WrappedModel:
-    """``model`` sharded block by block; each is on the device in full only meanwhile."""
+    """``model`` sharded block by block; only one block at a time is on the device in full."""
     setup.save_memory(model)
     blocks = setup.blocks(model)
     setup.compiler.apply(blocks)
@@ -101,7 +101,7 @@ def shard(
 ) -> None:
     """``fully_shard`` each block and then the rest of the model.
 
-    Each is filled, or moved to the device, just before: never is more than one there in full.
+    Each is filled, or moved to the device, just before: never more than one is there in full.
     """
     args = setup.args
     offload = OffloadPolicy()
@@ -154,7 +154,7 @@ class _Unshard:
 class _FSDP(WrappedModel):
     @contextmanager
     def unsynced(self) -> Iterator[None]:
-        """Gradients stay on each rank in full: as many numbers as the model has parameters."""
+        """Keep gradients on each rank in full: as many numbers as the model has parameters."""
         assert isinstance(self.model, FSDPModule)
         self.model.set_requires_gradient_sync(False)
         try:

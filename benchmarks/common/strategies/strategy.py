@@ -1,4 +1,4 @@
-"""What a program can ask of a strategy, and what most strategies have in common."""
+"""The interface of strategies, and the code that most of them share."""
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ class Strategy(Protocol):
         """The mean loss of this replica's batch."""
 
     def backward(self, loss: Tensor) -> None:
-        """The gradients; averaged over the replicas when it returns, or queued to be."""
+        """Compute the gradients, averaged over the replicas, or queue this on the device."""
 
     def forward_backward(self, batch: Batch) -> Tensor:
-        """The mean loss of this replica's batch, and the gradients, averaged over the replicas.
+        """Compute the mean loss of this replica's batch, and the gradients averaged over replicas.
 
-        The loss is nan on a rank that does not have it (the earlier stages of a pipeline). Its
+        The loss is nan on a rank that does not have it (the earlier stages of a pipeline). The
         computation may only be queued when this returns.
         """
 
@@ -85,7 +85,7 @@ class WrappedModel:
         self._optimizer.step(self._scaler)
 
     def metrics(self) -> dict[str, Any]:
-        """Parameters of this rank, the seconds that it took to build, graphs of the compiler."""
+        """Parameters of this rank, the seconds of building, and graphs of the compiler."""
         found = {"parameters_held": local_numel(self.model), "build_s": self._build_s}
         return found | self._compiler.metrics()
 
@@ -124,5 +124,5 @@ class Accumulated:
         self._strategy.step()
 
     def metrics(self) -> dict[str, Any]:
-        """Those of the strategy."""
+        """The metrics of the strategy."""
         return self._strategy.metrics()

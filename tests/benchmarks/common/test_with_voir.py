@@ -48,7 +48,7 @@ def test_alone_it_prints_its_lines():
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([EXAMPLE / "nothing.py"], "there is no script"),
+        ([EXAMPLE / "nothing.py"], "no such script"),
         (["--options", "{", EXAMPLE / "train.py"], "argument --options: not JSON"),
         (["--options", "[1]", EXAMPLE / "train.py"], "argument --options: not an object"),
     ],

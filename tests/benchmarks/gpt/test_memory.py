@@ -70,7 +70,7 @@ def test_what_is_offloaded_must_fit_the_host(monkeypatch):
     )
     asked = options(mode="fsdp", cpu_offload=True)
     with pytest.raises(
-        UnsupportedError, match=r"on 4 ranks needs about 18\.\d GiB of the host .* are 15\.0"
+        UnsupportedError, match=r"on 4 ranks needs about 18\.\d GiB of the host .* it has 15\.0"
     ):
         gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cuda", 0), 0, 4))
     gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cuda", 0), 0, 8))

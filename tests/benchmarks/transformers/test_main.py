@@ -39,11 +39,11 @@ def test_an_unknown_model(wire, capsys):
 @pytest.mark.parametrize(
     ("argv", "ranks", "why"),
     [
-        ("--model hf_T5 --mode tp", 2, "hf_T5 has no mode tp: its attention adds a position bias"),
-        ("--model hf_GPT2 --mode tp-fsdp", 4, "hf_GPT2 has no mode tp-fsdp: its attention proj"),
+        ("--model hf_T5 --mode tp", 2, "hf_T5 cannot use mode tp: its attention adds a position"),
+        ("--model hf_GPT2 --mode tp-fsdp", 4, "hf_GPT2 cannot use mode tp-fsdp: its attention"),
         ("--model hf_Bert --mode tp", 8, "hf_Bert has 12 heads, which 8 ranks cannot share"),
         ("--model hf_Bert --mode tp --sequence-parallel", 2, "--sequence-parallel is for gpt"),
-        ("--model hf_ViT_large --tokens 8", 2, "--tokens is for texts: ViT reads images"),
+        ("--model hf_ViT_large --tokens 8", 2, "--tokens is for models of text: ViT reads images"),
     ],
 )
 def test_what_does_not_fit_is_refused(argv, ranks, why):

@@ -64,7 +64,7 @@ def test_usage_errors_are_2(words: list[str], capsys: pytest.CaptureFixture[str]
 
 def test_run_needs_a_configuration_or_a_run_to_resume(capsys: pytest.CaptureFixture[str]):
     assert main(["run"]) == 2
-    assert "which configuration?" in capsys.readouterr().err
+    assert "no configuration" in capsys.readouterr().err
 
 
 def test_node_counts_are_each_there_once_the_largest_first():

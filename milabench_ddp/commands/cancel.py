@@ -11,19 +11,19 @@ from ..results.run_dir import RunDir
 
 
 def main(options: RunFolderOptions) -> int:
-    """Cancel the jobs that have not ended; 0 also where there are none."""
+    """Cancel the jobs that have not ended; returns 0, also if all have ended."""
     run = RunDir(Path(options.run).absolute())
     jobs = require_state(run).header.jobs
     if not jobs:
         raise RunDirError(
-            f"{options.run} has no jobs of a scheduler: stop its command, by Ctrl-C or SIGTERM"
+            f"{options.run} does not run in Slurm: stop its command, with Ctrl-C or SIGTERM"
         )
     scheduler = scheduler_of(run)
     found = scheduler.statuses([job.id for job in jobs])
     if found is None:
-        raise DispatchError(f"Slurm does not answer (`squeue` fails here): {options.run} goes on")
+        raise DispatchError(f"Slurm does not answer (`squeue` fails): {options.run} goes on")
     going = [job for job, status in found.items() if not status.has_ended]
     if not scheduler.cancel(going):
-        raise DispatchError(f"Slurm did not take `scancel {' '.join(going)}`")
+        raise DispatchError(f"`scancel {' '.join(going)}` failed")
     print(f"cancelled: {', '.join(going) or 'nothing, all have ended'}", file=sys.stderr)
     return 0

@@ -11,11 +11,11 @@ from . import setup
 
 
 def main(options: DryOptions) -> int:
-    """Print the script of the whole suite; nothing is started, and no GPU is needed."""
+    """Print the script of the suite; this starts nothing and needs no GPU."""
     base, system = setup.base_folder(options), setup.read_system_of(options)
     profile = setup.resolve_runner(options, system)
     if not options.runner:
-        profile = None  # bash for as many nodes as there may be, without a scheduler
+        profile = None  # plain bash for any number of nodes, without a scheduler
     cluster, is_synthetic = setup.resolve_cluster(options, system, profile)
     runner = runner_of(profile)
     if profile is not None:

@@ -1,4 +1,4 @@
-"""``milabench install``: make the environments of the benchmarks that need one of their own."""
+"""``milabench install``: make the virtual environments of benchmarks that need their own."""
 
 import sys
 import time
@@ -11,12 +11,12 @@ from . import setup
 
 
 def main(options: InstallOptions) -> int:
-    """Make the environments that are missing under ``<base>/venv``; 1 where one fails, else 0."""
+    """Make the missing environments under ``<base>/venv``; returns 1 if one fails, else 0."""
     base = setup.base_folder(options)
     suite = setup.load_local_suite(options)
     groups = install_groups(suite.benchmarks)
     if not groups:
-        print("nothing to install: what would run here runs in the current environment")
+        print("nothing to install: all benchmarks that would run here use the current environment")
     failed = False
     for group in groups:
         folder, begin = base / "venv" / group.name, time.monotonic()

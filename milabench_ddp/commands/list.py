@@ -1,4 +1,4 @@
-"""``milabench list``: what would run, and why the rest would not."""
+"""``milabench list``: print the benchmarks that would run, and why the others would not."""
 
 import sys
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def main(options: SuiteOptions) -> int:
 
 
 def run(request: SuiteRequest, facts: MachineFacts, out: TextIO) -> int:
-    """Print a table of the benchmarks that would run, and below it the reasons of the others.
+    """Print a table of the benchmarks that would run; below it, why the others would not.
 
     Returns 0; raises ConfigError and SelectionError.
     """

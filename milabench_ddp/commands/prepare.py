@@ -11,7 +11,7 @@ from . import setup
 
 
 def main(options: SuiteOptions) -> int:
-    """Make the data that is missing under ``<base>/data``; 0 where all of it is there, else 1."""
+    """Make the data that is missing under ``<base>/data``; returns 0 if all is there then, or 1."""
     base = setup.base_folder(options)
     suite = setup.load_local_suite(options)
     data_sets = _data_sets(suite)
@@ -43,7 +43,7 @@ def _data_sets(suite: Suite) -> list[FakeImageNet]:
         first, data = owners.setdefault(folder, (benchmark.name, benchmark.data))
         if data != benchmark.data:
             raise ConfigError(
-                f"`{first}` and `{benchmark.name}` need different images in one folder, "
+                f"`{first}` and `{benchmark.name}` need different images in the same folder, "
                 f"{folder}: give one of them another `prepare.fake_imagenet.folder`"
             )
     return [data for _, data in owners.values()]

@@ -1,4 +1,4 @@
-"""``milabench report``: what was measured, from the result files alone."""
+"""``milabench report``: print the report of runs, from their result files alone."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def main(options: ReportOptions) -> int:
 
 
 def _table(name: str, options: ReportOptions, weights: Mapping[str, float] | None) -> str:
-    """One table alone: of this report by its name, or of a sweep's metric."""
+    """One table alone: a table of the report by its name, or the table of a sweep by its metric."""
     format = FORMATS[options.format]
     if options.compat or not format.table or not format.sweep:
         able = " or ".join(name for name, known in FORMATS.items() if known.table)
@@ -39,12 +39,12 @@ def _table(name: str, options: ReportOptions, weights: Mapping[str, float] | Non
     if name not in TABLES:
         return format.sweep(sweep_of(report, name, options.rows, options.cols))
     if options.rows or options.cols:
-        raise SelectionError(f"--rows and --cols are for a metric; {name} is a table")
+        raise SelectionError(f"--rows and --cols are for the metrics of a sweep, not for {name}")
     return format.table(TABLES[name](report.rows))
 
 
 def _weights(config: str) -> dict[str, float]:
-    """The weights of the enabled benchmarks of a configuration; they do not depend on a machine."""
+    """The weights of a configuration's enabled benchmarks, which do not depend on the machine."""
     # imported here because few reports need a configuration, and reading one takes long to import
     from ..config.facts import MachineFacts
     from ..config.load import SuiteRequest, resolve
@@ -63,14 +63,14 @@ def run(
     weights: Mapping[str, float] | None,
     out: TextIO,
 ) -> int:
-    """Write the report about some run folders, pooled; 0, also where it tells of failures.
+    """Write the report on one or several run folders, pooled; returns 0, even if benchmarks failed.
 
     Args:
         paths: the run folders.
         compat: whether to use milabench's own statistics.
         format: one of ``FORMATS``.
-        weights: of the enabled benchmarks of a configuration, by name; the recorded ones if None.
-        out: where to.
+        weights: the weights of enabled benchmarks, by name; None: those that were recorded.
+        out: the stream to write to.
 
     Raises:
         RunDirError: one of them is not a run folder.
@@ -80,5 +80,5 @@ def run(
 
 
 def show(paths: Sequence[str | Path], out: TextIO) -> int:
-    """Write the text that ends a run."""
+    """Write the report as text, as at the end of a run."""
     return run(paths, compat=False, format="text", weights=None, out=out)

@@ -1,4 +1,4 @@
-"""``milabench resolve``: the configuration with nothing left to look up."""
+"""``milabench resolve``: print the resolved configuration."""
 
 import sys
 from typing import TextIO
@@ -17,7 +17,7 @@ def main(options: ResolveOptions) -> int:
 
 
 def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) -> int:
-    """Print the selected benchmarks as YAML; with ``explain``, where each value was stated.
+    """Print the selected benchmarks as YAML; with ``explain``, also where each value comes from.
 
     Returns 0; raises ConfigError and SelectionError.
     """

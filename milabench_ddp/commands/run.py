@@ -25,7 +25,7 @@ EXIT_CODES: Mapping[Outcome, int] = {Outcome.OK: 0, Outcome.FAILED: 1, Outcome.C
 
 
 def main(options: RunOptions) -> int:
-    """Run the suite; 0 where all of it ended ok, 1 where not, 130 when stopped."""
+    """Run the suite; returns 0 if all benchmarks ended ok, 1 if one did not, 130 if stopped."""
     context = _create(options) if options.resume is None else _resume(options)
     context.detach = options.detach
     if context.benchmarks:
@@ -35,14 +35,14 @@ def main(options: RunOptions) -> int:
     else:
         outcome = context.header.outcome or Outcome.FAILED
         count = len(context.plan.benchmarks)
-        print(f"{options.resume}: nothing is missing, all {count} have a result", file=sys.stderr)
+        print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
     report.show([str(context.run.path)], sys.stdout)
     return EXIT_CODES.get(outcome, 1)
 
 
 def _create(options: RunOptions) -> RunContext:
     if not options.config:
-        raise SelectionError("which configuration? `milabench run CONFIG`, for example `ddp`")
+        raise SelectionError("no configuration: name one, for example `milabench run ddp`")
     base, system = setup.base_folder(options), setup.read_system_of(options)
     profile = setup.resolve_runner(options, system)
     request = setup.node_request(options, system, profile)
@@ -82,9 +82,7 @@ def _create(options: RunOptions) -> RunContext:
 
 def _resume(options: RunOptions) -> RunContext:
     if flags := fixed_options(options):
-        raise SelectionError(
-            f"--resume runs what is missing of a run as it is: leave out {flags[0]}"
-        )
+        raise SelectionError(f"--resume cannot change the plan of a run: leave out {flags[0]}")
     run = RunDir(Path(options.resume or "").absolute())
     context = resume_run(run, options.settings)
     plan = context.plan
@@ -99,7 +97,7 @@ def _resume(options: RunOptions) -> RunContext:
 
 
 def _announce(context: RunContext, cluster: Cluster, notes: Sequence[str]) -> None:
-    """Say where the results go, how much is run, and on what."""
+    """Print the run folder, the number of benchmarks, the preset, and the devices."""
     count = f"{len(context.benchmarks)} benchmark{'s' * (len(context.benchmarks) != 1)}"
     place = setup.describe(cluster)
     head = f"{context.run.path}: {count}, preset {context.header.preset}, {place}"

@@ -1,4 +1,4 @@
-"""What the options ask for: folders, the runner, the devices, and facts about the machine."""
+"""Turns options into folders, the runner, the devices, and facts about the machine."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ def base_folder(options: SuiteOptions) -> Path:
 
 
 def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
-    """What the command line asks of the configuration."""
+    """The part of the options that the configuration needs."""
     return SuiteRequest(
         config=options.config,
         select=options.select,
@@ -50,7 +50,7 @@ def load_local_suite(options: SuiteOptions) -> Suite:
 
 
 def read_system_of(options: SuiteOptions) -> System | None:
-    """The system file, where one is given."""
+    """The system file, if one is given."""
     return read_system(Path(options.system)) if options.system else None
 
 
@@ -74,7 +74,7 @@ def resolve_runner(options: RunnerOptions, system: System | None) -> RunnerProfi
 
 
 def check_settings(options: RunnerOptions, profile: RunnerProfile | None) -> None:
-    """Raise SelectionError for a setting that needs a scheduler, where the runner has none."""
+    """Raise SelectionError for a setting that needs a scheduler, if the runner has none."""
     if options.settings and not runner_of(profile).is_scheduler:
         flag = SETTINGS[next(iter(options.settings))].flag
         raise SelectionError(f"{flag} is for a cluster's scheduler: add --runner slurm")
@@ -83,7 +83,7 @@ def check_settings(options: RunnerOptions, profile: RunnerProfile | None) -> Non
 def node_count(
     options: SuiteOptions, system: System | None, profile: RunnerProfile | None = None
 ) -> int:
-    """The largest number of ``--nodes``, else that of the profile, of the system file, or 1."""
+    """The number of nodes: the largest of ``--nodes``, else of the profile, of the system, or 1."""
     if options.nodes:
         return max(options.nodes)
     if profile is not None and profile.nodes:
@@ -92,12 +92,12 @@ def node_count(
 
 
 def device_count(options: SuiteOptions, system: System | None) -> int | None:
-    """The number of devices per node: ``--gpus``, else that of the system file, if any."""
+    """The number of devices per node: ``--gpus``, else the system file's, else None."""
     return options.gpus or (system.gpu_count if system else None)
 
 
 def device_kind(options: SuiteOptions, system: System | None) -> str | None:
-    """The kind of device: ``--device``, else that of the system file, if any."""
+    """The kind of device: ``--device``, else the system file's, else None."""
     return options.device or (system.arch if system else None)
 
 
@@ -118,12 +118,12 @@ def resolve_cluster(
 ) -> tuple[Cluster, bool]:
     """The nodes to plan for, and whether they are synthetic.
 
-    They are those of the runner; without one they are this host, where it is one node with the
-    devices that are asked for, and else synthetic nodes, which stand for machines elsewhere.
+    With a runner they are its nodes. Without one the node is this host, if it has the requested
+    devices and one node is enough; else the nodes are synthetic and stand for other machines.
 
     Raises:
         MachineError: this host is needed, and lacks the devices.
-        DispatchError: there are not as many hosts as are asked for.
+        DispatchError: there are fewer hosts than requested.
     """
     request = node_request(options, system, profile)
     if profile is not None:
@@ -136,7 +136,7 @@ def resolve_cluster(
 
 
 def _matching_host(request: NodeRequest) -> Cluster | None:
-    """This host, unless other devices are asked for than it has."""
+    """This host, if it has the requested devices; else None."""
     try:
         host = request.detect().cluster
     except MachineError:
@@ -148,7 +148,7 @@ def _matching_host(request: NodeRequest) -> Cluster | None:
 
 
 def machine_facts(cluster: Cluster, system: System | None, base: Path) -> MachineFacts:
-    """What a configuration may ask about this cluster."""
+    """The facts about this cluster that a configuration can use."""
     node = cluster.nodes[0]
     if not node.devices:
         raise MachineError(f"node {node.name} has no device")
@@ -166,14 +166,14 @@ def machine_facts(cluster: Cluster, system: System | None, base: Path) -> Machin
 
 
 def resolve_request(options: SuiteOptions) -> tuple[SuiteRequest, MachineFacts]:
-    """What is asked of the configuration, and what it may ask about the machine."""
+    """The request to the configuration, and the facts about the machine that it can use."""
     system = read_system_of(options)
     cluster, _ = resolve_cluster(options, system)
     return request(options, system), machine_facts(cluster, system, base_folder(options))
 
 
 def site(base: Path, profile: RunnerProfile | None = None) -> Site:
-    """This interpreter, those of ``<base>/venv/<install group>``, and the shipped voir shim."""
+    """The interpreters, this one and any of ``<base>/venv/<install group>``, and the voir shim."""
     launcher = profile.launcher if profile else "torchrun"
     pythons = sorted((base / "venv").glob("*/bin/python"))
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"

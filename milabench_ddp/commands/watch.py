@@ -13,7 +13,7 @@ from .run import EXIT_CODES
 
 
 def main(options: RunFolderOptions) -> int:
-    """Follow it; Ctrl-C ends the watching and nothing else."""
+    """Follow a run until it ends, and report; Ctrl-C ends only the watching."""
     run = RunDir(Path(options.run).absolute())
     header = read_header(run)
     outcome = header.outcome

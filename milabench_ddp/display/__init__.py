@@ -1,4 +1,4 @@
-"""What a person sees of a run: nothing, a live view of it on a terminal, or plain lines."""
+"""Shows the progress of a run: as a live table on a terminal, as plain lines, or not at all."""
 
 import sys
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from .plain import PlainProgress
 
 @contextmanager
 def show_progress(total: int, *, quiet: bool) -> Iterator[ProgressObserver]:
-    """Show the progress of ``total`` benchmarks on stderr, for stdout has the report."""
+    """Show the progress of ``total`` benchmarks on stderr, because stdout has the report."""
     if quiet:
         yield NoProgress()
     elif sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""Progress on a terminal: a live table of what runs, below lines for what has ended."""
+"""Progress on a terminal: a line for each ended benchmark, and a live table of the running ones."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,9 +28,10 @@ _OUTCOME_STYLES = {Outcome.OK: "green", Outcome.CANCELLED: "yellow", Outcome.SKI
 
 
 class LiveProgress:
-    """What runs, as a picture that `live_progress` draws; what has ended is a line above it.
+    """Makes the live table of running benchmarks, and prints a line above it for each ended one.
 
-    The picture is made in the thread that draws it, and what is told comes from another.
+    `live_progress` draws the table in a thread of its own; the observer's methods are called from
+    another thread.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class LiveProgress:
     ) -> None:
         self._console, self._total = console, total
         self._known = RunProgress(clock)
-        self._lock = Lock()  # on what is known; never held while the console is written to
+        self._lock = Lock()  # of ``_known``; never held while the console is written to
 
     def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
         """A benchmark starts."""
@@ -46,18 +47,18 @@ class LiveProgress:
             self._known.begin(name, nodes, limit)
 
     def event(self, event: Event) -> None:
-        """Something happened."""
+        """Take an event into the table."""
         with self._lock:
             self._known.take(event)
 
     def end(self, name: str, verdict: Verdict) -> None:
-        """A benchmark has ended."""
+        """A benchmark has ended: print a line."""
         with self._lock:
             line = self._known.end(name, verdict)
         self._print(line, _OUTCOME_STYLES.get(verdict.outcome, "red"))
 
     def message(self, text: str) -> None:
-        """Anything else."""
+        """Print any other message."""
         self._print(text, "dim")
 
     def _print(self, text: str, style: str) -> None:
@@ -67,11 +68,11 @@ class LiveProgress:
         self._console.print(line, soft_wrap=True)
 
     def picture(self) -> "Text":
-        """A table of what runs, as much as the terminal has room for, and the sum below it."""
+        """The table of running benchmarks, cut to the height of the terminal, and the summary."""
         from rich.text import Text
 
         width, height = self._console.size
-        room = max(1, height - 3)  # beside the header, the sum, and the line of the cursor
+        room = max(1, height - 3)  # lines, without the header, the summary, and the cursor's line
         with self._lock:
             lines = [self._known.summary(self._total)]
             if self._known.running:
@@ -86,8 +87,8 @@ class LiveProgress:
 def live_progress(total: int) -> Iterator[LiveProgress]:
     """Show the progress of ``total`` benchmarks on the terminal of stderr.
 
-    It is drawn once a second, by a thread of rich's: drawing must never compete with what is
-    measured.
+    A thread of rich draws it only once a second: drawing must not compete with the measured
+    programs.
     """
     from rich.console import Console
     from rich.live import Live
@@ -99,7 +100,7 @@ def live_progress(total: int) -> Iterator[LiveProgress]:
 
 
 def _running_table(benchmarks: Sequence[RunningBenchmark], now: float, width: int) -> Table:
-    """What runs, for a terminal of this width, without columns in which nothing is known."""
+    """The running benchmarks, for a terminal of this width, without columns that are empty."""
     rows = []
     for each in benchmarks:
         title = _shortened(each.title, max(12, width - _OTHERS))
@@ -110,7 +111,7 @@ def _running_table(benchmarks: Sequence[RunningBenchmark], now: float, width: in
 
 
 def _shortened(name: str, width: int) -> str:
-    """A name without its middle, where it is longer: the names of a sweep differ in their ends."""
+    """A name without its middle if it is longer: the names of a sweep differ in their ends."""
     if len(name) <= width:
         return name
     half = (width - 1) // 2

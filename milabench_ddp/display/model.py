@@ -1,4 +1,4 @@
-"""What is known of a run's benchmarks while they run: the model behind every display."""
+"""The progress of a run's benchmarks, as far as it is known: the model behind every display."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ _NOTES = {"ready": "ready", "begin": "measuring"}  # the phase that begins with 
 
 @dataclass
 class RunningBenchmark:
-    """A benchmark that runs; what its present repeat reported last is known from its events.
+    """A running benchmark, with the last values that its current repeat reported.
 
     Times are in seconds of the model's clock.
     """
@@ -33,12 +33,12 @@ class RunningBenchmark:
 
     @property
     def title(self) -> str:
-        """Its name, and which repeat of it runs."""
+        """Its name, and the repeat that runs."""
         return f"{self.name} {self.repeat}".rstrip()
 
     @property
     def phase(self) -> str:
-        """The phase that all processes have reached; empty where none is known to have started."""
+        """The phase that all processes have reached; empty if none is known to have started."""
         return min(self.phases.values(), key=PHASES.index, default="")
 
     @property
@@ -52,11 +52,11 @@ class RunningBenchmark:
 
     @property
     def load(self) -> float | None:
-        """The mean over the devices, 0 to 1; None where nothing samples them."""
+        """The mean over the devices, 0 to 1; None if they are not sampled."""
         return fmean(self.loads.values()) if self.loads else None
 
     def take(self, event: Event, now: float) -> bool:
-        """Learn from an event; true where all its processes have reached another phase."""
+        """Take an event into account; true if all processes have now reached another phase."""
         part = event.tag.removeprefix(f"{self.name}.").split(".")[0]
         repeat = part if part.startswith("R") else ""
         if repeat != self.repeat:
@@ -76,7 +76,10 @@ class RunningBenchmark:
         return self.phase != before
 
     def _reach(self, tag: str, phase: str) -> None:
-        """Phases only go forward: the last step of the warm-up is reported after `begin`."""
+        """Set the phase of a process; it only goes forward.
+
+        The last step of the warm-up is reported after `begin`.
+        """
         before = self.phases.get(tag, phase)
         self.phases[tag] = max(before, phase, key=PHASES.index)
 
@@ -98,7 +101,7 @@ class RunningBenchmark:
 
 
 class RunProgress:
-    """Which benchmarks run, and how the others ended."""
+    """The benchmarks that run, and the outcomes of those that have ended."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
@@ -106,13 +109,13 @@ class RunProgress:
         self._outcomes: dict[str, Outcome] = {}
 
     def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
-        """A benchmark starts, also one that has ended already."""
+        """A benchmark starts, or starts again."""
         now = self.clock()
         self._outcomes.pop(name, None)
         self.running[name] = RunningBenchmark(name, tuple(nodes), limit, now, now)
 
     def take(self, event: Event) -> RunningBenchmark | None:
-        """Learn from an event; the benchmark where its phase has changed by it."""
+        """Take an event into account; returns its benchmark if the event changed its phase."""
         names = [name for name in self.running if event.tag.startswith(f"{name}.")]
         if not names:
             return None
@@ -120,7 +123,7 @@ class RunProgress:
         return benchmark if benchmark.take(event, self.clock()) else None
 
     def end(self, name: str, verdict: Verdict) -> str:
-        """A benchmark has ended: the line that says so."""
+        """A benchmark has ended; returns the line to show."""
         self._outcomes[name] = verdict.outcome
         text = f"{name}: {verdict.outcome}"
         if name in self.running:
@@ -133,7 +136,7 @@ class RunProgress:
         return text
 
     def summary(self, total: int) -> str:
-        """How many of ``total`` benchmarks have ended, and how; how many run, and how many wait."""
+        """How many of ``total`` benchmarks have ended, by outcome, how many run, how many wait."""
         ended = len(self._outcomes)
         running = len(self.running)
         text = f"{ended} of {total} benchmarks"

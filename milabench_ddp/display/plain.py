@@ -1,4 +1,4 @@
-"""Progress where there is no terminal: one line for each thing of note."""
+"""Progress without a terminal: a line for each change of a benchmark."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,19 +9,19 @@ from .model import RunProgress
 
 
 class PlainProgress:
-    """Writes to ``out``: a line for each thing of note, with the time of day, flushed."""
+    """Writes a line to ``out`` for each change of a benchmark, with the time of day, flushed."""
 
     def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._out, self._known = out, RunProgress(clock)
 
     def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
-        """A benchmark starts."""
+        """A benchmark starts: write its nodes and its time limit."""
         self._known.begin(name, nodes, limit)
         place = f"on {', '.join(nodes)}, " if nodes else ""
         self.message(f"{name}: {place}at most {limit:g} s")
 
     def event(self, event: Event) -> None:
-        """Tell of a change of phase, and of a process that did not end ok."""
+        """Write a line if the phase has changed, and for a process that did not end ok."""
         benchmark = self._known.take(event)
         if benchmark is not None and benchmark.phase in ("warm-up", "measuring"):
             count = len(benchmark.phases)
@@ -31,9 +31,9 @@ class PlainProgress:
             self.message(f"{event.tag}: {event.outcome}: {event.reason}")
 
     def end(self, name: str, verdict: Verdict) -> None:
-        """A benchmark has ended."""
+        """A benchmark has ended: write its outcome."""
         self.message(self._known.end(name, verdict))
 
     def message(self, text: str) -> None:
-        """Anything else."""
+        """Write a message."""
         print(f"{time.strftime('%H:%M:%S')} {text}", file=self._out, flush=True)

@@ -28,7 +28,7 @@ def test_a_job_that_is_a_process_of_this_host(at: Workplace, suite: Suite, profi
     assert "bad.D0: failed: exit status 3" in done.out
     assert ": COMPLETED" in done.err or "bad: failed" in done.err
     again = at.milabench("run", "--resume", str(at.run()))
-    assert (again.code, "nothing is missing, all 2 have a result" in again.err) == (1, True)
+    assert (again.code, "nothing to run, all 2 have a result" in again.err) == (1, True)
     assert at.milabench("watch", str(at.run())).code == 1
 
 

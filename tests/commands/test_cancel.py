@@ -36,4 +36,4 @@ def test_a_job_is_cancelled(at: Workplace, suite: Suite, profile: Path):
 def test_a_run_without_jobs_is_not_cancelled(at: Workplace, suite: Suite):
     at.milabench("run", suite(x=QUICK), *WORDS)
     done = at.milabench("cancel", str(at.run()))
-    assert (done.code, "stop its command, by Ctrl-C" in done.err) == (2, True)
+    assert (done.code, "stop its command, with Ctrl-C" in done.err) == (2, True)

@@ -169,7 +169,7 @@ def test_resume_of_a_finished_run_touches_nothing(
     sweep.started()
     assert main(["run", "--resume", str(sweep.at.run())]) == 0
     said = capsys.readouterr()
-    assert said.err == f"{sweep.at.run()}: nothing is missing, all 1 have a result\n"
+    assert said.err == f"{sweep.at.run()}: nothing to run, all 1 have a result\n"
     assert row(said.out, f"a-{nodes}")[1:3] == ["0", nodes]
     assert sweep.started() == {}
     assert snapshot(sweep.at.run()) == before

@@ -42,7 +42,7 @@ def test_nothing_to_prepare(here: Path, capsys: pytest.CaptureFixture[str]):
 def test_one_folder_cannot_hold_two_sets(here: Path, capsys: pytest.CaptureFixture[str]):
     change = "b.prepare.fake_imagenet.size=24"
     assert main(["prepare", "s.yaml", *CPU, "--override", change]) == 2
-    assert "`a` and `b` need different images in one folder" in capsys.readouterr().err
+    assert "`a` and `b` need different images in the same folder" in capsys.readouterr().err
     assert not (here / "base").exists()
 
 

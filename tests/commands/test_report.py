@@ -64,7 +64,10 @@ def test_a_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--format", "xml"], "--format xml: unknown; known are text, csv, json"),
         (["--csv", "--format", "json"], "--csv and --format json ask for two formats"),
-        (["--table", "steps", "--rows", "model"], "--rows and --cols are for a metric; steps"),
+        (
+            ["--table", "steps", "--rows", "model"],
+            "--rows and --cols are for the metrics of a sweep, not for steps",
+        ),
         (["--table", "rank"], "did you mean `ranks`?"),
         (["--table", "latency", "--format", "json"], "--table goes with --format text or csv"),
         (["--table", "latency", "--rows", "modle"], "no benchmark has the setting modle"),

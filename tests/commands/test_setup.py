@@ -123,7 +123,7 @@ def test_resume_with_what_the_run_has_decided(
     here: Path, capsys: pytest.CaptureFixture[str], words: list[str], word: str
 ) -> None:
     assert main(["run", *words, "--resume", str(here)]) == 2
-    said = f"milabench: --resume runs what is missing of a run as it is: leave out {word}\n"
+    said = f"milabench: --resume cannot change the plan of a run: leave out {word}\n"
     assert capsys.readouterr().err == said
 
 
@@ -136,7 +136,7 @@ def test_resume_of_what_is_no_run(here: Path, capsys: pytest.CaptureFixture[str]
 
 def test_no_configuration_at_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run"]) == 2
-    said = "milabench: which configuration? `milabench run CONFIG`, for example `ddp`\n"
+    said = "milabench: no configuration: name one, for example `milabench run ddp`\n"
     assert capsys.readouterr().err == said
 
 

@@ -55,7 +55,7 @@ def test_in_one_job_a_crash_and_a_hang_take_down_nothing_else(sweep):
     assert overlap(found["held-2"], found["hangs-1"])
     assert_no_two_share_a_node(found)
     code, _, err = ended(sweep.milabench("run", "--resume", sweep.run))
-    assert "nothing is missing, all 6 have a result" in err
+    assert "nothing to run, all 6 have a result" in err
     assert sweep.starts() == STARTS
 
 

@@ -1,10 +1,10 @@
-"""Records the README's run anew: runs the README's command, keeps the run, shows its report.
+"""Records the README's output anew: runs the README's command, keeps the run and its report.
 
     python docs/record.py
 
-In a checkout without changes. It takes as long as the command, two to three minutes on two cores.
-What ``report`` reads of the run goes to ``tests/recorded/first``, with the paths of this machine
-replaced; the report goes into the block of README.rst that follows MARKER.
+The checkout must have no changes. It takes two to three minutes on two cores. The files that
+``report`` reads go to ``tests/recorded/first``, with the paths of this machine replaced; the report
+goes into the block of README.rst that follows MARKER.
 """
 
 import os
@@ -44,12 +44,12 @@ def with_report(readme: str, report: str) -> str:
 
 
 def keep(run: Path, target: Path, replaced: Mapping[str, str]) -> None:
-    """Put what ``report`` reads of a run folder in the place of an older recording.
+    """Replace an older recording by the files of a run folder that ``report`` reads.
 
     Args:
         run: the run folder.
         target: the folder of the recording.
-        replaced: what stands for a path of this machine, by that path.
+        replaced: the replacement of each path of this machine.
     """
     shutil.rmtree(target, ignore_errors=True)
     for path in sorted(run.rglob("*")):
@@ -64,7 +64,7 @@ def keep(run: Path, target: Path, replaced: Mapping[str, str]) -> None:
 
 
 def output_of(command: list[str], folder: Path) -> str:
-    """What a command writes to its standard output; its messages go to this terminal."""
+    """The standard output of a command; its messages go to this terminal."""
     path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     env = {**os.environ, "COLUMNS": WIDTH, "PATH": path}
     done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
@@ -74,7 +74,7 @@ def output_of(command: list[str], folder: Path) -> str:
 
 
 def main() -> None:
-    """Run, keep and show."""
+    """Record the run and its report."""
     if output_of(["git", "status", "--porcelain"], REPOSITORY):
         raise SystemExit("commit your changes first: the report names the commit that ran")
     with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""What hearing many nodes costs a coordinator: the share of a core that N nodes' heartbeats take.
+"""Measures the CPU time that a coordinator spends on the heartbeats of N nodes.
 
     python perf/coordinator_scale.py [N ...]
 
@@ -40,7 +40,7 @@ def close_all(descriptors: Sequence[int]) -> None:
 
 @contextmanager
 def gathered(nodes: int, folder: Path) -> Iterator[tuple[Membership, list[int]]]:
-    """A membership of so many nodes, and where each of them writes."""
+    """A membership of the given number of nodes, and the descriptor that each writes to."""
     requests = StopRequests()
     connections: dict[str, AgentConnection] = {}
     ends = []
@@ -63,7 +63,7 @@ def gathered(nodes: int, folder: Path) -> Iterator[tuple[Membership, list[int]]]
 
 
 def send_heartbeats(ends: Sequence[int]) -> None:
-    """What the nodes send, for as many seconds."""
+    """Send the heartbeats of all nodes, once a second."""
     begin = time.monotonic()
     for second in range(SECONDS):
         for k, end in enumerate(ends):
@@ -72,7 +72,7 @@ def send_heartbeats(ends: Sequence[int]) -> None:
 
 
 def share(nodes: int) -> tuple[float, float]:
-    """Of a core; and how often in a second the coordinator woke up."""
+    """The share of a core, and how often a second the coordinator woke up."""
     with tempfile.TemporaryDirectory() as folder, gathered(nodes, Path(folder)) as (members, ends):
         sending = threading.Thread(target=send_heartbeats, args=(ends,))
         sending.start()

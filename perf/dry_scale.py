@@ -1,8 +1,8 @@
-"""What `milabench dry` of the suite costs for a large cluster: seconds, memory, and how they grow.
+"""Measures the time and the memory of `milabench dry` of the suite for a large cluster.
 
     python perf/dry_scale.py [NODES]
 
-Prints the same for a tenth of the nodes: ten times the nodes should take no more than ten times.
+Prints the same for a tenth of the nodes: ten times the nodes should take at most ten times as much.
 """
 
 import subprocess
@@ -13,7 +13,7 @@ GPUS = 8
 
 
 def dry(nodes: int) -> tuple[float, float, int]:
-    """Seconds, MiB at the peak, and the lines that were printed."""
+    """Seconds, peak memory in MiB, and the number of printed lines."""
     words = ["dry", "ddp", "--device", "cuda", "--gpus", str(GPUS), "--nodes", str(nodes)]
     begin = time.perf_counter()
     done = subprocess.run(

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Everything that only a machine with a GPU can show, with the figures that docs/results.rst keeps.
-# It needs the packages of `pip install -e ".[test]"`, installed or on PYTHONPATH; nothing is
-# written into the repository. Each part is meant to end within ten minutes on one GPU:
+# Runs all checks that need a GPU, and prints the figures that docs/results.rst keeps. It needs the
+# packages of `pip install -e ".[test]"`, installed or on PYTHONPATH, and writes nothing into the
+# repository. Each part should end within ten minutes on one GPU:
 #
 #     bash perf/gpu_check.sh FOLDER [suite] [more] [compile] [tests] [costs]
 #
-# Without a GPU it rehearses: the same commands on the CPU, at the small preset.
+# Without a GPU it is a rehearsal: the same commands on the CPU, with the preset small.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export PYTHONPATH="$PWD:${PYTHONPATH:-}" PYTHONDONTWRITEBYTECODE=1
@@ -20,16 +20,16 @@ if python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then
   nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit --format=csv
 else
   device=cpu kind=(--device cpu --preset small)
-  echo "no GPU here: this rehearses on the CPU"
+  echo "no GPU here: this is a rehearsal on the CPU"
 fi
 python3 -c 'import sys, torch; print(sys.version, torch.__version__, torch.version.cuda)'
 
-step() {  # a title, then a command; a failure is remembered, and the rest goes on
+step() {  # a title, then a command; a failure is recorded, and the other steps still run
   printf '\n== %s (%s)\n' "$1" "$(date +%T)"
   "${@:2}" || failed+=("$1")
 }
 
-sampled() {  # the monitor has seen each device of each process: memory, load, power, temperature
+sampled() {  # checks that the monitor sampled each device of each process, and prints the peaks
   python3 - "$base/runs/suite" <<'PYTHON'
 import json, sys
 from pathlib import Path
@@ -44,7 +44,7 @@ for path in sorted(Path(sys.argv[1]).glob("*.data")):
 PYTHON
 }
 
-# Names in full also run what a preset leaves out.
+# A full name also selects a benchmark that the preset disables.
 main_entries=flops-*,resnet50,resnet50-loader,resnet50-ddp,elastic-ddp,comm-all-reduce,gpt-ddp,gpt-fsdp,bert-ddp
 more_entries=comm-all-gather,comm-reduce-scatter,comm-all-to-all,comm-broadcast,comm-p2p,gpt-ddp-inductor,\
 bert-large-ddp,gpt2-large-fsdp,t5-large-fsdp,vit-large-fsdp,resnet152-ddp,vit-l-16-fsdp,resnet50-e2e

@@ -1,4 +1,4 @@
-"""Wall time of whole commands, in turn (A B A B ...), so that a drift of the machine hits both."""
+"""Measures the wall time of two commands in turn (A B A B ...), so that drift affects both."""
 
 import os
 import subprocess
@@ -15,13 +15,13 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 def environment() -> dict[str, str]:
-    """This environment, with byte code kept: what a user has, whatever is set here."""
+    """This environment, with byte code kept, as a user has it."""
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {**env, "PATH": f"{BIN}:{env.get('PATH', '')}"}
 
 
 def seconds(command: Sequence[str], env: Mapping[str, str]) -> float:
-    """Wall time of one run; its output is thrown away, its failure is an error."""
+    """Wall time of one run, in seconds; its output is dropped, its failure is an error."""
     begin = time.perf_counter()
     subprocess.run(command, env=env, check=True, capture_output=True, cwd=REPOSITORY)
     return time.perf_counter() - begin
@@ -30,7 +30,7 @@ def seconds(command: Sequence[str], env: Mapping[str, str]) -> float:
 def compare(a: Sequence[str], b: Sequence[str], runs: int = 15) -> tuple[float, float, float]:
     """Medians of the wall times of ``a`` and ``b`` (s), and of their pairwise ratio a / b."""
     env = environment()
-    seconds(a, env), seconds(b, env)  # caches, byte code
+    seconds(a, env), seconds(b, env)  # fill caches, write byte code
     pairs = [(seconds(a, env), seconds(b, env)) for _ in range(runs)]
     return (
         median(x for x, _ in pairs),

@@ -1,10 +1,10 @@
-"""What ``milabench report`` of a large run costs, and how that grows.
+"""Measures the time and the memory of ``milabench report`` for a large run.
 
     python perf/report_scale.py [RANKS] [STEPS]
 
-Makes up a run of RANKS ranks (8,192), 8 to a node, and STEPS steps (1,000): a result file for each
-node, and in that of rank 0 what a program tells: the rates, and at the end each rank's step times,
-shares and memory. Prints the seconds and the peak memory of the report, of all and of a tenth.
+Makes a synthetic run of RANKS ranks (8,192), 8 on each node, and STEPS steps (1,000). Each node has
+a result file; the file of rank 0 has the rates, and at the end each rank's step times, shares and
+memory. Prints the seconds and the peak memory of the report for all ranks and for a tenth of them.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def line(event: str, data: object, pipe: str | None = None) -> str:
 
 
 def make(folder: Path, ranks: int, steps: int) -> int:
-    """Write the run; the bytes of it."""
+    """Write the run; returns its size in bytes."""
     folder.mkdir()
     nodes = -(-ranks // LOCAL)
     state = {

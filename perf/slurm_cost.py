@@ -1,9 +1,9 @@
-"""What a Slurm cluster costs under milabench: time to the first step, and node time that is idle.
+"""Measures milabench on a Slurm cluster: time to the first step, and node time that is idle.
 
     tests/slurm/cluster up 4 --netns && eval $(tests/slurm/cluster env)
     python perf/slurm_cost.py [PAIRS]
 
-Any cluster will do that has four nodes with two GPUs each, and this folder on all of them.
+Any cluster of four nodes with two GPUs each will do, if all of them see this folder.
 """
 
 import json
@@ -50,7 +50,7 @@ sweep:
 
 
 def run(folder: Path, config: str, nodes: str, gpus: int) -> None:
-    """``milabench run`` on the cluster, to its end."""
+    """Run ``milabench run`` on the cluster, and wait for its end."""
     words = [*MILABENCH, "run", str(folder / config), "--runner", str(folder / "runner.yaml")]
     words += ["--nodes", nodes, "--gpus", str(gpus), "--device", "cpu", "--base", str(folder)]
     done = subprocess.run(words, env=environment(), cwd=REPOSITORY, capture_output=True, text=True)
@@ -59,7 +59,7 @@ def run(folder: Path, config: str, nodes: str, gpus: int) -> None:
 
 
 def bare(folder: Path) -> None:
-    """``sbatch`` of the same torchrun, to its end."""
+    """Submit the same torchrun with ``sbatch``, and wait for its end."""
     env = {**environment(), "PYTHON": sys.executable, "OMP_NUM_THREADS": "1"}
     script = ["runners/srun.sh", str(folder / "first.py")]
     words = ["sbatch", "--wait", "--nodes=2", "--gres=gpu:2", f"--output={folder}/output", *script]
@@ -82,8 +82,8 @@ def first_step(folder: Path, *, ours: bool) -> float:
 def idle(folder: Path) -> tuple[float, float]:
     """The share of node time in which nothing ran: ours, and with one benchmark at a time.
 
-    Both hold all nodes from the start of the first benchmark to the end of the last; those of the
-    second are those of the first, one after another.
+    Both hold all nodes from the start of the first benchmark to the end of the last. The second is
+    not measured: it is computed from the same times, one benchmark after another.
     """
     run(folder, "sweep.yaml", "4,2,1", 1)
     latest = max((folder / "runs").iterdir(), key=lambda path: path.stat().st_mtime)
@@ -95,7 +95,7 @@ def idle(folder: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print both."""
+    """Print both figures."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with tempfile.TemporaryDirectory(dir=os.environ.get("MILABENCH_BASE")) as name:
         folder = Path(name)

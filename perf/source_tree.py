@@ -1,4 +1,4 @@
-"""The Python files of a tree, and which of them imports which."""
+"""The Python files of a tree, and the imports between them."""
 
 import ast
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ class Module:
 
     path: PurePath
     text: str
-    root: tuple[str, ...] = ()  # what stands before it in absolute imports
-    is_script: bool = False  # what is in its folder, and at the root, has no need of that
+    root: tuple[str, ...] = ()  # the prefix of its name in absolute imports
+    is_script: bool = False  # a script imports from its folder and the root without the prefix
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
@@ -48,7 +48,7 @@ class Module:
 
 
 def modules_of(root: Path) -> list[Module]:
-    """The files below a folder that are not empty; scripts, where it is not a package."""
+    """The files below a folder that are not empty; they are scripts if it is not a package."""
     are_scripts = not (root / "__init__.py").exists()
     found = []
     for path in sorted(root.rglob("*.py")):
@@ -82,7 +82,7 @@ def imports(module: Module, known: set[Name]) -> set[Name]:
 
 
 def _imported(module: Module) -> Iterator[Name]:
-    """The names that a module imports, each after the module it is from, made absolute."""
+    """The absolute names that a module imports, each with the module that it comes from."""
     package = (*module.root, *module.parts)
     if module.path.stem != "__init__":
         package = package[:-1]
@@ -99,7 +99,7 @@ def _imported(module: Module) -> Iterator[Name]:
 
 
 def cycles(arrows: dict[Name, set[Name]]) -> list[list[str]]:
-    """The sets of those that reach one another."""
+    """The sets of names that reach one another."""
     reached = {name: _reachable(name, arrows) for name in arrows}
     found = []
     for name, others in reached.items():

@@ -1,8 +1,8 @@
-"""How fast the command line answers, over ``python -c pass`` in the same run.
+"""Measures how fast the command line answers, relative to ``python -c pass`` in the same run.
 
     python perf/startup.py
 
-Limits: ``milabench --help`` at most 6, ``dry`` of the suite for 8 nodes of 8 GPUs at most 25.
+Limits of the ratio: ``milabench --help`` 6, ``dry`` of the suite for 8 nodes of 8 GPUs 25.
 """
 
 import sys

@@ -1,13 +1,13 @@
-"""What the code is like, in figures: its size, its density, its imports, its names, its tests.
+"""Measures the structure of the code: its size, density, imports, names and tests.
 
     python perf/structure.py                     this repository
     python perf/structure.py TREE                another one
     python perf/structure.py --before TREE       both, side by side
     python perf/structure.py --list              also the offenders by name
 
-Counted over the Python files that are not empty, of `milabench_ddp/` and of `benchmarks/`:
+The figures are of the Python files of `milabench_ddp/` and of `benchmarks/` that are not empty:
 
-lines                 all of them, also the empty ones and the comments
+lines                 all lines, also empty ones and comments
 AST nodes             as `ast.walk` yields them
 complexity            of a function: 1, and 1 more for each `if`, loop, `except`, `case`,
                       conditional expression, loop and condition of a comprehension, and
@@ -51,7 +51,7 @@ OPEN_DICTS = (
     "report/export.py",
     "report/formats.py",
 )
-"""Modules in which a dict of anything is what is meant."""
+"""Modules that work with arbitrary mappings, such as JSON."""
 SHARED = {"main", "run"}
 """The `main` of every program and the `run` of every command."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -69,11 +69,11 @@ AIMS = {
     "module names of several things": "0",
     "modules without a test": "0",
 }
-"""At most, for the package."""
+"""The largest value of each figure for the package."""
 
 
 def complexity(function: Function) -> int:
-    """How many ways lead through a function; inner functions count as its own.
+    """The cyclomatic complexity of a function, with its inner functions.
 
     Source: T. J. McCabe, A Complexity Measure, IEEE Transactions on Software Engineering, 1976.
     """
@@ -98,7 +98,7 @@ def signature(function: Function) -> str:
 
 
 def repeated(named: Iterator[tuple[str, str]]) -> list[str]:
-    """The names that stand in several places, each with them."""
+    """The names that are defined in several places, each with those places."""
     places = defaultdict(set)
     for name, place in named:
         places[name].add(place)
@@ -120,7 +120,7 @@ def top_level(modules: list[Module], kind: type | tuple[type, ...]) -> Iterator[
 
 
 def has_logic(module: Module) -> bool:
-    """Whether there is a function that does something: more than a docstring, `...` or `pass`."""
+    """Whether a function of the module does more than have a docstring, `...` or `pass`."""
     for function in module.functions:
         for statement in function.body:
             is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -264,8 +264,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("tree", nargs="?", type=Path, default=REPOSITORY)
-    parser.add_argument("--before", type=Path, metavar="TREE", help="another tree to stand beside")
-    parser.add_argument("--list", action="store_true", help="also the offenders by name")
+    parser.add_argument("--before", type=Path, metavar="TREE", help="another tree to compare with")
+    parser.add_argument("--list", action="store_true", help="also list the offenders by name")
     args = parser.parse_args()
     after = of_tree(args.tree)
     before = of_tree(args.before) if args.before else None

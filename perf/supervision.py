@@ -1,9 +1,9 @@
-"""What supervision costs: CPU of the main process while a benchmark sleeps, and time around one.
+"""Measures the cost of supervision: CPU time while a benchmark sleeps, and time around a benchmark.
 
     python perf/supervision.py
 
-Also how far apart the eight processes of one launch become their programs. Limits: at most 2 % of a
-core over 30 s; at most 0.5 s more than the program alone; at most 50 ms apart.
+It also measures how far apart the eight processes of one launch start their programs. Limits: 2 %
+of a core over 30 s; 0.5 s more than the program alone; 50 ms between the first and the last start.
 """
 
 import os
@@ -43,14 +43,14 @@ def suite(folder: Path, sleep: float) -> list[str]:
 
 
 def idle(folder: Path, sleep: float = 30.0) -> float:
-    """CPU seconds that the main process itself takes while the program sleeps, a part of a core."""
+    """The share of a core that the main process itself takes while the program sleeps."""
     run = subprocess.Popen(
         suite(folder, sleep),
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    time.sleep(3.0)  # started, and at rest
+    time.sleep(3.0)  # until it has started and is at rest
     first = _cpu_seconds(run.pid)
     time.sleep(sleep - 5.0)
     used = _cpu_seconds(run.pid) - first
@@ -59,7 +59,7 @@ def idle(folder: Path, sleep: float = 30.0) -> float:
 
 
 def start_skews(folder: Path, processes: int = 8, runs: int = 5) -> list[float]:
-    """Milliseconds between the starts of the first and the last of some processes, for each run."""
+    """Milliseconds between the starts of the first and the last process, for each run."""
     command = suite(folder, 0.1)
     command[command.index("--gpus") + 1] = str(processes)
     skews = []

@@ -1,13 +1,13 @@
-"""What the timing of `benchmarks/common` costs a step, over a bare loop, in the same run.
+"""Measures the cost of the timing in `benchmarks/common` per step, relative to a bare loop.
 
     python perf/timing_cost.py [--device cuda]
 
 Limits, on a CPU: with a step of 1 ms at least 0.995 times the steps per second of the bare loop;
-with an empty body at most 1000 ns a step more than it. Beside them stand a bare pair of
-``perf_counter_ns``, the three parts of a training step, and ``voir.iterate``. The loops run in turn
-(A B A B ...). Told are the quickest round of each, which a busy machine disturbs least, and the
-median of the pairs. On a device the step is matrix products that take about 1 ms there, and a loop
-ends when the device has done them.
+with an empty body at most 1000 ns a step more than it. For comparison it also measures a bare pair
+of ``perf_counter_ns``, the three parts of a training step, and ``voir.iterate``. The loops run in
+turn (A B A B ...). Printed are the quickest round of each, which a busy machine disturbs least, and
+the median of the pairs. On a device the step is matrix products that take about 1 ms there, and a
+loop ends when the device has done them.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from benchmarks.common.timing import StepTimer
 
 STEP = 1_000_000  # nanoseconds
 PARTS = ("forward", "backward", "optimizer")
-# Half a second: what it takes once to begin and to end a loop is no cost of a step, and is told.
+# Half a second. The time to begin and to end a loop is not a cost of a step; it is printed.
 WORK_STEPS, WORK_ROUNDS = 500, 12
 SHORT_STEPS, SHORT_ROUNDS = 20, 40
 EMPTY_STEPS, EMPTY_ROUNDS = 5_000, 40
@@ -37,14 +37,14 @@ device = torch.device("cpu")
 
 
 def spin() -> None:
-    """One millisecond of a busy host: it ends by the clock, so what it costs is known."""
+    """Keep the host busy for one millisecond by the clock, so that its cost is known."""
     end = time.perf_counter_ns() + STEP
     while time.perf_counter_ns() < end:
         pass
 
 
 def products() -> Callable[[], None]:
-    """Queues matrix products that take the device about a millisecond."""
+    """A function that queues matrix products which take the device about a millisecond."""
     a = torch.randn(2048, 2048, dtype=torch.bfloat16, device=device)
 
     def some(count: int) -> None:
@@ -67,13 +67,13 @@ def nothing() -> None:
 
 
 def bare(count: int, body: Callable[[], None]) -> None:
-    """The loop as one would write it without measuring."""
+    """The loop without any measurement."""
     for _ in repeat(None, count):
         body()
 
 
 def clock_pair(count: int, body: Callable[[], None]) -> None:
-    """The least that measuring each step can be: a mark before it, a mark after it, kept."""
+    """The least cost of measuring each step: a mark before it and a mark after it are kept."""
     marks: list[tuple[int, int]] = []
     for _ in repeat(None, count):
         begin = time.perf_counter_ns()
@@ -97,7 +97,7 @@ def timed_parts(count: int, body: Callable[[], None]) -> None:
 
 
 def voir_iterate(count: int, body: Callable[[], None]) -> None:
-    """``voir.iterate`` with somebody who listens for the steps, as its instrument ``rate`` does."""
+    """``voir.iterate`` with a listener for the steps, as its instrument ``rate`` has."""
     from giving import given
     from voir import iterate
 
@@ -124,12 +124,12 @@ def rounds(
     loop: Loop, count: int, body: Callable[[], None], turns: int
 ) -> list[tuple[float, float]]:
     """Nanoseconds of a step of ``loop`` and of the bare loop, in turn."""
-    per_step(loop, count, body), per_step(bare, count, body)  # imports, caches
+    per_step(loop, count, body), per_step(bare, count, body)  # imports modules, fills caches
     return [(per_step(loop, count, body), per_step(bare, count, body)) for _ in range(turns)]
 
 
 def quickest(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The least of each side."""
+    """The smallest value of each side."""
     return min(mine for mine, _ in pairs), min(plain for _, plain in pairs)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..events import Event, Outcome, Verdict
 from ..table import Column, Table, text_lines, without_unknown
-from .model import RunningBenchmark, RunProgress
+from .run_progress import RunningBenchmark, RunProgress
 
 if TYPE_CHECKING:
     from rich.console import Console

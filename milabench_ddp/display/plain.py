@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from ..events import Ended, Event, Outcome, Verdict
-from .model import RunProgress
+from .run_progress import RunProgress
 
 
 class PlainProgress:

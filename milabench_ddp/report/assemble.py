@@ -13,7 +13,7 @@ from . import compat, failures, findings
 from .mfu import peaks
 from .model import Failure, Report, Row, RunInfo
 from .process import Processes, ProcessResult, succeeded
-from .settings import as_mapping
+from .settings import mapping_or_empty
 from .statistics import NAN
 from .summary import summary_row
 
@@ -108,11 +108,11 @@ def _compat_rows(processes_of: Mapping[str, Processes], weights: Weights) -> lis
 def run_info(run: Run) -> RunInfo:
     """The facts at the head of a run's report; those not recorded are empty."""
     meta: Payload = next((record.meta for record in run.records if record.meta), {})
-    accelerators = as_mapping(meta.get("accelerators"))
-    cpu = as_mapping(meta.get("cpu"))
+    accelerators = mapping_or_empty(meta.get("accelerators"))
+    cpu = mapping_or_empty(meta.get("cpu"))
     started, ended = _span(run)
     arch = str(accelerators.get("arch") or _configured_arch(run))
-    devices = _devices(as_mapping(accelerators.get("gpus")))
+    devices = _devices(mapping_or_empty(accelerators.get("gpus")))
     if not devices and arch == "cpu":
         devices = "no GPU"
     info = RunInfo(
@@ -121,7 +121,7 @@ def run_info(run: Run) -> RunInfo:
         outcome="",
         started=started,
         seconds=None if started is None or ended is None else ended - started,
-        host=str(as_mapping(meta.get("os")).get("nodename") or ""),
+        host=str(mapping_or_empty(meta.get("os")).get("nodename") or ""),
         cpu=" x ".join(str(cpu[key]) for key in ("count", "brand") if cpu.get(key)),
         devices=devices,
         arch=arch,
@@ -146,14 +146,14 @@ def _configured_arch(run: Run) -> object:
 def _devices(gpus: Payload) -> str:
     products: Counter[str] = Counter()
     for gpu in gpus.values():
-        products[str(as_mapping(gpu).get("product") or "unnamed device")] += 1
+        products[str(mapping_or_empty(gpu).get("product") or "unnamed device")] += 1
     return ", ".join(f"{count} x {name}" for name, count in products.items())
 
 
 def _version(meta: Payload) -> str:
     versions = []
     for name, place, key in (("torch", "pytorch", "torch"), ("milabench", "milabench", "tag")):
-        if version := as_mapping(meta.get(place)).get(key):
+        if version := mapping_or_empty(meta.get(place)).get(key):
             versions.append(f"{name} {version}")
     return ", ".join(versions)
 

@@ -64,7 +64,7 @@ def setting_of(row: Row, name: str) -> str:
     It is the value from the sweep's matrix, or else an option in ``argv`` (with or without the
     dashes), or a key of the configuration. Every benchmark has ``name`` and ``nodes``.
     """
-    for settings in (matrix(row), as_mapping(row.config.get("argv")), row.config):
+    for settings in (matrix(row), mapping_or_empty(row.config.get("argv")), row.config):
         for key in (name, f"--{name}", f"--{name.replace('_', '-')}"):
             if settings.get(key) is not None:
                 return str(settings[key])
@@ -75,7 +75,7 @@ def setting_of(row: Row, name: str) -> str:
 
 def matrix(row: Row) -> Payload:
     """The benchmark's combination of a matrix; empty for a benchmark without one."""
-    return as_mapping(row.config.get("matrix"))
+    return mapping_or_empty(row.config.get("matrix"))
 
 
 def nodes_of(row: Row) -> int:
@@ -114,6 +114,6 @@ def check(table: Rows, names: Iterable[str]) -> None:
             )
 
 
-def as_mapping(value: object) -> Payload:
+def mapping_or_empty(value: object) -> Payload:
     """The value if it is a mapping, else an empty mapping."""
     return value if isinstance(value, Mapping) else {}

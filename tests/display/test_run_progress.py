@@ -1,6 +1,6 @@
 import pytest
 
-from milabench_ddp.display.model import PHASES, RunningBenchmark, RunProgress
+from milabench_ddp.display.run_progress import PHASES, RunningBenchmark, RunProgress
 from milabench_ddp.events import Data, Line, Note, Outcome, Verdict
 from tests.support.dispatch import Clock
 from tests.support.progress import OK, begins_to_measure, ended, load, rate, started

@@ -1,9 +1,9 @@
-"""The process of a node: does what its coordinator asks, and writes this node's result files.
+"""The agent of a node: runs the node's part of launches and writes the node's result files.
 
     python -m milabench_ddp.dispatch.agent '{"run": "runs/x", "rank": 0, "address": "node1"}'
 
-Its coordinator is at the other end of standard input and output. When it loses its coordinator it
-ends what it runs: nothing is left behind on a node that nobody watches.
+Its coordinator is at the other end of standard input and output. An agent that loses its
+coordinator ends its launch: no process stays on a node without supervision.
 """
 
 import os
@@ -53,22 +53,22 @@ CoordinatorConnection = Connection[ToAgent]
 
 
 class CoordinatorLostError(Exception):
-    """The coordinator is gone; the message says how that was noticed."""
+    """The coordinator is lost; the message says how the agent noticed."""
 
     def __init__(self, message: str, *, is_silent: bool) -> None:
         super().__init__(message)
-        self.is_silent = is_silent  # its node may have no power; else it has ended
+        self.is_silent = is_silent  # its node may have lost power; if False, it has ended
 
 
 class Agent:
-    """Serves one coordinator: a thread reads what it asks, the main thread does it.
+    """Serves one coordinator: one thread reads its messages, and the main thread does the work.
 
-    Heartbeats come from a third thread, which no disk and no launch holds up.
+    A third thread sends heartbeats, so that neither a slow disk nor a launch delays them.
 
     Args:
         runner: runs the launches.
         connection: to the coordinator.
-        timeouts: how long it is waited for.
+        timeouts: how long the agent waits for the coordinator.
         clock: monotonic seconds.
     """
 
@@ -83,19 +83,19 @@ class Agent:
         self._clock = clock
         self._orders: queue.SimpleQueue[ToAgent | None] = queue.SimpleQueue()
         self._signals: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._lock = threading.Lock()  # of the three that follow
-        self._requests: StopRequests | None = None  # to stop the launch that runs
+        self._lock = threading.Lock()  # guards the next three
+        self._requests: StopRequests | None = None  # of the launch that runs; to stop it
         self._launch = ""  # its id
-        self._stopped: dict[str, str] = {}  # launches to stop that have not started, and why
-        self._stops = 0  # how often this process itself was asked to stop
+        self._stopped: dict[str, str] = {}  # launches that must not start: id -> reason
+        self._stops = 0  # how often this process was asked to stop by a signal
         self._heard = clock()
-        self._is_silent = False  # the coordinator: what it had started here was stopped
+        self._is_silent = False  # no heartbeat for too long; its launch was stopped
         self._lost: CoordinatorLostError | None = None
 
-    # Called by signal handlers: they must not wait for a lock, so another thread tells it.
+    # Called by signal handlers, which must not wait for a lock: another thread sends the message.
 
     def stop(self) -> None:
-        """Ask it to end."""
+        """Ask the agent to end."""
         self._stops += 1
         self.note_signal("SIGTERM")
         if self._requests is not None:
@@ -104,16 +104,16 @@ class Agent:
             self._orders.put(Finish())
 
     def note_signal(self, name: str) -> None:
-        """The coordinator shall know of a signal."""
+        """Tell the coordinator of a signal, by its name."""
         self._signals.put(name)
 
     # The main thread.
 
     def serve(self, hello: Hello) -> None:
-        """Do what the coordinator asks, until nothing more will be asked.
+        """Do what the coordinator asks, until it sends ``Finish``.
 
         Raises:
-            CoordinatorLostError: it broke off.
+            CoordinatorLostError: the coordinator is lost.
         """
         self._connection.send(hello)
         threading.Thread(target=self._listen, daemon=True).start()
@@ -143,9 +143,9 @@ class Agent:
             self._requests, self._launch = requests, order.id
             if order.id in self._stopped:
                 requests.stop(self._stopped[order.id])
-            elif self._lost is not None:  # after it asked for this
+            elif self._lost is not None:  # lost after it sent this order
                 requests.stop(f"its coordinator is gone: {self._lost}")
-        if self._stops:  # just before there was anything to tell it to
+        if self._stops:  # a stop came before ``_requests`` was set
             requests.stop()
         try:
             state = run_part(self._runner, order.launch, requests, _ignore)
@@ -153,7 +153,7 @@ class Agent:
             with self._lock:
                 self._requests, self._launch = None, ""
             requests.close()
-        self._tell_signals()  # before the end that they are the reason of
+        self._tell_signals()  # before ``LaunchEnded``: the signals may be the reason
         self._connection.send(LaunchEnded(order.id, state))
 
     # The reading thread.
@@ -165,14 +165,14 @@ class Agent:
                 match message:
                     case Heartbeat():
                         pass
-                    case StopLaunch(id, reason, hard):  # it must not wait for the launch
+                    case StopLaunch(id, reason, hard):  # at once: the orders wait for the launch
                         self._stop_launch(reason, hard=hard, launch=id)
                     case _:
                         self._orders.put(message)
         self._lose("it closed the connection", is_silent=False)
 
     def _stop_launch(self, reason: str, *, hard: bool = False, launch: str | None = None) -> None:
-        """Stop the launch of this id, also one that has not started; without an id, any."""
+        """Stop the launch with this id, even before it starts; without an id, the current one."""
         with self._lock:
             if launch is not None and launch != self._launch:
                 self._stopped[launch] = reason
@@ -189,9 +189,9 @@ class Agent:
     # The thread of the heartbeats.
 
     def _beat(self) -> None:
-        """Send one, and miss those of the coordinator.
+        """Send a heartbeat, and check when the coordinator was last heard.
 
-        When it falls silent, what it had started is stopped; it may still be back.
+        If it is silent for too long, its launch is stopped; it may still come back.
         """
         self._tell_signals()
         self._connection.send_now(Heartbeat())
@@ -212,24 +212,31 @@ class Agent:
 
 
 def _ignore(_event: Event) -> None:
-    """The result files have all."""
+    """Drop the event: the result files have it."""
 
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """What an agent is told on its command line, as JSON."""
+    """The options of an agent, which its command line has as JSON."""
 
-    run: Path  # the folder of the run, which all nodes see
+    run: Path  # the run folder, which all nodes see
     rank: int  # of this node
     address: str = "127.0.0.1"  # where the other nodes reach it
-    name: str | None = None  # of this node; None for that of its host
-    parts: int = 0  # the nodes that share this host; 0: it is one node
-    is_in_job: bool = False  # whether to ask Slurm to start the job again after a loss
+    name: str | None = None  # of this node; None: the name of its host
+    parts: int = 0  # how many nodes share this host; 0: it is one node
+    is_in_job: bool = False  # whether to ask Slurm to restart the job if the coordinator is lost
     timeouts: Timeouts = field(default_factory=Timeouts)
 
 
 def main(words: str) -> int:
-    """Serve until nothing more is asked; 1 where the coordinator is lost, 2 where it cannot."""
+    """Run an agent until its coordinator sends ``Finish``.
+
+    Args:
+        words: ``AgentOptions`` as JSON.
+
+    Returns:
+        the exit status: 0; 1 if the coordinator is lost; 2 if the agent cannot serve.
+    """
     options = decode(words, AgentOptions)
     connection = _stdio()
     try:
@@ -241,7 +248,7 @@ def main(words: str) -> int:
     except CoordinatorLostError as error:
         _complain(options.rank, error)
         if options.is_in_job and error.is_silent:
-            slurm_jobs.start_again()  # no one else may be left to ask for it
+            slurm_jobs.start_again()  # the coordinator may not be there to ask
         return 1
     return 0
 
@@ -267,7 +274,7 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
         agent = Agent(runner, connection, options.timeouts)
 
         def warned(_number: int, _frame: FrameType | None) -> None:
-            agent.note_signal("SIGUSR2")  # Slurm's warning; the coordinator heeds it
+            agent.note_signal("SIGUSR2")  # Slurm's warning; the coordinator acts on it
 
         signal.signal(signal.SIGUSR2, warned)
         with stopped_by_signals(agent):

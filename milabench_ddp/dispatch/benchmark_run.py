@@ -1,4 +1,4 @@
-"""One benchmark on its nodes: its launches one after another, and its state on disk."""
+"""Runs one benchmark on its nodes: its launches one after another, and its state on disk."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ from .protocol import FindPorts, StartLaunch, StopLaunch, Timeouts
 
 
 class BenchmarkRun:
-    """Runs on its nodes, which are its own until it has ended.
+    """A benchmark that runs; until it has ended, no other benchmark uses its nodes.
 
     Args:
-        benchmark: what runs.
-        nodes: where.
-        run: the folder of the run.
-        plan: what the run is to do.
-        timeouts: how long the nodes are waited for.
+        benchmark: the benchmark.
+        nodes: the nodes that it runs on.
+        run: the run folder.
+        plan: the plan of the run.
+        timeouts: how long to wait for the nodes.
         clock: monotonic seconds.
     """
 
@@ -58,37 +58,38 @@ class BenchmarkRun:
         )
         self._waiting: list[Launch] = []
         self._launch: LaunchTracker | None = None
-        self._has_started = False  # its processes were started; before that, ports are looked for
+        self._has_started = False  # before that, it looks for free ports
         self._stack = ExitStack()
         self._stops = 0  # 1: stopped; 2: stopped hard
 
     @property
     def name(self) -> str:
-        """The benchmark's."""
+        """The name of the benchmark."""
         return self.benchmark.name
 
     @property
     def verdict(self) -> Verdict:
-        """How it ended, once it has."""
+        """The verdict on the benchmark, once it has ended."""
         return self.state.verdict
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has a verdict that is on disk."""
+        """Whether the benchmark has ended and its verdict is on disk."""
         return self.state.ended is not None
 
     @property
     def _has_succeeded(self) -> bool:
-        """Whether all its launches have ended ok, and only the verdict is not written yet."""
+        """Whether all launches have ended ok, even if the verdict is not written yet."""
         if self._waiting or self._launch is None or not self._launch.is_done:
             return False
         return self._launch.state().verdict.is_ok
 
     def start(self) -> None:
-        """Lay it out on its nodes, say on disk that it runs, and begin the first launch.
+        """Plan the launches, write the state ``running``, and begin the first launch.
 
         Raises:
-            RunDirError: its state cannot be written; the same of all that may end it.
+            RunDirError: the state cannot be written. Every method that may end the benchmark
+                raises it too.
         """
         folder = self._run.benchmark(self.name)
         make_folder(folder)
@@ -110,7 +111,7 @@ class BenchmarkRun:
         self._next()
 
     def _next(self) -> None:
-        """Begin the next launch: its first node looks for free ports, then all start."""
+        """Begin the next launch: the first node finds free ports, then all nodes start."""
         if not self._waiting:
             self.finish(gravest(launch.verdict for launch in self.state.launches))
             return
@@ -126,7 +127,7 @@ class BenchmarkRun:
             self.start_everywhere(self._launch.id, ())
 
     def start_everywhere(self, launch: str, ports: Sequence[int]) -> None:
-        """The first node has these ports free for the launch of this id: start its parts."""
+        """Start the parts of a launch on all nodes; ``ports`` are free on the first node."""
         if self._launch is None or launch != self._launch.id or self._has_started:
             return
         self._has_started = True
@@ -136,7 +137,7 @@ class BenchmarkRun:
             node.send(StartLaunch(launch, replace(whole, processes=mine)))
 
     def _at(self, process: Process, node: NodeHandle, ports: Sequence[int]) -> Process:
-        """The process, with where the ranks meet, and where its node is reached."""
+        """The process, with the address at which ranks meet and that of its node."""
         if process.job is None:
             return process
         host, port = self.nodes[0].address, ports[process.job]
@@ -147,22 +148,22 @@ class BenchmarkRun:
         return replace(process, env={**process.env, **where})
 
     def ended(self, node: NodeHandle, launch: str, state: LaunchState) -> None:
-        """A node says how its part of a launch ended."""
+        """Take note of how a node's part of a launch ended."""
         if self._launch is not None and launch == self._launch.id:
             self._launch.ended(node.name, state, self._clock())
 
     def lose(self, node: NodeHandle, reason: str) -> None:
-        """A node is gone."""
+        """Take note that a node is lost."""
         if self._launch is None:
             return
-        # Should it only be silent, it ends what it runs, or was to run, as soon as it hears.
+        # If it is only silent, it ends its part, or does not start it, as soon as this arrives.
         node.send(StopLaunch(self._launch.id, "it was given up", hard=True))
         self._launch.lose(node.name, reason, self._clock())
         if not self._has_started:  # nothing runs on the others
             self._launch.waits_for.clear()
 
     def advance(self) -> None:
-        """Time has passed, or a node has answered: go on with what is due."""
+        """Go on with what is due, after some time or after an answer of a node."""
         if self._launch is None:
             return
         now = self._clock()
@@ -181,11 +182,11 @@ class BenchmarkRun:
         if self._has_started or is_lost:
             self.state.launches.append(state)
         if is_lost:
-            self._waiting.clear()  # its nodes are not all there any more
+            self._waiting.clear()  # a node is missing for the other launches
         self._next()
 
     def stop(self, reason: str, *, hard: bool = False) -> None:
-        """Stop what of it still runs; said again only where it is to be harder."""
+        """Stop the current launch; a second call has an effect only if it is ``hard`` (SIGKILL)."""
         if self._stops > hard:
             return
         self._stops = 1 + hard
@@ -198,7 +199,7 @@ class BenchmarkRun:
                 node.send(StopLaunch(self._launch.id, reason, hard))
 
     def interrupt(self, verdict: Verdict) -> None:
-        """It is stopped from outside, in the midst of its launches: that is its verdict."""
+        """Set the verdict on a benchmark that is stopped before all its launches have ended ok."""
         if self.state.interrupted or self._has_succeeded:
             return
         self._waiting.clear()
@@ -206,18 +207,18 @@ class BenchmarkRun:
         self._set(verdict)
 
     def finish(self, verdict: Verdict) -> None:
-        """Write the verdict down, and set the nodes free."""
+        """Write the verdict to disk, and free the nodes."""
         if not self.state.interrupted:
             self._set(verdict)
         self.state.ended = time.time()
         self._save()
         self.leave()
         for node in self.nodes:
-            if node.benchmark == self.name:  # one that was lost and is back may run the next
+            if node.benchmark == self.name:  # a node that was lost and is back may run another
                 node.benchmark = None
 
     def leave(self) -> None:
-        """Give the lock back: without a verdict on disk it is lost."""
+        """Release the lock; without a verdict on disk, the benchmark then counts as lost."""
         self._stack.close()
 
     def _set(self, verdict: Verdict) -> None:

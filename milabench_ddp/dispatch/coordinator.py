@@ -1,7 +1,7 @@
-"""Runs the benchmarks of a plan on nodes that come, and may go.
+"""Runs the benchmarks of a plan on nodes that may come late and may be lost.
 
-It gives benchmarks to free nodes and keeps the state of each on disk. A benchmark that runs on a
-node which is lost is lost with it; the rest goes on.
+The coordinator starts benchmarks on free nodes and keeps the state of each on disk. If a node is
+lost, its benchmark is lost too; the other benchmarks go on.
 """
 
 import time
@@ -25,18 +25,19 @@ NEVER_BEGAN = Verdict(Outcome.CANCELLED, "stopped before it began")
 
 
 class Coordinator:
-    """Runs benchmarks until all have ended, or it is asked to stop.
+    """Runs benchmarks until all have ended, or until it is asked to stop.
 
     Args:
         run: where the states of the benchmarks go.
-        plan: what the run is to do.
-        benchmarks: those of the plan that are to be run here.
-        nodes: where they run.
+        plan: the plan of the run.
+        benchmarks: those of the plan that this coordinator runs.
+        nodes: the nodes that they run on.
         requests: where requests to stop arrive.
         observer: is told what happens.
-        timeouts: how long nodes are waited for.
-        why_stopped: in a job of a scheduler, why the job was asked to stop: the verdict on what is
-            interrupted. What waits then stays waiting, for the job may start again.
+        timeouts: how long to wait for nodes.
+        why_stopped: in a job of a scheduler, gives the reason why the job was asked to stop, as the
+            verdict on the benchmarks that it interrupts. The others then stay waiting, since the
+            job may start again.
         clock: monotonic seconds.
     """
 
@@ -59,23 +60,23 @@ class Coordinator:
         self._running: dict[str, BenchmarkRun] = {}
         self._outcomes: set[Outcome] = set()
         self._why_stopped = why_stopped
-        self.stopped_as: Verdict | None = None  # the verdict on what a request to stop interrupts
+        self.stopped_as: Verdict | None = None  # the verdict on interrupted benchmarks
 
     def execute(self) -> Outcome:
-        """Run all benchmarks: ok, failed where any did not end ok, or cancelled."""
+        """Run all benchmarks; the outcome is ok, failed if any did not end ok, or cancelled."""
         with self._nodes:
             try:
                 while self._waiting or self._running:
                     self._step()
             finally:
                 for benchmark in self._running.values():
-                    benchmark.leave()  # after an error; its nodes end it
+                    benchmark.leave()  # after an error; its nodes end its processes
         if self._requests.stops:
             return Outcome.CANCELLED
         return Outcome.OK if self._outcomes <= {Outcome.OK} else Outcome.FAILED
 
     def _step(self) -> None:
-        """Hear the nodes, then do what is due."""
+        """Receive messages from the nodes, then do what is due."""
         if not self._requests.stops:
             self._begin()
         for node, message in self._nodes.receive(self._timeouts.heartbeat):
@@ -90,7 +91,7 @@ class Coordinator:
 
     def _handle(self, node: NodeHandle, message: FromAgent | NodeLost) -> None:
         if isinstance(message, Signalled):
-            # The scheduler signals its whole job: all its nodes together ask once.
+            # The scheduler signals all nodes of its job: together that is one request.
             if self._why_stopped is not None and not self._requests.stops:
                 self._requests.stop()
             return
@@ -106,7 +107,7 @@ class Coordinator:
                 benchmark.lose(node, reason)
 
     def _begin(self) -> None:
-        """Start what can be started; give up what never can."""
+        """Start the benchmarks that can start; end those that never can as lost."""
         nodes = self._nodes
         if not self._waiting or nodes.is_gathering:
             return
@@ -152,7 +153,7 @@ class Coordinator:
         self._observer.end(benchmark.name, verdict)
 
     def _stop(self) -> None:
-        """End what runs; what waits never begins."""
+        """Stop the benchmarks that run; those that wait never begin."""
         if self.stopped_as is None:
             if self._why_stopped is not None:
                 self.stopped_as = self._why_stopped()
@@ -172,15 +173,15 @@ def pick(
 ) -> list[tuple[Name, tuple[int, ...]]]:
     """The benchmarks to start now, each with its nodes.
 
-    The largest first, so that caches warm on all nodes together; those that fit beside each other
-    run at the same time on disjoint nodes. While the largest that waits does not fit, the first
-    nodes are kept for it, and only the nodes beyond them go to smaller ones: it waits for what
-    runs, no longer.
+    The largest benchmark is first, so that caches warm on all nodes together. Benchmarks that fit
+    beside each other run at the same time on disjoint nodes. If the largest one does not fit, the
+    first nodes are kept for it, and smaller ones get only the other nodes: so it waits only for
+    benchmarks that already run.
 
     Args:
-        waiting: the benchmarks, and how many nodes each needs; of equals the first goes first.
-        free: the nodes on which nothing runs, by their ranks.
-        alive: all nodes that can be used, free or not.
+        waiting: the benchmarks and how many nodes each needs; of equal size, the first is first.
+        free: the ranks of the nodes on which nothing runs.
+        alive: the ranks of all nodes that can be used, free or not.
     """
     rest = sorted(free)
     usable = sorted(alive)

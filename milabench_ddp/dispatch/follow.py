@@ -1,4 +1,4 @@
-"""Follows a run that goes on elsewhere, from its folder; may stop and come back at any time."""
+"""Follows a run of other processes through its run folder; can stop and start at any time."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from ..results.state import BenchmarkState, JobState, RunHeader
 from .schedulers import Scheduler, scheduler_of
 from .slurm_jobs import CANCELLED, LIMIT, JobStatus
 
-GOES_ON = "no longer watched; it goes on: `milabench watch {0}`"
+GOES_ON = "no longer watched; the run goes on: `milabench watch {0}` follows it"
 ASK = 5.0  # seconds between questions to the scheduler
 LOOK = 0.5  # seconds between looks into the folder
 FORGET = 60.0  # seconds after which a job that the scheduler does not know has ended
@@ -22,12 +22,12 @@ _AFTER = {"TIMEOUT": LIMIT, "CANCELLED": CANCELLED}
 
 
 class JobFollower:
-    """Asks a scheduler for the jobs of a run, and tells an observer what has changed.
+    """Asks a scheduler about the jobs of a run, and tells an observer of changes.
 
     Args:
-        jobs: their states are kept up to date.
-        scheduler: has them.
-        observer: is told.
+        jobs: the jobs, whose states it keeps up to date.
+        scheduler: has the jobs.
+        observer: is told of changes.
         clock: monotonic seconds.
     """
 
@@ -42,10 +42,10 @@ class JobFollower:
         self._observer, self._clock = observer, clock
         self._answers = True
         self._said: dict[str, JobStatus] = {}
-        self._unknown: dict[str, float] = {}  # since when the scheduler does not know a job
+        self._unknown: dict[str, float] = {}  # by job: since when the scheduler does not know it
 
     def have_ended(self) -> bool:
-        """Ask; whether all jobs have ended."""
+        """Ask the scheduler; whether all jobs have ended."""
         going = [job for job in self._jobs if not job.state]
         found = self._scheduler.statuses([job.id for job in going]) if going else {}
         self._note_answer(found is not None)
@@ -64,7 +64,7 @@ class JobFollower:
             self._observer.message(f"the scheduler {words}")
 
     def _forgotten(self, job: JobState) -> JobStatus | None:
-        """Accounts are written late; a job that stays unknown for long has ended."""
+        """The end of a job that stays unknown for long: Slurm's accounts are written late."""
         since = self._unknown.setdefault(job.id, self._clock())
         return JobStatus("UNKNOWN", True) if self._clock() - since > FORGET else None
 
@@ -77,7 +77,7 @@ class JobFollower:
             job.state = status.word
 
     def verdict(self, benchmark: str, *, has_begun: bool) -> Verdict:
-        """The verdict on a benchmark that its job, which has ended, did not finish."""
+        """The verdict on a benchmark whose job ended before the benchmark did."""
         words = [job.state for job in self._jobs if benchmark in job.benchmarks]
         word = words[-1] if words else "UNKNOWN"
         if word in _AFTER and (has_begun or _AFTER[word] is CANCELLED):
@@ -87,14 +87,14 @@ class JobFollower:
 
 
 class RunFollower:
-    """Tells an observer what the files of a run, and its scheduler, say.
+    """Tells an observer of changes in the files of a run and in its jobs.
 
     Args:
-        run: the run.
-        header: its header; the states of its jobs are kept up to date in it.
-        observer: is told.
-        scheduler: has the jobs; None where another command runs it all.
-        tells_ended: whether the observer is told of what has its result already.
+        run: the run folder.
+        header: the header of the run; it keeps the states of the jobs in it up to date.
+        observer: is told of changes.
+        scheduler: has the jobs; None if another command runs the benchmarks.
+        tells_ended: whether to tell the observer of benchmarks that ended before.
         clock: monotonic seconds.
         sleep: waits for some seconds.
     """
@@ -115,9 +115,9 @@ class RunFollower:
         if scheduler is not None:
             self._jobs = JobFollower(header.jobs, scheduler, observer, clock)
         self.statuses = dict.fromkeys(header.suite, Status.WAITING)
-        self._open = list(header.suite)  # without a result that is final
-        self._left: set[str] = set()  # those that their coordinator has left
-        self._ends: dict[str, float] = {}  # of a benchmark that may run again
+        self._open = list(header.suite)  # those without a final result
+        self._left: set[str] = set()  # those whose coordinator has ended before them
+        self._ends: dict[str, float] = {}  # when a benchmark that may run again ended
         for name in header.suite:
             state = read_benchmark(run, name)
             if state is not None and state.is_final:
@@ -127,9 +127,10 @@ class RunFollower:
                     observer.end(name, state.verdict)
 
     def follow(self, until: Callable[[], bool]) -> bool:
-        """Look until the run has ended; whether it was that.
+        """Look until the run has ended, or ``until`` is true, which is asked after each look.
 
-        ``until`` is asked at each look, and ends it too.
+        Returns:
+            whether the run has ended.
         """
         next_ask = self._clock()
         while True:
@@ -145,13 +146,13 @@ class RunFollower:
             self._sleep(LOOK)
 
     def _pause(self) -> float:
-        """Seconds until the next question; few where all has ended but for the jobs."""
+        """Seconds until the next question; fewer when only the jobs have not ended."""
         if self._jobs is None:
             return LOOK
         return 1.0 if all(self.statuses[name].has_ended for name in self._open) else ASK
 
     def look(self) -> None:
-        """See what has begun, and what has ended."""
+        """Read the states of the benchmarks, and report which have begun or ended."""
         for name in list(self._open):
             state = read_benchmark(self._run, name)
             if state is not None:
@@ -174,7 +175,7 @@ class RunFollower:
             if before is not Status.LOST:
                 self._end(name, state.verdict)
         elif state.status is Status.LOST or before is Status.RUNNING:
-            self.statuses[name] = Status.RUNNING  # it has begun; its job may go on with it
+            self.statuses[name] = Status.RUNNING  # its job may start again and go on with it
             if name not in self._left:
                 self._left.add(name)
                 self._observer.message(f"{name}: {state.reason or 'it waits again'}")
@@ -191,7 +192,7 @@ class RunFollower:
         return has_ended
 
     def _settle(self, jobs: JobFollower) -> None:
-        """After the end of all jobs: write down what became of what they did not finish."""
+        """After the end of all jobs, write the verdicts on benchmarks that have not ended."""
         for name in self._open:
             before = self.statuses[name]
             if before.has_ended:
@@ -216,7 +217,7 @@ def follow_jobs(
     *,
     cancels: bool,
 ) -> Outcome:
-    """Follow a run's jobs to their end; a Ctrl-C cancels them, or only ends the watching."""
+    """Follow a run's jobs to their end; with ``cancels``, Ctrl-C cancels them."""
     with closing(StopRequests()) as requests, alive(run.path), stopped_by_signals(requests):
         follower = RunFollower(run, header, observer, scheduler, tells_ended=not cancels)
         has_ended = follower.follow(lambda: bool(requests.stops))
@@ -241,9 +242,9 @@ def _overall(statuses: set[Status]) -> Outcome:
 
 
 def watch_run(run: RunDir, header: RunHeader, observer: ProgressObserver) -> Outcome:
-    """Follow a run that goes on; Ctrl-C ends the watching and nothing else.
+    """Follow a run that goes on; Ctrl-C ends only the watching.
 
-    ``header`` is that of the file: a run whose jobs have ended unwatched has no outcome yet.
+    ``header`` is read from the file: if the jobs ended while unwatched, it has no outcome yet.
     """
     if header.jobs:
         return follow_jobs(run, header, observer, scheduler_of(run), cancels=False)

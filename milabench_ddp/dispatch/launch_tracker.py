@@ -1,4 +1,4 @@
-"""One launch over its nodes, from its start until each has said how its part of it ended."""
+"""Tracks one launch over its nodes, from its start until the end of every node's part."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -10,14 +10,14 @@ from .protocol import Timeouts
 
 
 class LaunchTracker:
-    """Collects the ends of the parts; says when the others should be stopped, and the verdict.
+    """Collects how each node's part ended, decides when to stop the others, and gives the verdict.
 
     Args:
         launch: the whole launch.
         nodes: the names of its nodes, in the order of their ranks.
-        now: when it starts, monotonic.
+        now: when the launch starts, in monotonic seconds.
         grace: seconds between SIGTERM and SIGKILL.
-        timeouts: how long nodes are waited for.
+        timeouts: how long to wait for nodes.
     """
 
     def __init__(
@@ -26,21 +26,21 @@ class LaunchTracker:
         self.launch, self.nodes, self.id = launch, tuple(nodes), uuid.uuid4().hex
         self.waits_for = set(nodes)
         self._timeouts = timeouts
-        # A node ends its part itself at the deadline: this is for one that does not say so.
+        # A node ends its part itself at the deadline; this is for a node that does not report it.
         self._overdue = now + launch.benchmark.max_duration + grace + timeouts.report
-        self._others_due: float | None = None  # when the nodes that still run have had their time
+        self._others_due: float | None = None  # when to stop the nodes that still run
         self._has_stopped = False
-        self._first: Verdict | None = None  # the first that did not end ok
+        self._first: Verdict | None = None  # of the first part that did not end ok
         self._lost = ""
         self._ends: dict[str, LaunchState] = {}  # by node
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether every node's part has ended or is lost."""
         return not self.waits_for
 
     def ended(self, node: str, state: LaunchState, now: float) -> None:
-        """A node says how its part ended."""
+        """Take note of how a node's part ended."""
         if node not in self.waits_for:
             return
         self.waits_for.discard(node)
@@ -50,18 +50,18 @@ class LaunchTracker:
         prefix = f"{node}: " if len(self.nodes) > 1 else ""
         self._first = Verdict(state.outcome, f"{prefix}{state.reason}")
         if any(process.job is not None for process in self.launch.processes):
-            self._others_due = now + self._timeouts.others  # else no rank waits for its ranks
+            self._others_due = now + self._timeouts.others  # per_gpu: nothing waits for it
 
     def lose(self, node: str, reason: str, now: float) -> None:
-        """Nothing more will come from this node."""
+        """Take note that a node is lost."""
         if node not in self.waits_for:
             return
         self.waits_for.discard(node)
         self._lost = self._lost or f"{node} {reason}"
-        self._others_due = now  # the others wait for it in vain
+        self._others_due = now  # at once: the others would wait for it for ever
 
     def stop_due(self, now: float) -> str:
-        """Why the nodes that still run should be stopped now; said once, empty before."""
+        """The reason to stop the nodes that still run, once when that is due; else empty."""
         if self._has_stopped or self._others_due is None or now < self._others_due or self.is_done:
             return ""
         self._has_stopped = True
@@ -70,11 +70,11 @@ class LaunchTracker:
         return self._first.reason
 
     def overdue(self, now: float) -> set[str]:
-        """The nodes that should have said long ago how their part ended."""
+        """The nodes that have not reported the end of their part in time."""
         return set(self.waits_for) if now >= self._overdue else set()
 
     def state(self) -> LaunchState:
-        """The verdict: a lost node before all, else what went wrong first, else ok."""
+        """The state of the launch: lost with a node, else its first failure, else ok."""
         ends = [self._ends[node] for node in self.nodes if node in self._ends]
         processes = tuple(process for end in ends for process in end.processes)
         verdict = self._verdict(processes)
@@ -98,7 +98,7 @@ class LaunchTracker:
         return Verdict(Outcome.OK)
 
     def _has_silent_job(self, processes: Sequence[ProcessState]) -> bool:
-        """Whether a job that spans the nodes reported no rate on any of them."""
+        """Whether a torchrun job over the nodes reported no rate on any of them."""
         reported = {process.tag: process.rates for process in processes}
         rates: dict[int, int] = {}
         for process in self.launch.processes:

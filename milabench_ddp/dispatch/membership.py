@@ -1,6 +1,6 @@
-"""Nodes behind pipes: which have come, which are lost, which are back, and what they say.
+"""Membership: which agents have joined a run, which are lost or back, and their messages.
 
-A node that sends no heartbeat is taken for lost. One that comes back is used again.
+A node that sends no heartbeat is taken for lost. A node that is back is used again.
 """
 
 import selectors
@@ -18,31 +18,31 @@ from .nodes import NodeHandle, NodeLost
 from .protocol import Finish, FromAgent, Heartbeat, Hello, Ping, Pong, Problem, Timeouts
 from .transport import Connection, heartbeats
 
-REST = 1e-4  # seconds for each node, between two times that the nodes are heard
+REST = 1e-4  # seconds per node, for heartbeats to arrive together
 AgentConnection = Connection[FromAgent]
 Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
 
 
 @dataclass
 class _Member:
-    """An agent that was started: it counts once it has said hello."""
+    """An agent that was started; it has joined once its ``Hello`` has come."""
 
-    name: str  # as it was started; after its hello, the node's own name
+    name: str  # of the node, as given at the start; its ``Hello`` has the node's own name
     connection: AgentConnection
-    heard: float  # when it last said something, monotonic
+    heard: float  # when its last message came, in monotonic seconds
     handle: NodeHandle | None = None
-    ping: str = ""  # of a lost one: the question that it has to answer
+    ping: str = ""  # the id that a lost node must answer
 
 
 class Membership:
-    """The agents of one coordinator; all is for one thread, but for the heartbeats it sends.
+    """The agents of one coordinator; for one thread, apart from ``beat``.
 
     Args:
-        run: where the agents have their logs.
-        agents: the connections to those that were started, by the names of their nodes.
-        wake: a descriptor which ends the wait of ``receive`` when it is readable.
-        timeouts: how long they are waited for.
-        observer: is told who comes back and who goes.
+        run: the run folder, with the logs of the agents.
+        agents: the connections to the started agents, by the names of their nodes.
+        wake: a file descriptor; when it is readable, ``receive`` stops waiting.
+        timeouts: how long to wait for the agents.
+        observer: is told which nodes are lost or back.
         clock: monotonic seconds.
     """
 
@@ -57,12 +57,12 @@ class Membership:
     ) -> None:
         self._run, self._timeouts, self._observer, self._clock = run, timeouts, observer, clock
         self._members = [_Member(name, each, clock()) for name, each in agents.items()]
-        self._handles: dict[int, NodeHandle] = {}  # by rank, of those that have said hello
+        self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
         self._selector = selectors.DefaultSelector()
         self._selector.register(wake, selectors.EVENT_READ, None)
         for member in self._members:
             self._selector.register(member.connection.fd, selectors.EVENT_READ, member)
-        self._until = clock() + timeouts.join  # nodes that are not there yet may still come
+        self._until = clock() + timeouts.join  # until then, nodes may still join
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -76,7 +76,7 @@ class Membership:
             member.connection.close()
         self._selector.close()
 
-    # Who is there.
+    # Which nodes are there.
 
     def __getitem__(self, rank: int) -> NodeHandle:
         return self._handles[rank]
@@ -88,36 +88,36 @@ class Membership:
 
     @property
     def free(self) -> list[int]:
-        """Those of them on which nothing runs."""
+        """The ranks of the nodes on which nothing runs."""
         return [rank for rank, handle in self._handles.items() if handle.is_free]
 
     @property
     def is_gathering(self) -> bool:
-        """Whether nodes that have never been there are still waited for."""
+        """Whether to wait for nodes that have not joined yet."""
         is_awaited = any(_is_awaited(member) for member in self._members)
         return is_awaited and self._clock() < self._until
 
     @property
     def may_grow(self) -> bool:
-        """Whether more nodes may come, or come back, than are there now."""
+        """Whether more nodes may join or come back."""
         may_come = any(_is_awaited(member) or _is_silent(member) for member in self._members)
         return may_come and self._clock() < self._until
 
-    # What they say.
+    # Messages.
 
     def beat(self) -> None:
-        """Send all a heartbeat; any thread may."""
+        """Send a heartbeat to all agents; any thread may call this."""
         for member in self._members:
             member.connection.send_now(Heartbeat())
 
     def receive(self, timeout: float) -> Said:
-        """What living nodes say of their work, waiting for at most ``timeout`` seconds.
+        """Receive the messages of the nodes about their work, and the losses of nodes.
 
-        Only when all that lay there was read, silent nodes are given up: a coordinator that was
-        kept from listening finds what was said meanwhile.
+        It waits for at most ``timeout`` seconds. Silent nodes are taken for lost only after all
+        waiting messages were read: a coordinator that could not read for a while finds them.
         """
         if self._selector.select(timeout):
-            # Many heartbeats are heard together: the coordinator shares its node's cores.
+            # Many heartbeats are read together: the coordinator shares its node's cores.
             time.sleep(len(self._members) * REST)
         now = self._clock()
         # A wait in which this process was stopped finds nothing, whatever was said meanwhile.
@@ -147,7 +147,7 @@ class Membership:
         if messages is None:
             yield from self._forget(member)
 
-    # Coming and going.
+    # Nodes that join, are lost, or are back.
 
     def _meet(self, member: _Member, message: FromAgent) -> None:
         match message:
@@ -159,7 +159,7 @@ class Membership:
                 self._observer.message(f"{member.name}: {text}")
 
     def _greet(self, member: _Member, handle: NodeHandle, message: FromAgent) -> None:
-        """A message of a lost node may have been on its way for long: it is back on a pong."""
+        """Ask a lost node with a ``Ping``: only its ``Pong`` is sure to be a new message."""
         if not member.ping:
             member.ping = uuid.uuid4().hex
             member.connection.send(Ping(member.ping))
@@ -169,7 +169,7 @@ class Membership:
             self._observer.message(f"{handle.name} is back")
 
     def _forget(self, member: _Member) -> Said:
-        """Its end of the pipes is closed: it will not be back."""
+        """Remove a node whose end of the pipes is closed: it will not be back."""
         self._selector.unregister(member.connection.fd)
         member.connection.close()
         if member.handle is None:
@@ -195,14 +195,14 @@ def _is_awaited(member: _Member) -> bool:
 
 
 def _is_silent(member: _Member) -> bool:
-    """Whether it is lost, but may be back: its pipes are still open."""
+    """Whether the node is lost but may come back, since its pipes are still open."""
     if member.handle is None:
         return False
     return not member.handle.is_alive and not member.connection.is_closed
 
 
 def _last_line(path: Path) -> str:
-    """The last line that an agent printed, and a blank; nothing where it printed nothing."""
+    """The last line that an agent printed, followed by a blank; empty if it printed nothing."""
     with suppress(OSError):
         lines = path.read_text(errors="backslashreplace").strip().splitlines()
         if lines:

@@ -1,4 +1,4 @@
-"""The nodes of a coordinator, as it sees them; and this host as the only one, in process."""
+"""The nodes as a coordinator sees them, and this host as the only node."""
 
 import select
 import socket
@@ -22,13 +22,13 @@ from .protocol import FindPorts, FromAgent, LaunchEnded, Ports, StartLaunch, ToA
 
 @dataclass
 class NodeHandle:
-    """One node: where it is, whether it lives, and what it runs."""
+    """A node: its address, whether it is alive, and the benchmark that runs on it."""
 
     rank: int
     node: Node
     address: str  # where the other nodes reach it
     send: Callable[[ToAgent], bool]
-    benchmark: str | None = None  # what runs on it
+    benchmark: str | None = None  # the name of the one that runs on it
     is_alive: bool = True
 
     @property
@@ -38,13 +38,13 @@ class NodeHandle:
 
     @property
     def is_free(self) -> bool:
-        """Whether it could run something."""
+        """Whether a benchmark can start on the node."""
         return self.is_alive and self.benchmark is None
 
 
 @dataclass(frozen=True)
 class NodeLost:
-    """A node is gone; the reason follows its name: ``lost its connection``."""
+    """A node is lost; the reason is written after its name: ``lost its connection``."""
 
     reason: str
 
@@ -53,10 +53,10 @@ class Nodes(Protocol):
     """The nodes of one coordinator: this host in process, or agents behind pipes."""
 
     def __enter__(self) -> Self:
-        """Begin to hear them."""
+        """Begin to exchange heartbeats with the nodes."""
 
     def __exit__(self, *exception: object) -> None:
-        """Tell them that nothing more will be asked, and let them go."""
+        """Tell the nodes to finish, and close the connections."""
 
     def __getitem__(self, rank: int) -> NodeHandle:
         """The node of this rank."""
@@ -67,28 +67,28 @@ class Nodes(Protocol):
 
     @property
     def free(self) -> Sequence[int]:
-        """Those of them on which nothing runs."""
+        """The ranks of the nodes on which nothing runs."""
 
     @property
     def is_gathering(self) -> bool:
-        """Whether nodes that have never been there are still waited for."""
+        """Whether to wait for nodes that have not joined yet."""
 
     @property
     def may_grow(self) -> bool:
-        """Whether more nodes may come, or come back, than are there now."""
+        """Whether more nodes may join or come back."""
 
     def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
-        """The messages of living nodes, waiting for at most ``timeout`` seconds."""
+        """The messages of the nodes and their losses; waits for at most ``timeout`` seconds."""
 
 
 class ThisHost:
-    """A node without a connection: it answers while its coordinator listens.
+    """This host as the only node, without an agent: it works while its coordinator receives.
 
     Args:
         node: this host.
-        runner: runs its launches.
+        runner: runs the launches.
         requests: where requests to stop arrive, for the coordinator and for the launch alike.
-        emit: gets each event of the launches.
+        emit: is called with each event of the launches.
     """
 
     def __init__(
@@ -106,19 +106,19 @@ class ThisHost:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Nothing runs on when nobody listens."""
+        """Nothing to do: launches run only inside ``receive``."""
 
     def __getitem__(self, rank: int) -> NodeHandle:
         return [self._handle][rank]
 
     @property
     def alive(self) -> list[int]:
-        """Always there."""
+        """Rank 0, always."""
         return [0]
 
     @property
     def free(self) -> list[int]:
-        """Whether nothing runs here."""
+        """Rank 0 if nothing runs here."""
         return [0] if self._handle.is_free else []
 
     is_gathering = False
@@ -129,9 +129,9 @@ class ThisHost:
         return True
 
     def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
-        """Do what was asked, and answer.
+        """Do what the coordinator asked, and answer.
 
-        A ``StopLaunch`` comes too late: the launch itself has heard the request.
+        A ``StopLaunch`` is ignored: the launch itself has seen the request to stop.
         """
         asked, self._asked = self._asked, []
         if not asked:
@@ -148,7 +148,7 @@ class ThisHost:
 def run_part(
     runner: LaunchRunner, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
 ) -> LaunchState:
-    """Run a node's part of a launch; what hinders it, a full disk for example, is its failure."""
+    """Run a node's part of a launch; an error, such as a full disk, makes it fail."""
     try:
         return runner.run(launch, requests, emit)
     except MilabenchError as error:
@@ -156,7 +156,7 @@ def run_part(
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """TCP ports of this host that are free now, no two the same."""
+    """Find ``count`` different TCP ports of this host that are free now."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:
@@ -171,14 +171,14 @@ def free_ports(count: int) -> tuple[int, ...]:
 def launch_runner(
     run: RunDir, plan: RunPlan, node: Node, meta: Mapping[str, Any], environ: Mapping[str, str]
 ) -> Iterator[LaunchRunner]:
-    """What runs the launches of this node, while its devices are sampled.
+    """A runner for the launches of this node; its devices are sampled inside the block.
 
     Args:
         run: where the result files go.
-        plan: of the run.
-        node: this one.
-        meta: the provenance that each result file begins with.
-        environ: the environment to which each process's own is added.
+        plan: the plan of the run.
+        node: this node.
+        meta: the provenance at the beginning of each result file.
+        environ: the environment, to which each process adds its own variables.
     """
     router = SampleRouter()
     header = DataHeader(run.name, plan.arch, meta)

@@ -1,4 +1,4 @@
-"""The messages between a coordinator and the agents of its nodes: one JSON record a line."""
+"""The messages between a coordinator and its agents: one JSON record per line."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from ..results.state import LaunchState
 
 
 class _Message(msgspec.Struct, frozen=True, tag=True):
-    """Its JSON names its class in the field ``type``."""
+    """Base of all messages; the field ``type`` of the JSON names the class."""
 
 
 class Heartbeat(_Message, frozen=True, tag=True):
-    """The sender lives; both sides send it."""
+    """The sender is alive; both sides send it."""
 
 
 # To an agent.
@@ -31,11 +31,11 @@ class StartLaunch(_Message, frozen=True, tag=True):
     """Run this node's part of a launch."""
 
     id: str
-    launch: Launch  # with the processes of this node alone
+    launch: Launch  # with the processes of this node only
 
 
 class StopLaunch(_Message, frozen=True, tag=True):
-    """Stop a launch, also one that has not been started here yet."""
+    """Stop a launch, even one that has not started on this node yet."""
 
     id: str
     reason: str
@@ -43,20 +43,20 @@ class StopLaunch(_Message, frozen=True, tag=True):
 
 
 class Ping(_Message, frozen=True, tag=True):
-    """A node that was taken for lost is asked whether it is back."""
+    """Ask a node that was taken for lost whether it is back."""
 
     id: str
 
 
 class Finish(_Message, frozen=True, tag=True):
-    """Nothing more will be asked."""
+    """End the agent: no more orders follow."""
 
 
 # From an agent.
 
 
 class Hello(_Message, frozen=True, tag=True):
-    """The first message: which node this is."""
+    """The first message of an agent, with its node."""
 
     rank: int
     node: Node
@@ -64,14 +64,14 @@ class Hello(_Message, frozen=True, tag=True):
 
 
 class Ports(_Message, frozen=True, tag=True):
-    """Free ports, as they were asked for."""
+    """The answer to a ``FindPorts``: free ports."""
 
     launch: str
     ports: tuple[int, ...]
 
 
 class LaunchEnded(_Message, frozen=True, tag=True):
-    """How this node's part of a launch ended."""
+    """This node's part of a launch has ended."""
 
     id: str
     state: LaunchState
@@ -84,13 +84,13 @@ class Pong(_Message, frozen=True, tag=True):
 
 
 class Problem(_Message, frozen=True, tag=True):
-    """Something that a person should know; before a ``Hello``, why the node cannot serve."""
+    """A message to the user; before a ``Hello``, the reason why the agent cannot serve."""
 
     text: str
 
 
 class Signalled(_Message, frozen=True, tag=True):
-    """The agent got a signal that asks it to stop, or that warns of a time limit."""
+    """The agent received a signal that asks it to stop or warns of a time limit."""
 
     signal: str
 
@@ -101,11 +101,11 @@ FromAgent = Hello | Heartbeat | Ports | LaunchEnded | Pong | Problem | Signalled
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long coordinator and agents wait for one another; all in seconds."""
+    """How long a coordinator and its agents wait for each other; all in seconds."""
 
-    heartbeat: float = 1.0  # between two
-    silence: float = 20.0  # without one, the other side is taken for lost
-    join: float = 120.0  # for the nodes to come, from the start of the coordinator
-    others: float = 10.0  # for the other nodes of a launch to fail by themselves after the first
-    report: float = 30.0  # beyond its deadline and grace, for a node to say how a launch ended
-    reconnect: float = 60.0  # beyond the silence, for the lost side to be heard again
+    heartbeat: float = 1.0  # between two heartbeats
+    silence: float = 20.0  # without a heartbeat, after which the other side is taken for lost
+    join: float = 120.0  # for the nodes to join, from the start of the coordinator
+    others: float = 10.0  # for the other nodes of a launch to fail by themselves, after the first
+    report: float = 30.0  # after deadline and grace, for a node to report the end of a launch
+    reconnect: float = 60.0  # after the silence, for the lost side to come back

@@ -1,4 +1,4 @@
-"""A run that is about to go on: created, or resumed where it was cut off."""
+"""A run that is about to begin: a new one, or one that is resumed."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -20,21 +20,25 @@ from ..results.state import BenchmarkState, RunHeader
 
 @dataclass
 class RunContext:
-    """All that is needed to run what is missing of a run."""
+    """A run with the benchmarks that it still has to run."""
 
     run: RunDir
     header: RunHeader
     plan: RunPlan
-    benchmarks: tuple[Benchmark, ...]  # those of the plan that are to be run now
+    benchmarks: tuple[Benchmark, ...]  # those of the plan that have no final result
     is_resumed: bool = False
-    detach: bool = False  # return as soon as it goes on without this process, where it does
+    detach: bool = False  # return once the jobs are submitted
 
     def save(self) -> None:
-        """Write the header; raises RunDirError."""
+        """Write the header.
+
+        Raises:
+            RunDirError: it cannot be written.
+        """
         write_record(self.run.run_json, self.header)
 
     def reset(self) -> list[BenchmarkState]:
-        """Let the benchmarks of a resumed run wait again; their earlier states, to take it back."""
+        """Set the benchmarks of a resumed run to waiting; returns their earlier states."""
         earlier = []
         for benchmark in self.benchmarks:
             name = benchmark.name
@@ -45,7 +49,7 @@ class RunContext:
         return earlier
 
     def finish(self, outcome: Outcome) -> Outcome:
-        """Write down how the run ended; over all its benchmarks unless it was cancelled."""
+        """Write the end of the run; unless cancelled, all its benchmarks decide the outcome."""
         if outcome is not Outcome.CANCELLED:
             states = [read_benchmark(self.run, b.name, _ignore) for b in self.plan.benchmarks]
             outcome = overall(states)
@@ -55,7 +59,7 @@ class RunContext:
 
 
 def overall(states: Iterable[BenchmarkState | None]) -> Outcome:
-    """The outcome of a run that has ended: ok where all its benchmarks are."""
+    """The outcome of a run that has ended: ok if all its benchmarks are ok, else failed."""
     all_ok = all(state is not None and state.status is Status.OK for state in states)
     return Outcome.OK if all_ok else Outcome.FAILED
 
@@ -66,10 +70,10 @@ def create_run(
     """Make the folder of a new run, with its header and its plan.
 
     Args:
-        base: the folder of ``runs/``.
-        name: of the run; None for a new one.
-        suite: what is run, and what is not.
-        plan: how.
+        base: the folder that has ``runs/``.
+        name: the name of the run; None for a generated name.
+        suite: the benchmarks, and those that are skipped.
+        plan: the plan of the run.
         machine: the provenance of this host.
 
     Raises:
@@ -94,31 +98,31 @@ def create_run(
 
 
 def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
-    """Take up a run that was cut off: what has a result is left alone.
+    """Resume a run that was cut off; benchmarks with a final result are not run again.
 
     Args:
-        run: its folder.
-        settings: of the runner's profile, instead of those of its plan.
+        run: the run folder.
+        settings: settings that replace those of the plan's runner profile.
 
     Raises:
-        RunDirError: there is no such run, or it has not ended.
+        RunDirError: the run does not exist, or it has not ended.
     """
     if not run.path.is_dir():
         raise RunDirError(f"--resume: no run folder {run.path}")
     if is_alive(run.path):
         raise RunDirError(_goes_on(run))
     plan = read_record(run.plan_json, RunPlan)
-    if plan.runner is not None:  # another queue, more time
+    if plan.runner is not None:  # for example another queue or more time
         plan = replace(plan, runner=with_settings(plan.runner, settings))
     header = read_header(run)
     states = {b.name: read_benchmark(run, b.name, _ignore) for b in plan.benchmarks}
     missing = tuple(b for b in plan.benchmarks if not _is_final(states[b.name]))
-    if any(is_alive(run.benchmark(b.name)) for b in missing):  # a cluster's job runs it
+    if any(is_alive(run.benchmark(b.name)) for b in missing):  # a job on the cluster runs it
         raise RunDirError(_goes_on(run))
     context = RunContext(run, header, plan, missing, is_resumed=True)
     if missing:
         header.outcome = header.ended = None
-    elif header.outcome not in (Outcome.OK, Outcome.FAILED):  # the end itself was cut off
+    elif header.outcome not in (Outcome.OK, Outcome.FAILED):  # cut off before its end
         context.finish(overall(states.values()))
     return context
 
@@ -132,4 +136,4 @@ def _is_final(state: BenchmarkState | None) -> bool:
 
 
 def _ignore(_path: Path, _error: OSError | ValueError) -> None:
-    """A damaged state is as good as none."""
+    """Ignore a damaged state file: its benchmark is run again."""

@@ -1,4 +1,4 @@
-"""The jobs of a run, and the schedulers that may have them."""
+"""The schedulers of jobs, and how a run is split into jobs."""
 
 import os
 import signal
@@ -20,24 +20,24 @@ _RUNNING, _GONE = JobStatus("RUNNING", False), JobStatus("COMPLETED", True)
 
 
 class Scheduler(Protocol):
-    """Runs jobs, and can be asked about them."""
+    """Runs jobs, and answers questions about them."""
 
     def statuses(self, ids: Sequence[str]) -> dict[str, JobStatus] | None:
-        """Where jobs stand; those that it does not know are left out. None: no answer."""
+        """The statuses of jobs by id, without unknown jobs; None without an answer."""
 
     def cancel(self, ids: Sequence[str]) -> bool:
-        """End jobs; whether it took that."""
+        """Cancel jobs; returns whether the scheduler accepted that."""
 
 
 class ProcessJobs:
-    """Jobs of submitit's local executor: processes of this host, known by their pids."""
+    """The jobs of submitit's local executor: processes of this host, with their pids as ids."""
 
     def statuses(self, ids: Sequence[str]) -> dict[str, JobStatus]:
-        """Where jobs stand."""
+        """The statuses of jobs by id; a process that is not there has ended."""
         return {job: _RUNNING if _exists(job) else _GONE for job in ids}
 
     def cancel(self, ids: Sequence[str]) -> bool:
-        """Ask jobs to end; those that have ended are left alone."""
+        """Send SIGTERM to the jobs that have not ended."""
         for job in filter(_exists, ids):
             with suppress(ProcessLookupError):
                 os.kill(int(job), signal.SIGTERM)
@@ -45,7 +45,7 @@ class ProcessJobs:
 
 
 def _exists(job: str) -> bool:
-    """Whether it is there, and not another program's process that has its pid by now."""
+    """Whether the job's process exists, and its pid does not belong to another program by now."""
     try:
         return b"submitit" in Path("/proc", job, "cmdline").read_bytes()
     except OSError:
@@ -73,7 +73,13 @@ def scheduler_of(run: RunDir) -> Scheduler:
 
 
 def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str) -> list[JobState]:
-    """One job for all benchmarks, or one for each, the largest first; not submitted yet."""
+    """One job for all benchmarks, or one job for each, the largest first.
+
+    Args:
+        benchmarks: at least one.
+        nodes: the nodes of a benchmark that does not set their number.
+        allocation: ``shared`` for one job, or ``separate``.
+    """
     if allocation == "shared":
         most = max(benchmark.num_machines or nodes for benchmark in benchmarks)
         return [JobState("all", most, tuple(benchmark.name for benchmark in benchmarks))]

@@ -1,7 +1,8 @@
-"""Jobs of Slurm: where they stand, why one is asked to stop; to cancel them, or start them again.
+"""Jobs of Slurm: their statuses, why one is asked to stop, and how to cancel or restart them.
 
-``squeue`` knows at once, but only of jobs that have not ended; ``sacct`` knows how they ended, a
-second or two late, where the site keeps accounts; ``scontrol`` for a few minutes anywhere.
+``squeue`` is up to date, but has only jobs that have not ended. ``sacct`` has the jobs that ended,
+a second or two late, if the site keeps accounts. ``scontrol`` has them everywhere, but only for a
+few minutes.
 """
 
 import os
@@ -18,14 +19,14 @@ LIMIT = Verdict(Outcome.TIMEOUT, "ended by the time limit of its job")
 CANCELLED = Verdict(Outcome.CANCELLED, "its job was cancelled")
 _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL",
           "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT")  # fmt: skip
-_SECONDS = 30  # for an answer of a busy controller
+_SECONDS = 30  # to wait for an answer of a busy controller
 _TRIES = 3
 RESTARTS = 3
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """Where a job stands: the scheduler's word, whether that is its end, and why it waits."""
+    """The status of a job: the scheduler's word, whether the job has ended, and why it waits."""
 
     word: str
     has_ended: bool
@@ -33,9 +34,9 @@ class JobStatus:
 
 
 def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
-    """Where jobs stand (``12``, or ``12_3`` of an array); unknown ones are left out.
+    """The statuses of jobs by id (``12``, or ``12_3`` of an array), without unknown jobs.
 
-    None where Slurm does not answer: nothing follows from that.
+    None if Slurm does not answer, which says nothing about the jobs.
     """
     queued = _ask("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%r")
     if queued is None:
@@ -52,7 +53,7 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
 
 
 def _last_word(job: str) -> str:
-    """How a job ended that is not in the queue any more; empty where nobody knows."""
+    """The last state of a job that is not in the queue any more; empty if unknown."""
     rows = _ask("sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}")
     words = [row.split()[0] for row in (rows or "").splitlines() if row.split()]
     if words:
@@ -61,7 +62,7 @@ def _last_word(job: str) -> str:
 
 
 def _job_record(job: str) -> str:
-    """What ``scontrol show job`` says; empty where it does not know the job."""
+    """The output of ``scontrol show job``; empty if it does not know the job."""
     return _ask("scontrol", "--oneliner", "show", "job", job) or ""
 
 
@@ -71,15 +72,15 @@ def _field(text: str, name: str) -> str:
 
 
 def why_stopped() -> Verdict:
-    """Why this job was sent a signal: the verdict on what it interrupts."""
+    """Why this job received a signal, as the verdict on the benchmarks that it interrupts."""
     job = own_id()
-    # The signal that asks this goes to all processes of a step: `scontrol` may be hit by the next.
+    # Slurm signals all processes of a step: a signal may end `scontrol`, so it is tried again.
     answers = (_job_record(job) for _ in range(_TRIES if job else 0))
     text = next(filter(None, answers), "")
     if _field(text, "PreemptTime") not in ("", "None"):
         return PREEMPTED
     word = _field(text, "JobState")
-    if _field(text, "Reason") == "TimeLimit":  # it has struck; the state is COMPLETING
+    if _field(text, "Reason") == "TimeLimit":  # the limit was reached; the state is COMPLETING
         return LIMIT
     if word == "RUNNING" and _is_near_limit(text):
         return LIMIT
@@ -87,7 +88,7 @@ def why_stopped() -> Verdict:
 
 
 def _is_near_limit(text: str) -> bool:
-    """Whether what is left of its time is no more than what it asked to be warned by."""
+    """Whether the time left is so short that Slurm sends the warning that the job asked for."""
     run, limit = _seconds(_field(text, "RunTime")), _seconds(_field(text, "TimeLimit"))
     if run is None or limit is None:
         return False
@@ -105,23 +106,23 @@ def _seconds(text: str) -> float | None:
 
 
 def own_id(environ: Mapping[str, str] = os.environ) -> str:
-    """The id of the job that this process is part of; empty outside."""
+    """The id of the job of this process; empty outside of a job."""
     array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
     return f"{array}_{index}" if array and index else environ.get("SLURM_JOB_ID", "")
 
 
 def cancel(ids: Sequence[str]) -> bool:
-    """End jobs; whether Slurm took it."""
+    """Cancel jobs; returns whether Slurm accepted that."""
     return not ids or _ask("scancel", *ids) is not None
 
 
 def requeue(job: str) -> bool:
-    """Let a job start again; whether Slurm took it."""
+    """Let a job start again; returns whether Slurm accepted that."""
     return _ask("scontrol", "requeue", job) is not None
 
 
 def start_again() -> None:
-    """Let this job start again; after ``RESTARTS`` of it, end it: the nodes are not the cause."""
+    """Let this job start again; after ``RESTARTS`` restarts, cancel it: nodes are not the cause."""
     job = own_id()
     if not job:
         return
@@ -135,7 +136,7 @@ def host_names() -> list[str]:
     """The nodes of this job, in Slurm's order, as Slurm names them.
 
     Raises:
-        DispatchError: Slurm does not say.
+        DispatchError: Slurm does not name them.
     """
     names = _ask("scontrol", "show", "hostnames", os.environ.get("SLURM_JOB_NODELIST", ""))
     if not names:
@@ -144,7 +145,7 @@ def host_names() -> list[str]:
 
 
 def _ask(*words: str) -> str | None:
-    """What a command prints; None where it fails or does not answer."""
+    """The output of a command; None if it fails or does not answer."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Messages over two pipes, as lines of JSON, and the threads that send heartbeats."""
+"""Sends and receives messages as lines of JSON over two pipes, and sends heartbeats."""
 
 import os
 import select
@@ -16,14 +16,14 @@ Incoming = TypeVar("Incoming")
 
 
 class Connection(Generic[Incoming]):
-    """One end. ``receive`` is for one thread, ``send`` for any.
+    """One end of a connection. One thread may call ``receive``, and any thread ``send``.
 
     Args:
-        read: the descriptor to read from.
-        write: the descriptor to write to.
-        incoming: the union of the messages that may come.
+        read: the file descriptor to read from.
+        write: the file descriptor to write to.
+        incoming: the union of the types of incoming messages.
         close: closes both descriptors.
-        timeout: seconds after which a peer that takes nothing is gone.
+        timeout: seconds after which a peer that reads nothing counts as gone.
     """
 
     def __init__(
@@ -39,21 +39,21 @@ class Connection(Generic[Incoming]):
         self._timeout = timeout
         self._lines = LineBuffer()
         self._sending = threading.Lock()
-        self._unsent = b""  # the rest of a message that the peer took a part of
+        self._unsent = b""  # the rest of a message that was sent in part
         self.is_closed = False
-        # A peer behind a broken cable takes nothing: no thread may wait for it for ever.
+        # A peer behind a broken cable reads nothing: no thread may wait for it for ever.
         os.set_blocking(write, False)
 
     def send(self, message: object) -> bool:
-        """Send a message; false where the peer is gone, or takes nothing for the timeout."""
+        """Send a message; false if the peer is gone, or reads nothing within the timeout."""
         with self._sending:
             return self._send(message, self._timeout)
 
     def send_now(self, message: object) -> bool:
-        """Send a heartbeat, if the peer takes it at once; whether it did.
+        """Send a heartbeat without waiting; returns whether it was sent.
 
-        A thread that sends to many peers must not wait for one. Where another thread is sending,
-        the peer hears that.
+        A thread that sends to many peers must not wait for one of them. If another thread is
+        sending, its message serves as a heartbeat.
         """
         if not self._sending.acquire(blocking=False):
             return False
@@ -63,7 +63,7 @@ class Connection(Generic[Incoming]):
             self._sending.release()
 
     def _send(self, message: object, timeout: float) -> bool:
-        if self.is_closed:  # its descriptor may be another's by now
+        if self.is_closed:  # its descriptor may have been given to another file
             return False
         deadline = time.monotonic() + timeout
         data = encode(message) + b"\n"
@@ -79,7 +79,7 @@ class Connection(Generic[Incoming]):
         return not rest
 
     def _write_until(self, deadline: float, data: bytes) -> bytes:
-        """Write; what the peer has not taken until then."""
+        """Write until a deadline; returns the rest that was not written."""
         while data:
             try:
                 data = data[os.write(self._write, data) :]
@@ -91,9 +91,9 @@ class Connection(Generic[Incoming]):
         return data
 
     def receive(self) -> list[Incoming] | None:
-        """The messages that are there, blocking until something is; None: the peer is gone.
+        """Wait for messages and return them; None if the peer is gone.
 
-        A line that is no message is left out: a login shell may print what it likes.
+        A line that is not a message is ignored, since a login shell may print any text.
         """
         try:
             chunk = b"" if self.is_closed else self._read()
@@ -111,11 +111,11 @@ class Connection(Generic[Incoming]):
         while True:
             try:
                 return os.read(self.fd, _CHUNK)
-            except BlockingIOError:  # both directions are one socket, as sshd gives its commands
+            except BlockingIOError:  # both directions are one socket, as for commands of sshd
                 _wait_for(self.fd, select.POLLIN)
 
     def close(self) -> None:
-        """Close the descriptors, once; the peer sees the end."""
+        """Close the descriptors, once; the peer sees the end of its input."""
         with self._sending:
             if self.is_closed:
                 return
@@ -132,10 +132,10 @@ def _wait_for(fd: int, event: int, seconds: float | None = None) -> None:
 
 @contextmanager
 def heartbeats(beat: Callable[[], None], seconds: float) -> Iterator[None]:
-    """For a block, let another thread call a function every so many seconds.
+    """Call ``beat`` every so many seconds inside the block, from another thread.
 
-    A thread of its own, because a disk that hangs under the main one is not a death. The last call
-    has ended when the block has.
+    It has its own thread because a disk that blocks the main thread must not stop the heartbeats.
+    The last call has ended before the block is left.
     """
     is_over = threading.Event()
 

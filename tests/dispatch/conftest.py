@@ -1,4 +1,4 @@
-"""A coordinator under test, and what it leaves behind cleared away."""
+"""A coordinator under test; its open resources are closed after the test."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -34,7 +34,7 @@ SHORT = Timeouts(heartbeat=0.05, silence=0.2, reconnect=0.2)
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts agents that have said hello."""
+    """Starts agents and waits for their ``Hello``."""
     made: list[StartedAgent] = []
 
     def make(*options: Any, **more: Any) -> StartedAgent:
@@ -110,7 +110,7 @@ def test_when_its_coordinator_is_gone_it_ends_what_it_runs(agent: StartedAgent) 
     assert not exists(pid)
     assert agent.stderr() == b"node 0: it closed the connection\n"
     data = agent.run.data("b.D0.node0").read_text()
-    assert "its coordinator is gone" in data  # the reason stands in its file
+    assert "its coordinator is gone" in data  # its file has the reason
 
 
 def test_when_its_coordinator_stays_silent_it_ends(start: Start) -> None:
@@ -133,7 +133,7 @@ def test_when_its_coordinator_stays_silent_it_ends(start: Start) -> None:
 def test_in_a_job_that_has_no_coordinator_left_it_asks_slurm(
     start: Start, tmp_path: Path, is_silent: bool, restarts: str, asked: str
 ) -> None:
-    """A coordinator that has ended has asked itself; one that is silent may have no power."""
+    """A coordinator that has ended has asked Slurm itself; a silent one may have lost power."""
     tools, log = tmp_path / "tools", tmp_path / "asked"
     tools.mkdir()
     log.touch()

@@ -1,4 +1,4 @@
-"""An agent in a thread, whose launches and whose clock are the test's."""
+"""An agent in a thread, whose launches and clock the test controls."""
 
 import select
 import threading
@@ -32,7 +32,7 @@ SILENT = "it sent no heartbeat for 10 s"
 
 
 class RunsUntilStopped:
-    """Stands for a ``LaunchRunner``: a launch ends when it is asked to."""
+    """Stands in for a ``LaunchRunner``: a launch ends when it is asked to stop."""
 
     def __init__(self) -> None:
         self.started = threading.Semaphore(0)
@@ -68,7 +68,7 @@ class Served:
         assert self.next() == HELLO
 
     def next(self) -> FromAgent:
-        """The next message that is no heartbeat."""
+        """The next message that is not a heartbeat."""
         while True:
             while self._heard:
                 message = self._heard.pop(0)
@@ -87,7 +87,7 @@ class Served:
         return message
 
     def waits_for_heartbeats(self, count: int) -> None:
-        """Wait for so many, and nothing else, from now on."""
+        """Wait for this many heartbeats, and for no other message."""
         while select.select([self.connection.fd], [], [], 0)[0]:
             self.read()
         assert set(self._heard) <= {Heartbeat()}
@@ -130,7 +130,7 @@ def test_a_disk_that_hangs_is_not_a_death(served: Served) -> None:
 
 
 def test_a_silent_coordinator_that_is_back_is_served_again(served: Served) -> None:
-    """What it had started was stopped; only when it stays silent does the agent give up."""
+    """Its launch was stopped; the agent gives up only if the silence goes on."""
     served.serve()
     for launch in ("1", "2"):
         served.start(launch)
@@ -165,7 +165,7 @@ def test_its_heartbeats_are_enough(served: Served) -> None:
 
 
 def test_what_was_asked_just_before_the_end_of_the_connection_is_stopped(served: Served) -> None:
-    """Nobody would ever hear of it, or stop it."""
+    """No coordinator is left to receive its result or to stop it."""
     served.serve()
     served.start("1")
     served.connection.send(start_launch("", "2"))
@@ -176,7 +176,7 @@ def test_what_was_asked_just_before_the_end_of_the_connection_is_stopped(served:
 
 
 def test_all_that_it_was_asked_is_done_before_it_ends(served: Served) -> None:
-    """The end of the connection after a ``Finish`` is not a loss."""
+    """If the connection ends after a ``Finish``, the coordinator is not lost."""
     served.serve()
     served.connection.send(Finish())
     served.connection.close()

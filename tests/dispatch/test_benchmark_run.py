@@ -1,4 +1,4 @@
-"""One benchmark on its nodes: where its ranks meet, its repeats, its files."""
+"""One benchmark on its nodes: the address where its ranks meet, its repeats, its files."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -26,7 +26,7 @@ def test_a_sweep_to_its_end(coordinator: Make) -> None:
     assert run.serve() is Outcome.OK
     assert run.told.begun[0] == ("two", ("n0", "n1"))  # the largest first
     assert run.statuses() == dict.fromkeys([*(b.name for b in small), "two"], "ok")
-    assert all(len(each.started) == 3 for each in run.nodes)  # the small ones are shared out
+    assert all(len(each.started) == 3 for each in run.nodes)  # the small ones share the nodes
     assert run.told.ended == dict.fromkeys(run.statuses(), OK)
 
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_laid_out_on_these_nodes_fails(coordinator: Make) -> None
 
 
 def test_one_that_needs_more_nodes_than_there_can_be(coordinator: Make) -> None:
-    """What fits runs; then the rest is lost with the reason, unless more nodes may come."""
+    """Benchmarks that fit run; then the others are lost, unless more nodes may come."""
     run = coordinator(plan(TWO, ONE), nodes=1)
     run.room.may_grow = True
 
@@ -190,7 +190,7 @@ def test_what_is_said_of_another_launch_is_not_heard(coordinator: Make) -> None:
         yield
         assert first.orders == second.orders == []
         first.say(Ports(asked.launch, (29_000,)))
-        first.say(Ports(asked.launch, (29_001,)))  # said twice
+        first.say(Ports(asked.launch, (29_001,)))  # the same message twice
         yield
         for each in run.nodes:
             each.ended(each.order(StartLaunch))

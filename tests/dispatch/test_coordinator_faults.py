@@ -1,4 +1,4 @@
-"""Nodes that are lost, are back, or do not say how they ended."""
+"""Nodes that are lost, are back, or do not report the end of a launch."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def test_a_node_that_is_lost(coordinator: Make) -> None:
         starts = [each.order(StartLaunch) for each in run.nodes]
         run.nodes[1].say(GONE)
         yield
-        # Should it only be silent, it ends what it runs as soon as it hears again.
+        # If it is only silent, it ends its launch as soon as it receives messages again.
         assert run.nodes[1].order(StopLaunch) == StopLaunch(
             starts[1].id, "it was given up", hard=True
         )
@@ -54,7 +54,7 @@ def test_a_node_that_is_back_is_used_again(coordinator: Make) -> None:
         yield
         assert run.nodes[0].orders == []
         run.nodes[1].handle.is_alive = True
-        run.nodes[1].ended(starts[1], "cancelled", "it was given up")  # of what was given up
+        run.nodes[1].ended(starts[1], "cancelled", "it was given up")  # of a launch that was lost
         yield
         assert run.nodes[1].order(StopLaunch).hard
         for each in run.nodes:
@@ -67,7 +67,7 @@ def test_a_node_that_is_back_is_used_again(coordinator: Make) -> None:
 def test_a_node_that_is_back_before_its_benchmark_has_ended_keeps_its_next_one(
     coordinator: Make,
 ) -> None:
-    """The end of the benchmark that it was lost to does not take the next one from it."""
+    """The end of its lost benchmark must not free it while it runs the next one."""
     run = coordinator(plan(TWO, ONE, benchmark("uno", num_machines=1)))
 
     def script() -> Script:

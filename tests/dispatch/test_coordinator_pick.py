@@ -1,4 +1,4 @@
-"""Laws of the schedule, on random sweeps that run for random times on nodes that may go."""
+"""Properties of the schedule, on random sweeps with random durations on nodes that may be lost."""
 
 import heapq
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def test_all_that_fits_on_free_nodes_side_by_side_begins_at_once(
 
 @dataclass
 class Simulated:
-    """A sweep that runs: benchmarks end after their durations, a node may go at a time."""
+    """A simulated sweep: benchmarks end after their durations, nodes are lost at given times."""
 
     sizes: Sequence[int]
     durations: Sequence[int]
@@ -117,7 +117,7 @@ def test_whatever_fits_on_the_nodes_that_stay_begins(
 def test_a_large_benchmark_waits_no_longer_than_what_ran_when_it_was_the_largest(
     sweep: list[tuple[int, int]], count: int
 ) -> None:
-    """Small benchmarks never pass it on the nodes that are kept for it."""
+    """Small benchmarks never start before it on the nodes that are kept for it."""
     sizes = [min(size, count) for size, _ in sweep]
     durations = [duration for _, duration in sweep]
     sim = Simulated(sizes, durations, count)

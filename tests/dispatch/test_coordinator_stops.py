@@ -19,7 +19,7 @@ ON_REQUEST = Verdict(Outcome.CANCELLED, "stopped on request")
 
 
 def test_stopped_in_the_midst(coordinator: Make) -> None:
-    """What runs is ended as interrupted; what waits never begins."""
+    """Benchmarks that run are interrupted; those that wait never begin."""
     run = coordinator(plan(TWO, ONE))
 
     def script() -> Script:
@@ -33,7 +33,7 @@ def test_stopped_in_the_midst(coordinator: Make) -> None:
         assert {each.order(StopLaunch).hard for each in run.nodes} == {True}
         run.requests.stop()
         yield
-        assert [each.orders for each in run.nodes] == [[], []]  # it cannot be said harder
+        assert [each.orders for each in run.nodes] == [[], []]  # the request cannot be harder
         run.nodes[0].ended(starts[0], "cancelled", "stopped on request")
         run.nodes[1].ended(starts[1], "failed", "killed by SIGKILL")
 
@@ -49,7 +49,7 @@ def test_stopped_in_the_midst(coordinator: Make) -> None:
 
 
 def test_stopped_in_a_job_what_waits_stays_waiting(coordinator: Make) -> None:
-    """The job may start again; the reason of the stop is the verdict on what it interrupts."""
+    """The job may start again; the reason is the verdict on interrupted benchmarks."""
     run = coordinator(plan(TWO, ONE), why_stopped=lambda: LIMIT)
 
     def script() -> Script:
@@ -133,7 +133,7 @@ def test_stopped_between_repeats_no_more_begin(coordinator: Make) -> None:
 
 @pytest.mark.parametrize(("repeats", "status"), [(1, "ok"), (2, "cancelled")])
 def test_ended_ok_just_before_the_stop(coordinator: Make, repeats: int, status: str) -> None:
-    """Both are heard together: a benchmark that is complete keeps its ok, another does not."""
+    """Both messages arrive together: only a benchmark that is complete keeps its ok."""
     run = coordinator(plan(TWO, repeats=repeats))
 
     def script() -> Script:
@@ -165,7 +165,7 @@ def test_ended_ok_on_one_of_its_nodes_just_before_the_stop(coordinator: Make) ->
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR2"])
 def test_the_signal_of_a_scheduler_to_its_nodes_stops_the_job(coordinator: Make, name: str) -> None:
-    """It goes to all of them, and is one request: nothing is killed at once."""
+    """All nodes receive it, but it is one request, so nothing is killed at once."""
     run = coordinator(plan(TWO, ONE), why_stopped=lambda: LIMIT)
 
     def script() -> Script:

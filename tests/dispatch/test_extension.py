@@ -1,4 +1,4 @@
-"""The price of a runner: one file, one entry of the dict that names it, and its kind."""
+"""A new runner costs one file, one entry in the dict of runners, and its kind."""
 
 from tests.support.package_copy import PackageCopy
 from tests.support.workplace import GOOD

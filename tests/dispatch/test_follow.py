@@ -1,4 +1,4 @@
-"""What a follower tells of a run that goes on elsewhere: the test plays its files and scheduler."""
+"""What a follower reports of a run elsewhere; the test plays its files and its scheduler."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Story:
         self.made()
 
     def made(self) -> "Story":
-        """The follower begins anew."""
+        """Create a new follower."""
         scheduler = self if self._in_job else None
         self.follower = RunFollower(
             self.dir, self.header, self.told, scheduler, clock=self._clock, sleep=self._sleep
@@ -70,7 +70,7 @@ class Story:
         self.answer = answer
 
     def follow(self, *events: Event | None) -> bool:
-        """Whether it saw the end, once all this has happened, one thing every few seconds."""
+        """Follow while this happens, one event every few seconds; whether the run ended."""
         self._script: Iterator[Event | None] = iter(events)
         last = self._clock() + 100 * ASK
         return self.follower.follow(lambda: self._clock() > last)
@@ -127,7 +127,7 @@ def test_one_who_comes_later_is_told_of_what_has_ended(story: Make) -> None:
 
 
 def test_one_that_is_lost_where_no_scheduler_starts_it_again(story: Make, tmp_path: Path) -> None:
-    """Its command was killed in the midst: nothing more will come of it."""
+    """Its command was killed while it ran: it will not go on."""
     run = story("a", in_job=False)
     write_record(run.dir.run_json, run.header)
     (tmp_path / "a").mkdir()
@@ -165,7 +165,7 @@ def test_what_a_job_left_when_it_ended(
 
 
 def test_what_its_coordinator_said_last_is_not_written_over(story: Make) -> None:
-    """Pre-empted: the coordinator has said so, and the job never starts again."""
+    """The coordinator wrote that it was pre-empted, and the job never starts again."""
     run = story("a")
     why = "pre-empted by another job"
     assert run.follow(

@@ -1,4 +1,4 @@
-"""Jobs that are followed to their end, or until a Ctrl-C."""
+"""Jobs that are followed to their end, or until Ctrl-C."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ from tests.support.run_headers import header
 
 
 class OneJob:
-    """A scheduler with job 7, which ends once it is cancelled; a look may bring a Ctrl-C."""
+    """A scheduler with job 7, which ends once cancelled; a question can trigger Ctrl-C."""
 
     def __init__(self, run: RunDir, ctrl_c: int) -> None:
         self._run, self._ctrl_c = run, ctrl_c
@@ -72,7 +72,10 @@ def test_a_ctrl_c_cancels_the_jobs_or_only_ends_the_watching(
         assert told.ended == {"a": Verdict(Outcome.CANCELLED, "its job was cancelled")}
     else:
         assert job.cancelled == []
-        assert told.messages[-1] == f"no longer watched; it goes on: `milabench watch {tmp_path}`"
+        assert (
+            told.messages[-1]
+            == f"no longer watched; the run goes on: `milabench watch {tmp_path}` follows it"
+        )
         assert read_header(run).outcome is None
 
 

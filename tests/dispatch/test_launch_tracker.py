@@ -66,7 +66,7 @@ def test_a_lost_node_comes_before_all(clock: Clock) -> None:
     it.ended("n0", end("failed", "a connection broke"), clock.now)
     it.lose("n1", "has sent no heartbeat for 20 s", clock.now)
     why = "n1 has sent no heartbeat for 20 s"
-    assert it.stop_due(clock.now) == why  # at once: the others wait for it in vain
+    assert it.stop_due(clock.now) == why  # at once: the others would wait for ever
     it.lose("n1", "is gone twice", clock.now)
     it.ended("n1", end("ok"), clock.now)  # too late
     it.ended("n2", end("cancelled", why), clock.now)
@@ -83,7 +83,7 @@ def test_nothing_is_stopped_where_nothing_runs(clock: Clock) -> None:
 
 
 def test_processes_that_are_independent_are_left_to_end(clock: Clock) -> None:
-    """Nobody waits for the ranks of a ``per_gpu`` process that failed: as on one host."""
+    """No process waits for a ``per_gpu`` process that failed, as on one host."""
     it = tracker(clock, jobs=0)
     it.ended("n0", end("failed", "no", tags=tags(it, 0)), clock.now)
     assert it.stop_due(clock.now + 1000) == ""
@@ -105,7 +105,7 @@ def test_a_node_that_does_not_say_how_it_ended(clock: Clock) -> None:
     [
         ({0: [3, 3], 1: [0, 0]}, Outcome.OK),  # rank 0 reports for all
         ({0: [3, 0], 1: [0, 0]}, Outcome.FAILED),  # the second job on no node
-        ({0: [0, 0], 1: [2, 2]}, Outcome.OK),  # wherever it was that reported
+        ({0: [0, 0], 1: [2, 2]}, Outcome.OK),  # any node may report
     ],
 )
 def test_a_job_that_spans_nodes_reports_on_one_of_them(

@@ -1,4 +1,4 @@
-"""Agents that come late, never come, are lost, or are back; the test has their ends."""
+"""Agents that join late, never join, are lost, or are back; the test has their pipes."""
 
 import selectors
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ SILENT = NodeLost("has sent no heartbeat for 10 s")
 
 
 class Room:
-    """A membership whose agents are a test's."""
+    """A membership whose agents are scripted by the test."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.dir, self.clock, self.told = RunDir(folder), Clock(), RecordedProgress()
@@ -46,11 +46,11 @@ class Room:
         )
 
     def hears(self) -> list[tuple[str, FromAgent | NodeLost]]:
-        """What the nodes say of their work, by their names."""
+        """The messages of the nodes about their work, by the names of the nodes."""
         return [(handle.name, message) for handle, message in self.nodes.receive(0)]
 
     def fall_silent(self, *speakers: int) -> list[tuple[str, FromAgent | NodeLost]]:
-        """All agents but these send no heartbeat for long."""
+        """All agents except these send no heartbeat for a long time."""
         self.clock.sleep(QUICK.silence + 0.1)
         for rank in speakers:
             self.agents[rank].heartbeat()
@@ -65,7 +65,7 @@ class Room:
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
-    """Makes rooms with agents that have said hello, but for the last so many."""
+    """Makes rooms with agents that have joined, except for the last ones."""
     made: list[Room] = []
 
     def make(count: int = 2, missing: int = 0) -> Room:
@@ -132,7 +132,7 @@ def test_a_node_that_never_comes_is_waited_for(room: Callable[..., Room]) -> Non
     it.clock.sleep(0.2)
     assert (it.nodes.is_gathering, it.nodes.may_grow) == (False, False)
     assert it.nodes.alive == [0]
-    it.agents[1].hello()  # later than that, it is welcome all the same
+    it.agents[1].hello()  # after this time it can still join
     it.hears()
     assert it.nodes.alive == [0, 1]
 
@@ -172,11 +172,11 @@ def test_a_node_whose_connection_breaks_is_gone_for_good(room: Callable[..., Roo
     it.agents[1].say(LaunchEnded("x", end()))
     it.agents[1].close()
     said = it.hears() + it.hears()
-    assert said == [("n1", LaunchEnded("x", end())), ("n1", GONE)]  # first, what it had said
+    assert said == [("n1", LaunchEnded("x", end())), ("n1", GONE)]  # first, its earlier messages
     assert (it.nodes.alive, it.nodes.free, it.nodes.may_grow) == ([0], [0], False)
     assert it.nodes[1].benchmark is None
     assert it.told.messages == ["n1 is gone: its connection broke"]
-    assert it.fall_silent(0) == []  # said once
+    assert it.fall_silent(0) == []  # only once
 
 
 def test_a_silent_node_is_lost_and_may_be_back_for_a_while(room: Callable[..., Room]) -> None:
@@ -189,12 +189,12 @@ def test_a_silent_node_is_lost_and_may_be_back_for_a_while(room: Callable[..., R
 
 
 def test_only_a_pong_brings_it_back(room: Callable[..., Room]) -> None:
-    """Of a pulled cable: it is plugged in, and what comes first was long on its way."""
+    """After a cable is plugged in again, the first messages to arrive are old."""
     it = room()
     it.fall_silent(0)
     late = it.agents[1]
     late.heartbeat()
-    late.say(LaunchEnded("x", end()))  # of what was given up: not heard
+    late.say(LaunchEnded("x", end()))  # of a launch that was lost: ignored
     late.say(Pong("of an earlier one"))
     assert it.hears() == []
     assert it.nodes.alive == [0]
@@ -238,7 +238,7 @@ def test_a_silent_one_whose_connection_breaks_will_not_be_back(room: Callable[..
 def test_what_was_said_meanwhile_is_heard_before_anyone_is_given_up(
     room: Callable[..., Room],
 ) -> None:
-    """A coordinator whose disk hung for long: all its nodes lived."""
+    """The coordinator's disk was blocked for a long time, but all its nodes were alive."""
     it = room()
     assert it.fall_silent(0, 1) == []
     assert it.nodes.alive == [0, 1]
@@ -300,7 +300,7 @@ def test_one_that_takes_nothing_keeps_no_heartbeat_from_others(room: Callable[..
 def test_a_disk_that_hangs_is_not_a_death(
     room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The coordinator sends heartbeats meanwhile, and then hears those that it was sent."""
+    """The coordinator sends heartbeats meanwhile, and then reads those that it received."""
     it = room()
     hung = 0
 

@@ -1,4 +1,4 @@
-"""This host as the only node: real launches of small programs, in the process of the test."""
+"""This host as the only node, with real launches of small programs."""
 
 import os
 import sys
@@ -33,7 +33,7 @@ ON_REQUEST = Verdict(Outcome.CANCELLED, "stopped on request")
 
 
 class Host:
-    """A coordinator on this host; as soon as a program has a rate, a test may do something."""
+    """A coordinator on this host; a test may act at the first rate of a program."""
 
     def __init__(self, folder: Path) -> None:
         self.dir, self.told, self.requests = RunDir(folder), RecordedProgress(), StopRequests()

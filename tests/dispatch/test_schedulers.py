@@ -23,7 +23,7 @@ SLEEPS = [sys.executable, "-c", "import time; time.sleep(100)"]
 
 @pytest.fixture
 def job() -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that looks like one of submitit's."""
+    """A process that looks like a job of submitit."""
     with subprocess.Popen([*SLEEPS, "submitit"]) as popen:
         yield popen
         popen.kill()
@@ -31,7 +31,7 @@ def job() -> Iterator["subprocess.Popen[bytes]"]:
 
 def test_jobs_that_are_there_and_jobs_that_are_gone(job: "subprocess.Popen[bytes]") -> None:
     ids = [str(job.pid), "99999999", "DEBUG_1"]
-    wait_for(lambda: not ProcessJobs().statuses(ids)[ids[0]].has_ended)  # it says what it is
+    wait_for(lambda: not ProcessJobs().statuses(ids)[ids[0]].has_ended)  # it has started
     assert [status.has_ended for status in ProcessJobs().statuses(ids).values()] == [
         False,
         True,

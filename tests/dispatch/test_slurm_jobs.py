@@ -1,4 +1,4 @@
-"""What Slurm's commands print, and what is made of it; the commands are scripts on the PATH."""
+"""How the output of Slurm's commands is read; the commands are scripts on the PATH."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ SHOWS = (
 
 @pytest.fixture
 def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Says:
-    """Lets a command print something, and returns the file with the arguments it was given."""
+    """Makes a command print a text; returns the file with the arguments of its calls."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
 
     def make(command: str, text: str, code: int = 0) -> Path:
@@ -35,7 +35,7 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Says:
 
 @pytest.fixture
 def job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within job 7."""
+    """Set the environment of job 7."""
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.delenv("SLURM_ARRAY_JOB_ID", raising=False)
     monkeypatch.delenv("MILABENCH_SIGNAL_DELAY", raising=False)

@@ -38,7 +38,7 @@ def test_messages_arrive_whole_however_they_are_cut(texts: list[str], data: st.D
 
 
 def test_a_line_that_is_no_message_is_left_out() -> None:
-    """A login shell prints what it likes, before the agent and beside it."""
+    """A login shell may print any text, before the agent or while it runs."""
     connection, write = reading()
     banner = (
         b'Welcome to host1!\n\n[1]\n7\n{}\n{"type":"Welcome"}\n\xff\n{"type":"Ping","id":"x"}\n'
@@ -69,7 +69,7 @@ def test_a_peer_that_is_gone() -> None:
 
 
 def test_after_it_is_closed_it_leaves_its_descriptors_to_others() -> None:
-    """Their numbers are given anew at once: what is sent then must not go there."""
+    """Their numbers are reused at once: a later message must not go to another file."""
     ours, theirs = connections()
     ours.close()
     assert ours.is_closed
@@ -108,7 +108,7 @@ def test_messages_of_several_threads_stay_whole() -> None:
 
 
 def test_a_peer_that_takes_nothing_is_gone_after_a_while() -> None:
-    """No thread waits for it for ever: neither for a whole pipe nor for the heartbeats after it."""
+    """No thread waits for it for ever: neither on a full pipe nor for heartbeats after that."""
     ours, theirs = connections(timeout=0.01)
     assert not theirs.send(LARGE)
     assert not theirs.send(Heartbeat())
@@ -117,18 +117,18 @@ def test_a_peer_that_takes_nothing_is_gone_after_a_while() -> None:
 
 
 def test_a_heartbeat_does_not_wait_for_a_peer_that_takes_nothing() -> None:
-    """Others would miss theirs meanwhile, which the same thread sends."""
+    """The same thread sends the heartbeats of others, which would be late."""
     ours, theirs = connections(timeout=600.0)
     fills = threading.Thread(target=lambda: theirs.send(LARGE))
     fills.start()
-    first = os.read(ours.fd, 1)  # it is being sent, and stands in the way
+    first = os.read(ours.fd, 1)  # another thread still sends it
     for _ in range(10):
         theirs.send_now(Heartbeat())
     rest = b""
     while not rest.endswith(b"\n"):
         rest += os.read(ours.fd, 1 << 16)
     fills.join()
-    assert first + rest == encode(LARGE) + b"\n"  # nothing in its midst
+    assert first + rest == encode(LARGE) + b"\n"  # nothing else is within it
     theirs.send_now(Heartbeat())
     assert ours.receive() == [Heartbeat()]
     ours.close()
@@ -150,7 +150,7 @@ def test_a_heartbeat_into_a_full_pipe_is_dropped() -> None:
 
 
 def test_what_a_peer_took_a_part_of_is_sent_to_its_end() -> None:
-    """It took nothing for a while, and then again: the next message is not a part of the first."""
+    """The peer pauses and then reads on: the next message must not mix with the first."""
     ours, theirs = connections(timeout=0.01)
     assert not theirs.send(LARGE)
     found: list[FromAgent] = []
@@ -164,7 +164,7 @@ def test_what_a_peer_took_a_part_of_is_sent_to_its_end() -> None:
 
 
 def test_both_directions_may_be_one_socket() -> None:
-    """As those of a command that sshd starts: a read waits although a write does not."""
+    """As for a command that sshd starts: a read waits although a write does not."""
     ours, theirs = socket.socketpair()
     connection = Connection[ToAgent](theirs.fileno(), theirs.fileno(), ToAgent, theirs.close)
     found: list[object] = []

@@ -1,4 +1,4 @@
-"""Where a run happens, by the ``kind`` of the runner's profile; without a profile, on this host."""
+"""The runners, by the ``kind`` of a runner profile; without a profile, a run is on this host."""
 
 from collections.abc import Mapping
 

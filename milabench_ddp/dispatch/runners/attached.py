@@ -1,4 +1,4 @@
-"""Runs that end with their command: on this host alone, or on agents that it starts."""
+"""Runners whose run ends with the command: on this host alone, or on agents that they start."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ from ..run_context import RunContext
 from ..transport import Connection
 from .base import NodeRequest, Runner
 
-_LEAVE = 10.0  # seconds beyond the grace for an agent to end
+_LEAVE = 10.0  # seconds after the grace for an agent to end
 
 
 def agent_command(options: AgentOptions) -> list[str]:
@@ -39,17 +39,17 @@ def agent_command(options: AgentOptions) -> list[str]:
 def started_agents(
     run: RunDir, commands: Mapping[str, Sequence[str]], grace: float
 ) -> Iterator[dict[str, AgentConnection]]:
-    """Start agents; their connections, by the names of their nodes.
+    """Start agents; gives their connections, by the names of their nodes.
 
-    At the end each has ended, by itself or not: one whose input ends, ends what it runs.
+    All agents have ended when the block is left: an agent ends when its input does, or is killed.
 
     Args:
-        run: where their logs go.
-        commands: what starts them, by the names of their nodes.
-        grace: seconds between SIGTERM and SIGKILL of what they run.
+        run: the run folder, where their logs go.
+        commands: the commands that start them, by the names of their nodes.
+        grace: seconds between SIGTERM and SIGKILL of their processes.
 
     Raises:
-        DispatchError: one cannot be started.
+        DispatchError: a command cannot be started.
     """
     running: list[subprocess.Popen[bytes]] = []
     connections: dict[str, AgentConnection] = {}
@@ -91,7 +91,7 @@ def _connection(popen: "subprocess.Popen[bytes]") -> AgentConnection:
 
 
 def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:
-    """Wait for agents that have lost their coordinator, or were told to end; kill what stays."""
+    """Close the agents' pipes, wait for the agents to end, and kill those that do not."""
     for popen in running:
         for pipe in (popen.stdin, popen.stdout):
             if pipe is not None:
@@ -127,13 +127,13 @@ def agents(
     requests: StopRequests,
     observer: ProgressObserver,
 ) -> Iterator[Nodes]:
-    """Agents that these commands start, by the names of their nodes."""
+    """The nodes whose agents these commands start, by the names of the nodes."""
     with started_agents(run, commands, plan.grace) as connections:
         yield Membership(run, connections, requests.fd, Timeouts(), observer)
 
 
 class AttachedRunner(Runner):
-    """Base of the runners whose run ends with the command that started it."""
+    """Base of the runners whose run ends with the command that starts it."""
 
     def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
         """The commands that start the agents, by the names of their nodes."""
@@ -142,11 +142,11 @@ class AttachedRunner(Runner):
     def nodes(
         self, context: RunContext, requests: StopRequests, observer: ProgressObserver
     ) -> AbstractContextManager[Nodes]:
-        """The nodes, which hear of requests to stop."""
+        """The nodes of the run; ``requests`` can stop it."""
         return agents(context.run, context.plan, self.commands(context), requests, observer)
 
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Run what is missing, to the end; Ctrl-C and SIGTERM stop it."""
+        """Run the benchmarks to their end; Ctrl-C and SIGTERM stop them."""
         run = context.run
         with closing(StopRequests()) as requests, alive(run.path), stopped_by_signals(requests):
             context.save()
@@ -160,7 +160,7 @@ class AttachedRunner(Runner):
 
 
 class HostRunner(AttachedRunner):
-    """Runs on this host; no agent, no connection."""
+    """Runs on this host, without an agent."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
         """This host."""
@@ -175,10 +175,10 @@ class HostRunner(AttachedRunner):
 
 
 class LocalRunner(AttachedRunner):
-    """How several nodes are developed and tested without a cluster."""
+    """Runs on parts of this host as nodes: to develop and test without a cluster."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        """Parts of this host, with as many devices each as are asked for."""
+        """Parts of this host, each with as many devices as requested, or else an equal share."""
         host = request.detect().cluster
         devices = request.devices or max(1, len(host.nodes[0].devices) // request.nodes)
         parts = []
@@ -191,7 +191,7 @@ class LocalRunner(AttachedRunner):
         nodes = context.plan.nodes
         commands = {}
         for rank in range(nodes):
-            # All of 127.0.0.0/8 is loopback: each node has an address of its own.
+            # All of 127.0.0.0/8 is loopback: each node gets its own address.
             options = AgentOptions(context.run.path, rank, f"127.0.0.{rank + 1}", parts=nodes)
             commands[f"node{rank}"] = agent_command(options)
         return commands

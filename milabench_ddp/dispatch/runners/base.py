@@ -1,4 +1,4 @@
-"""What a runner is: where a run happens, and how it is started there."""
+"""The base of the runners: where a run happens, and how it is started there."""
 
 import os
 from collections.abc import Sequence
@@ -17,40 +17,44 @@ from ..run_context import RunContext
 
 @dataclass(frozen=True)
 class NodeRequest:
-    """The nodes that are asked for; None leaves the choice to what is there."""
+    """The requested nodes; None means the devices of this host."""
 
     nodes: int
     devices: int | None  # per node
     kind: str | None  # of device
-    hosts: tuple[SystemNode, ...] = ()  # of the system file
+    hosts: tuple[SystemNode, ...] = ()  # those of the system file
 
     def detect(self) -> Detection:
-        """This host with such devices; raises MachineError where it lacks them."""
+        """This host with such devices.
+
+        Raises:
+            MachineError: this host does not have them.
+        """
         return detect(self.kind, self.devices, os.environ)
 
 
 @dataclass(frozen=True)
 class ScriptRequest:
-    """What a script is to start, and where."""
+    """The launches of a script, and where they run."""
 
     profile: RunnerProfile | None
     launches: Sequence[Launch]
     nodes: int
-    python: str  # looks for free ports
+    python: str  # the Python that finds free ports
     comments: Sequence[str]  # at its top
 
 
 class Runner:
-    """Base of every runner; as it stands, for nodes elsewhere that this host knows nothing of."""
+    """Base of every runner; its own methods suit nodes that this host cannot detect."""
 
-    is_scheduler = False  # whether settings for a cluster's scheduler have a meaning
+    is_scheduler = False  # whether the settings of a scheduler apply
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
         """The nodes to plan for, and whether they are synthetic.
 
         Raises:
-            MachineError: this host is needed, and lacks the devices.
-            DispatchError: there are not so many nodes.
+            MachineError: this host is used, and does not have the devices.
+            DispatchError: there are fewer nodes than requested.
         """
         devices = request.devices
         if devices is None:
@@ -58,22 +62,22 @@ class Runner:
         return synthetic_cluster(request.kind or "cuda", request.nodes, devices), True
 
     def check(self, request: NodeRequest) -> None:
-        """Raise DispatchError where a run cannot be started on such nodes."""
+        """Raise DispatchError if a run cannot be started on these nodes."""
 
     def profile(self, profile: RunnerProfile, cluster: Cluster) -> RunnerProfile:
-        """The profile; where it does not say it, a job asks for the GPUs that are to be used."""
+        """The profile; if it does not set the GPUs of a node, they are those of the cluster."""
         if profile.gpus_per_node is not None or not cluster.has_gpu:
             return profile
         return replace(profile, gpus_per_node=len(cluster.nodes[0].devices))
 
     def script(self, request: ScriptRequest) -> str:
-        """The bash that does the same."""
+        """A bash script that starts the same launches."""
         return render(request.launches, request.python, request.comments)
 
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Run what is missing of a run; the observer is told what happens.
+        """Run the benchmarks of a run that have no final result, and tell the observer.
 
         Raises:
-            DispatchError: it cannot be started there.
+            DispatchError: the run cannot be started there.
         """
         raise NotImplementedError

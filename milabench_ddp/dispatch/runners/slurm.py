@@ -1,4 +1,4 @@
-"""Slurm: jobs are submitted, and followed until they have ended."""
+"""Runs on Slurm: submits jobs, and follows them until they have ended."""
 
 import io
 import shutil
@@ -26,12 +26,12 @@ _COMPLETING = 60  # seconds that a job may take to end after its benchmarks have
 
 
 class SlurmRunner(Runner):
-    """Hands the benchmarks to a cluster's scheduler, as one job or as one for each."""
+    """Submits the benchmarks to a scheduler, as one job or as one job each."""
 
     is_scheduler = True
 
     def script(self, request: ScriptRequest) -> str:
-        """The jobs, as bash that submits them."""
+        """A bash script that submits the jobs."""
         if not request.launches or request.profile is None:
             raise DispatchError("there is nothing to submit; `milabench list` says why")
         return render_jobs(request)
@@ -40,7 +40,7 @@ class SlurmRunner(Runner):
         """Submit the jobs, and follow them until all have ended; Ctrl-C cancels them.
 
         Raises:
-            DispatchError: the scheduler refuses.
+            DispatchError: the scheduler refuses the jobs.
             RunDirError: a run that is to be resumed has jobs that have not ended.
         """
         run, header, profile = context.run, context.header, context.plan.runner
@@ -55,7 +55,7 @@ class SlurmRunner(Runner):
             for state in earlier:
                 write_record(run.state_json(state.name), state)
             if not context.is_resumed:
-                shutil.rmtree(run.path)  # there is nothing in it, and its name is free again
+                shutil.rmtree(run.path)  # it is empty, and its name can be used again
             raise
         header.jobs += jobs
         context.save()
@@ -68,10 +68,10 @@ class SlurmRunner(Runner):
 
 
 def submit(run: RunDir, profile: RunnerProfile, jobs: Sequence[JobState]) -> None:
-    """Hand jobs to the scheduler, and note their ids; jobs of one size go as one array.
+    """Submit jobs and note their ids; jobs with the same number of nodes are one array.
 
     Raises:
-        DispatchError: there is no scheduler here, or it refuses.
+        DispatchError: there is no scheduler here, or it refuses the jobs.
     """
     _check(profile, jobs)
     for nodes in dict.fromkeys(job.nodes for job in jobs):
@@ -79,7 +79,7 @@ def submit(run: RunDir, profile: RunnerProfile, jobs: Sequence[JobState]) -> Non
         try:
             _submit_array(run, profile, nodes, group)
         except DispatchError:
-            slurm_jobs.cancel([job.id for job in jobs if job.id])  # all of them, or none
+            slurm_jobs.cancel([job.id for job in jobs if job.id])  # submit all of them, or none
             raise
 
 
@@ -110,7 +110,7 @@ def _submit_array(
     try:
         executor = submitit.AutoExecutor(folder / "%j", profile.cluster)
         executor.update_parameters(name=run.name, **wanted)
-        # What sbatch prints when it refuses is in the error, too.
+        # The error has what sbatch prints when it refuses.
         with redirect_stderr(io.StringIO()), executor.batch():
             handles = [executor.submit(JobTask(str(run.path), job.name)) for job in jobs]
     except submitit.core.utils.FailedJobError as error:
@@ -121,13 +121,13 @@ def _submit_array(
             f"all nodes see with --job-dir"
         ) from error
     for job, handle in zip(jobs, handles, strict=True):
-        if profile.cluster == "debug":  # runs it in this process, once its result is asked for
+        if profile.cluster == "debug":  # runs the job in this process, when its result is read
             handle.results()
         job.id = handle.job_id
 
 
 def _last_words(text: str) -> str:
-    """The sentence in what sbatch prints when it refuses."""
+    """The error message in the output of sbatch when it refuses a job."""
     said = []
     for line in text.splitlines():
         if "error:" in line:
@@ -137,7 +137,7 @@ def _last_words(text: str) -> str:
 
 
 def _check_jobs(run: RunDir, header: RunHeader, scheduler: Scheduler) -> None:
-    """A job that still waits in the queue runs nothing yet, but will run the same benchmarks."""
+    """Raise RunDirError if jobs have not ended: even a waiting job will run its benchmarks."""
     ids = [job.id for job in header.jobs if not job.state]
     going: dict[str, str] = {}
     for _ in range(_COMPLETING):

@@ -1,7 +1,7 @@
-"""Jobs that submitit hands to Slurm: each runs a coordinator in its batch step.
+"""The jobs that submitit submits to Slurm: each runs a coordinator in its batch step.
 
 The coordinator starts the agents as steps of its job (``srun --overlap``), one on each node, and
-speaks with them through srun's pipes: Slurm starts, ends and accounts for them.
+exchanges messages with them through srun's pipes. So Slurm starts, ends and accounts for them.
 """
 
 import signal
@@ -32,15 +32,15 @@ _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--
 
 @dataclass(frozen=True)
 class JobTask:
-    """What submitit runs in a job, to which it travels by pickle: the job's coordinator."""
+    """The task that submitit runs in a job, as a pickled object: the job's coordinator."""
 
     run: str
     job: str
 
     def __call__(self) -> str:
-        """Run what is missing of the job's benchmarks; the outcome.
+        """Run the job's benchmarks that have no final result; returns the outcome.
 
-        A job that is pre-empted asks to start again, and then goes on with the rest.
+        A pre-empted job asks Slurm to start it again, and then goes on with the rest.
         """
         run = RunDir(Path(self.run))
         plan = read_record(run.plan_json, RunPlan)
@@ -67,7 +67,7 @@ class JobTask:
 
 
 def _stop_on_warning(requests: StopRequests) -> None:
-    """Heed SIGUSR2, which announces a time limit; submitit's own handler would requeue the job."""
+    """Stop on SIGUSR2, the warning of a time limit; submitit's handler would requeue the job."""
 
     def warned(_number: int, _frame: FrameType | None) -> None:
         requests.stop()
@@ -79,7 +79,7 @@ def _stop_on_warning(requests: StopRequests) -> None:
 def _nodes(
     run: RunDir, plan: RunPlan, requests: StopRequests, observer: ProgressObserver
 ) -> Iterator[Nodes]:
-    """The nodes of this job: steps of Slurm, or this host under submitit's local executor."""
+    """The nodes of this job: agents in steps of Slurm, or this host without Slurm."""
     if slurm_jobs.own_id():
         commands = {}
         for rank, host in enumerate(slurm_jobs.host_names()):

@@ -1,10 +1,10 @@
-"""The jobs of a run as bash: what anybody submits who has only Slurm.
+"""The jobs of a run as a bash script, to submit them with Slurm alone.
 
     milabench dry config/sweeps/small.yaml --runner slurm --nodes 4,2,1 | bash
 
-submits, for each job, a script whose every node runs the bash of its own part. What it asks the
-scheduler for is what ``run`` asks for; it has neither the deadlines of ``run`` nor its resuming,
-and a node that dies takes the job with it, for nobody would go on without it.
+submits a script for each job, in which every node runs its own part. The script asks the scheduler
+for the same resources as ``run``. It has no deadlines and cannot be resumed, and a lost node ends
+its job, since there is no coordinator to go on without it.
 """
 
 import shlex
@@ -20,7 +20,7 @@ from .base import ScriptRequest
 _PORT = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"
 _FIRST = 'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
 _NODE = "export NODE_RANK=$SLURM_NODEID; exec bash -s"
-# The shell of a batch step dies of a signal, and its commands with it, unless it has a trap.
+# Without a trap, a signal ends the shell of the batch step, and its commands with it.
 _TRAP = "trap : TERM USR2"
 
 
@@ -50,7 +50,7 @@ def render_jobs(request: ScriptRequest) -> str:
 
 
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:
-    """The options of sbatch for a job, without the dashes."""
+    """The options of sbatch for a job, without their dashes."""
     words: dict[str, Any] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
     for name, setting in SETTINGS.items():
         value = getattr(profile, name)
@@ -70,7 +70,7 @@ def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
         "tasks_per_node": 1,
         "slurm_setup": [_TRAP, *setup_lines(profile)],
         "slurm_use_srun": False,
-        # A node that dies takes its own benchmark with it, and not the job: the rest goes on.
+        # A lost node ends its own benchmark, but not the job: the other benchmarks go on.
         "slurm_additional_parameters": {"no_kill": True, **other_options(profile)},
     }
     for name, setting in SETTINGS.items():
@@ -81,12 +81,12 @@ def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
 
 
 def setup_lines(profile: RunnerProfile) -> list[str]:
-    """The shell commands of a job that come before the agents."""
+    """The shell commands that a job runs before its agents."""
     exports = [f"export {name}={shlex.quote(value)}" for name, value in profile.environment.items()]
     return [*profile.setup, *exports, f"export MILABENCH_SIGNAL_DELAY={profile.signal_delay}"]
 
 
 def other_options(profile: RunnerProfile) -> dict[str, str | bool]:
-    """The options of sbatch that submitit has no name for."""
+    """The options of sbatch for which submitit has no parameter."""
     exclusive = {"exclusive": True} if profile.exclusive else {}
     return {**exclusive, **profile.options}

@@ -1,7 +1,7 @@
-"""Hosts over ssh: the remote command is an agent, and its pipes are the connection.
+"""Runs on hosts over ssh: the remote command is an agent, and its pipes are the connection.
 
-When the connection ends, for whatever reason, the agent's standard input ends, and it ends what it
-runs: no remote process outlives the run.
+When the connection ends, for any reason, the agent's standard input ends, and the agent ends its
+launch: no remote process outlives the run.
 """
 
 import shlex
@@ -20,10 +20,10 @@ from .base import NodeRequest
 
 
 class SshRunner(AttachedRunner):
-    """The hosts of a system file."""
+    """Runs on the hosts of a system file."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        """As many synthetic nodes as are asked for; the hosts themselves are not asked."""
+        """As many synthetic nodes as requested; the hosts are not contacted."""
         if request.hosts and request.nodes > len(request.hosts):
             raise DispatchError(
                 f"--nodes {request.nodes}: the system file has {len(request.hosts)} nodes"
@@ -31,7 +31,7 @@ class SshRunner(AttachedRunner):
         return super().cluster(request)
 
     def check(self, request: NodeRequest) -> None:
-        """Raise DispatchError where no hosts are known."""
+        """Raise DispatchError if no hosts are known."""
         if not request.hosts:
             raise DispatchError("--runner ssh needs the hosts: give a system.yaml with --system")
 
@@ -55,10 +55,10 @@ def ssh_commands(
 
     Args:
         run: the run folder, which all hosts see under the same path.
-        hosts: where; one that is this host needs no ssh.
-        key: the private key, where it is not ssh's own choice.
+        hosts: the hosts; this host itself is reached without ssh.
+        key: the private key; None leaves the choice to ssh.
         setup: shell commands to run before the agent.
-        environment: what is exported to the agent.
+        environment: the environment variables to export to the agent.
     """
     ordered = sorted(hosts, key=lambda host: not host.main)
     exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
@@ -72,7 +72,7 @@ def ssh_commands(
 
 
 def _ssh(host: SystemNode, key: Path | None) -> list[str]:
-    # No password is asked for, as nobody would see the question; a host that is gone is noticed.
+    # No password prompt, since no one would see it; keep-alives notice a host that is lost.
     words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5"]
     words += ["-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport)]
     if key is not None:

@@ -1,4 +1,4 @@
-"""Runs that live as long as the process of their command, on signals to it."""
+"""Runs that end with the process of their command, and signals to that process."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ from tests.support.started_agent import RATE, STAYS
 
 
 class Interrupts(RecordedProgress):
-    """At the first rate, the command gets a signal."""
+    """Sends the command a signal at the first rate."""
 
     def __init__(self, number: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Agents as child processes: what starts, why one does not, and how they end."""
+"""Agents as child processes: how they start, fail to start, and end."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def python(text: str) -> list[str]:
 
 
 def rest_of(connection: AgentConnection) -> list[FromAgent]:
-    """All messages until it ends; a line may come in pieces."""
+    """All messages until the agent ends; a line may arrive in pieces."""
     found: list[FromAgent] = []
     while (messages := connection.receive()) is not None:
         found += messages

@@ -1,4 +1,4 @@
-"""What is handed to a scheduler, what is said of it, and what is left where it refuses."""
+"""Jobs and messages of a submission, and what is left of a run if the scheduler refuses it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ PROFILE = RunnerProfile(kind="slurm", allocation="separate")
 
 
 class FakeSlurm:
-    """Takes jobs or refuses them; each has ended when it is asked for, all of it ok."""
+    """Accepts or refuses jobs; at the first question a job has ended, with all benchmarks ok."""
 
     def __init__(self) -> None:
         self.refuses = ""
@@ -58,7 +58,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunContext:
-    """A run of two benchmarks, in a job each."""
+    """A run of two benchmarks, each in its own job."""
     folder = tmp_path / "mine"
     folder.mkdir()
     one, two = benchmark("one", num_machines=1), benchmark("two", num_machines=2)
@@ -87,7 +87,7 @@ def test_detached_it_returns_at_once(cluster: FakeSlurm, run: RunContext) -> Non
 
 
 def test_a_new_run_that_is_refused_leaves_nothing(cluster: FakeSlurm, run: RunContext) -> None:
-    """Its name is free again."""
+    """Its name can be used again."""
     cluster.refuses = "Slurm refuses the job: invalid account"
     with pytest.raises(DispatchError, match="invalid account"):
         RUNNERS["slurm"].execute(run, RecordedProgress())
@@ -139,7 +139,7 @@ def test_nor_where_slurm_does_not_say_whether_it_has_ended(
 def test_a_job_whose_benchmarks_have_ended_is_waited_for(
     cluster: FakeSlurm, run: RunContext, monkeypatch: pytest.MonkeyPatch, seconds: int
 ) -> None:
-    """It is about to end; one that does not is not waited for without end."""
+    """It is about to end; the wait for a job that does not end is limited."""
     run.header.jobs.append(JobState("all", 2, ("one", "two"), "3"))
     cluster.answer = {"3": JobStatus("COMPLETING", False)}
     waited = 0

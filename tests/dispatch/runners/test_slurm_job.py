@@ -1,4 +1,4 @@
-"""What runs in a job of Slurm; Slurm is the test's."""
+"""The task in a job of Slurm; the test stands in for Slurm."""
 
 import os
 import signal
@@ -28,14 +28,14 @@ PREEMPTED = slurm_jobs.PREEMPTED
 
 @pytest.fixture
 def handlers() -> Iterator[None]:
-    """A job leaves the process with a handler of its own."""
+    """Restore the signal handlers, since a job sets its own."""
     before = signal.getsignal(signal.SIGUSR2)
     yield
     signal.signal(signal.SIGUSR2, before)
 
 
 def task(folder: Path, **texts: str) -> JobTask:
-    """The task of a job with these programs; a benchmark of another job is beside them."""
+    """The task of a job with these programs; the run also has a benchmark of another job."""
     parts = [program(folder, name, text) for name, text in texts.items()]
     run = context(folder, *parts, benchmark("other"))
     write_record(run.run.job_json("all"), JobState("all", 1, tuple(texts)))
@@ -51,7 +51,7 @@ def status(folder: Path, name: str) -> str:
 def test_outside_of_slurm_a_job_runs_on_this_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a process of submitit's local executor: what has a result is left alone."""
+    """In a process of submitit's local executor; a benchmark with a result is not run again."""
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     it = task(tmp_path, done=RATE + "sys.exit(3)", broken=RATE + "sys.exit(3)", good=RATE)
     ended = BenchmarkState("done", Status.OK, ended=2.0)

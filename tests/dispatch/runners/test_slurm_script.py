@@ -65,7 +65,7 @@ def test_the_scheduler_is_asked_for_what_run_asks_for() -> None:
     theirs = {line.removeprefix("#SBATCH --") for line in text.splitlines() if "#SBATCH" in line}
     ours = set(flags(RUNNER, JobState("j", 3, ("a",))))
     assert ours - theirs == set()
-    # Where their logs go, and that the job outlives a node, which needs somebody who leads it.
+    # Only `run` sets its logs' place and survives a lost node, which needs a coordinator.
     beside = {line.partition("=")[0] for line in theirs - ours}
     assert beside == {"error", "output", "open-mode", "wckey", "no-kill"}
 
@@ -76,7 +76,7 @@ def test_there_is_nothing_to_submit() -> None:
 
 
 def test_a_job_is_a_batch_step_that_outlives_signals_and_nodes() -> None:
-    """It starts the agents itself, and is not one of as many tasks."""
+    """The batch step starts the agents itself; it is not one of several tasks."""
     found = parameters(RUNNER, 3)
     assert (found["nodes"], found["tasks_per_node"], found["slurm_use_srun"]) == (3, 1, False)
     assert found["slurm_setup"] == [

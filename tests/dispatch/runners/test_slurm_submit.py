@@ -1,4 +1,4 @@
-"""Jobs that are handed to Slurm; ``sbatch`` is a script of the test."""
+"""Submission of jobs to Slurm; ``sbatch`` is a script of the test."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,7 +40,7 @@ def test_the_sentence_in_what_sbatch_prints(text: str, words: str) -> None:
 
 @pytest.fixture
 def sbatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Lets ``sbatch`` be a shell script; the file with the scripts that it was given."""
+    """Makes ``sbatch`` a shell script; returns the file with the scripts that it received."""
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     given = tmp_path / "scripts"

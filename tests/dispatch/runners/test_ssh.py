@@ -1,4 +1,4 @@
-"""The remote commands: whatever the words, a real shell gives them back as they were."""
+"""The remote commands: a real shell returns any words unchanged."""
 
 import shlex
 import subprocess
@@ -84,7 +84,7 @@ words = st.text(
 @settings(max_examples=25, deadline=None)
 @given(words, words)
 def test_words_survive_the_remote_shell(folder: str, value: str) -> None:
-    """Blanks, quotes, dollars, line ends, other alphabets: nothing is split and nothing runs."""
+    """Blanks, quotes, dollars, line ends, other alphabets: no word is split or executed."""
     text = script("two", f"/runs/{folder}", environment={"VALUE": value})
     show = 'import os, sys; os.write(1, "\\0".join([os.environ["VALUE"], *sys.argv[1:]]).encode())'
     agent = f"exec {sys.executable} -m milabench_ddp.dispatch.agent "

@@ -1,4 +1,4 @@
-"""Configurations, and the facts of a machine, made from a few lines."""
+"""Configurations and machine facts from a few lines."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -57,7 +57,7 @@ def only(text: str, *, on: MachineFacts | None = None, **request: Any) -> Benchm
 
 
 def resolved(text: str, *, on: MachineFacts | None = None, **request: Any) -> dict[str, Any]:
-    """The values of every benchmark, by its name."""
+    """The resolved values of every benchmark, by name."""
     write("x.yaml", text)
     found = resolve(SuiteRequest("x.yaml", **request), on or facts())
     return {name: to_plain(result.entry) for name, result in found.benchmarks.items()}

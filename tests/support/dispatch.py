@@ -1,4 +1,4 @@
-"""Nodes, ends of launches, pipes between them, and a clock, for the tests of many nodes."""
+"""Nodes, launches and their ends, connections, and a clock, for tests of several nodes."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -14,12 +14,12 @@ from milabench_ddp.results.run_plan import RunPlan
 from milabench_ddp.results.state import LaunchState, ProcessState
 from tests.support.launches import SITE, benchmark, njobs
 
-# Many heartbeats, and long enough for a busy machine.
+# Frequent heartbeats, but timeouts long enough for a busy machine.
 QUICK = Timeouts(heartbeat=0.02, silence=10.0, join=10.0, reconnect=10.0)
 
 
 class Clock:
-    """Time that passes only when it is told to."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -36,7 +36,7 @@ def node(rank: int, devices: int = 1) -> Node:
 
 
 def launch(nodes: int = 2, *, jobs: int = 0, devices: int = 1, **changes: Any) -> Launch:
-    """A launch over nodes; ``jobs`` torchruns on each, or per_gpu for 0."""
+    """A launch over nodes with ``jobs`` torchruns on each node; ``per_gpu`` if that is 0."""
     if jobs:
         changes["plan"] = njobs(jobs)
     parts = tuple(node(rank, devices) for rank in range(nodes))
@@ -51,7 +51,7 @@ def end(
     rates: Iterable[int] = (),
     start_skew_ms: float | None = None,
 ) -> LaunchState:
-    """How a node's part of a launch ended; ``rates`` of each process, 5 where they are left out."""
+    """How a node's part of a launch ended; ``rates`` counts the rates per process, 5 by default."""
     verdict = Outcome(outcome)
     counts = list(rates)
     processes = []
@@ -67,7 +67,7 @@ def plan(*benchmarks: Any, nodes: int = 2, repeats: int = 1, **changes: Any) -> 
 
 
 def connections(timeout: float = 20.0) -> tuple[Connection[FromAgent], Connection[ToAgent]]:
-    """Both ends of a connection over two pipes: the coordinator's, and the agent's."""
+    """Both ends of a connection over two pipes: the coordinator's and the agent's."""
     from_agent, to_coordinator = os.pipe()
     from_coordinator, to_agent = os.pipe()
 

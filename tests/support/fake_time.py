@@ -7,7 +7,7 @@ MS = 1_000_000  # nanoseconds
 
 
 class Time:
-    """The host's clock, moved by hand; as a Clock it is that of a CPU."""
+    """The host's clock, moved by hand; it also serves as the clock of a CPU."""
 
     def __init__(self):
         self.ns = 0
@@ -38,7 +38,7 @@ class Time:
 
 
 class Device(Time):
-    """A device behind the host: its time passes by what is queued, seen when it has got there."""
+    """A device with a queue: a mark has happened once the work queued before it is done."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""How many bytes of memory there were at most."""
+"""Measures the peak memory of operations, in bytes."""
 
 from weakref import WeakValueDictionary
 
@@ -9,7 +9,7 @@ from torch.utils._pytree import tree_leaves
 
 
 class Live(TorchDispatchMode):
-    """Counts the storages that operations make on the CPU for as long as they are there."""
+    """Counts the bytes of storages that operations allocate on the CPU, while they exist."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A copy of the package to which a test adds something, as a developer would."""
+"""A copy of the package, to which a test adds something as a developer would."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ COPIED = ("milabench_ddp", "benchmarks", "config", "runners", "docs/programs")
 
 
 class PackageCopy(Workplace):
-    """The command of a copy of the package, in a folder of its own, and the changes to the copy.
+    """A copy of the package in its own folder: its command, and changes to it.
 
     ``touched`` has the files that were added or changed, relative to the repository's root.
     """
@@ -26,11 +26,11 @@ class PackageCopy(Workplace):
             shutil.copytree(REPOSITORY / name, self.source / name, ignore=without_bytecode)
 
     def environment(self) -> dict[str, str]:
-        """The environment in which the copy is the package that Python finds first."""
+        """The environment in which Python imports the copy."""
         return {**super().environment(), "PYTHONPATH": str(self.source)}
 
     def add_file(self, name: str, text: str) -> None:
-        """Write a file that is not there yet; the text loses the indentation of its lines."""
+        """Write a new file; the common indentation of the text is removed."""
         path = self.source / name
         assert not path.exists(), f"{name} is there already"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ class PackageCopy(Workplace):
         self.touched.add(name)
 
     def replace(self, name: str, old: str, new: str) -> None:
-        """Change a text that occurs once."""
+        """Replace a text that occurs once."""
         path = self.source / name
         text = path.read_text()
         assert text.count(old) == 1, f"{name} has {text.count(old)} times {old!r}"

@@ -15,7 +15,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 class Wire:
-    """The supervisor's end of a metrics FIFO: a thread that reads every line as it comes."""
+    """The supervisor's end of a metrics FIFO; a thread reads each line when it arrives."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
@@ -33,7 +33,7 @@ class Wire:
             self.lines += lines
 
     def close(self) -> list[dict[str, Any]]:
-        """Everything that was written until now; nothing is read after it."""
+        """Stop reading; returns all that was written until now."""
         os.write(self._fd, b"\0")
         self._thread.join()
         os.close(self._fd)
@@ -52,12 +52,12 @@ def program(name: str) -> ModuleType:
 
 
 def measured(payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rates that count."""
+    """The rates that are not warm-up."""
     return [p for p in payloads if "rate" in p and "warmup" not in p]
 
 
 def torchrun(*argv: object, ranks: int = 2) -> subprocess.CompletedProcess[str]:
-    """Run a script on some ranks, and leave no process behind if it takes too long."""
+    """Run a script on some ranks with torchrun; a timeout ends all of its processes."""
     options = [f"--nproc-per-node={ranks}", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"]
     command = [sys.executable, "-m", "torch.distributed.run", *options, *map(str, argv)]
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What an observer of a run's progress is told: events in short, and two whole histories."""
+"""Recorded progress of a run: short events, and two complete histories."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ OK = Verdict(Outcome.OK)
 
 
 class RecordedProgress:
-    """An observer that remembers."""
+    """An observer that records all calls."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
@@ -59,7 +59,7 @@ def ended(tag: str, outcome: Outcome = Outcome.OK, reason: str = "") -> Event:
 
 
 def tell_of_a_run_on_this_host(observer: ProgressObserver, clock: Clock) -> None:
-    """Two processes that warm up, two repeats with a crash, and one that never began."""
+    """Two processes that warm up, two repeats with a crash, and a benchmark that never began."""
     observer.begin("flops", [], 60.0)
     observer.event(started("flops.D0"))
     observer.event(started("flops.D1"))
@@ -92,7 +92,7 @@ def tell_of_a_run_on_this_host(observer: ProgressObserver, clock: Clock) -> None
 
 
 def tell_of_a_sweep(observer: ProgressObserver, clock: Clock) -> None:
-    """Benchmarks at the same time on other nodes: no event of theirs comes here."""
+    """Benchmarks that run at the same time on other nodes, so that no events of them arrive."""
     observer.begin("gpt-1", ["node0"], 60.0)
     observer.begin("gpt-2", [f"node{rank}" for rank in range(1, 9)], 90.0)
     clock.sleep(12.0)

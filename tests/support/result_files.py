@@ -1,4 +1,4 @@
-"""Result files for the tests of what reads them, in our writer's form or in milabench's."""
+"""Result files for the tests of their readers, as milabench or our own writer writes them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ def sample(**devices: Sequence[float]) -> str:
 
 
 def told(rank: int = 0, **fields: Any) -> str:
-    """A payload of the whole program, in the name of a rank."""
+    """A payload about the whole program, reported by one rank."""
     return line("data", {"task": "main", "rank": rank, **fields}, "data")
 
 
@@ -67,7 +67,7 @@ def steps(rank: int, ms: Sequence[float], wait_ms: Sequence[float] = (), first: 
 
 
 def parts(rank: int, **part_ms: float) -> str:
-    """Mean times of the parts of a step, each with a deviation of a hundredth, and their shares."""
+    """Mean times of the parts of a step, each with a deviation of 1 %, and their shares."""
     whole = sum(part_ms.values())
     return told(
         rank,
@@ -122,7 +122,7 @@ def write_state(
 
 @contextmanager
 def going_on(folder: Path, *running: str) -> Iterator[None]:
-    """For a block, hold the locks of a run and of its benchmarks that run."""
+    """Hold the locks of a run and of its running benchmarks inside the block."""
     with ExitStack() as stack:
         for path in (folder, *(folder / name for name in running)):
             stack.enter_context(alive(path))

@@ -13,7 +13,7 @@ from tests.support.dispatch import plan
 from tests.support.launches import SITE, benchmark
 from tests.support.run_headers import header
 
-MACHINE: dict[str, Any] = {  # provenance, of which a run needs this
+MACHINE: dict[str, Any] = {  # the provenance that a run needs
     "command": ["milabench", "run"],
     "date": "2026-11-21T22:00:00+00:00",
     "milabench": {"tag": None, "commit": None, "date": None},
@@ -31,7 +31,7 @@ def program(folder: Path, name: str, text: str, **changes: Any) -> Benchmark:
 
 
 def context(folder: Path, *benchmarks: Benchmark, nodes: int = 1, **changes: Any) -> RunContext:
-    """A run of them in ``folder``, with its files as ``create_run`` writes them."""
+    """A run of these benchmarks in ``folder``, with its files as ``create_run`` writes them."""
     site = Site(sys.executable, {}, SITE.voir_shim)
     run = RunDir(folder)
     names = [each.name for each in benchmarks]

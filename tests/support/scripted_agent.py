@@ -1,4 +1,4 @@
-"""The agent's end of a connection: it says what a test makes it say."""
+"""The agent's end of a connection, scripted by a test."""
 
 import select
 
@@ -16,7 +16,7 @@ from tests.support.dispatch import connections, end, node
 
 
 class ScriptedAgent:
-    """An agent without a process; all is done in the thread of the test."""
+    """An agent without a process; it works in the thread of the test."""
 
     def __init__(self, rank: int) -> None:
         self.rank, self.name = rank, f"n{rank}"
@@ -36,7 +36,7 @@ class ScriptedAgent:
         self.say(Pong(ping.id))
 
     def hears(self) -> list[ToAgent] | None:
-        """What was sent to it until now, but for heartbeats; None at the end."""
+        """The messages sent to it until now, without heartbeats; None at the end."""
         found: list[ToAgent] = []
         while select.select([self._connection.fd], [], [], 0)[0]:
             messages = self._connection.receive()
@@ -46,14 +46,14 @@ class ScriptedAgent:
         return found
 
     def serve(self) -> None:
-        """Do what was asked, at once."""
+        """Do what the coordinator asked, at once."""
         for message in self.hears() or ():
             if isinstance(message, StartLaunch):
                 tags = [process.name for process in message.launch.processes]
                 self.say(LaunchEnded(message.id, end(tags=tags)))
 
     def waits_for_heartbeats(self, count: int) -> None:
-        """Wait until it has heard so many."""
+        """Wait until it has received this many heartbeats."""
         while count > 0:
             messages = self._connection.receive()
             assert messages is not None, "it is gone"

@@ -1,4 +1,4 @@
-"""A coordinator under test: its nodes do what a script says, and time is that of the test."""
+"""A coordinator under test: its nodes follow a script, and the test moves its clock."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ Script = Iterator[None]
 
 
 class ScriptedNode:
-    """One node: what it was asked, and what it says."""
+    """A node: the orders that it received, and its answers."""
 
     def __init__(self, rank: int, address: str, devices: int) -> None:
         self.orders: list[ToAgent] = []  # those that have not been looked at
@@ -42,7 +42,7 @@ class ScriptedNode:
         return True
 
     def order(self, kind: type[Order]) -> Order:
-        """The next order, which must be of this kind."""
+        """The next order, which must be of this type."""
         assert self.orders, f"{self.handle.name} was not asked anything"
         found = self.orders.pop(0)
         assert isinstance(found, kind), found
@@ -61,7 +61,7 @@ class ScriptedNode:
         self.say(LaunchEnded(start.id, end(outcome, reason, tags=tags)))
 
     def serve(self) -> None:
-        """Do whatever was asked, at once."""
+        """Do everything that was asked, at once."""
         while self.orders:
             match self.orders.pop(0):
                 case FindPorts(launch, count):
@@ -72,7 +72,7 @@ class ScriptedNode:
 
 
 class ScriptedNodes:
-    """The nodes of a coordinator; each time that they are heard, the script goes on."""
+    """The nodes of a coordinator; each ``receive`` runs the next step of the script."""
 
     is_gathering = False
     may_grow = False
@@ -117,7 +117,7 @@ class ScriptedNodes:
 
 
 class CoordinatorRun:
-    """A coordinator on scripted nodes, and what a test needs of it."""
+    """A coordinator on scripted nodes, with what a test needs to check it."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class CoordinatorRun:
         )
 
     def execute(self, script: Callable[[], Script]) -> Outcome:
-        """Run to the end; the script must have come to its own."""
+        """Run to the end; the script must end too."""
         is_over = False
 
         def told() -> Script:
@@ -156,12 +156,12 @@ class CoordinatorRun:
 
         self.room.script = told()
         outcome = self.coordinator.execute()
-        next(self.room.script, None)  # after its last step, what it asserts of that
+        next(self.room.script, None)  # the asserts after the last step
         assert is_over, "the coordinator has ended before the script"
         return outcome
 
     def serve(self) -> Outcome:
-        """Run to the end on nodes that do whatever is asked."""
+        """Run to the end on nodes that do everything that is asked."""
 
         def script() -> Script:
             while True:

@@ -1,4 +1,4 @@
-"""Strategies whose passes take known times of a clock that is moved by hand."""
+"""Strategies whose passes take known times on a clock that is moved by hand."""
 
 import torch
 from torch import nn

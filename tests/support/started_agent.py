@@ -1,4 +1,4 @@
-"""An agent in a process of its own, coordinated by the test over its standard input and output."""
+"""An agent in its own process; the test is its coordinator, over standard input and output."""
 
 import os
 import subprocess
@@ -78,7 +78,7 @@ class StartedAgent:
         assert self._connection.send(message)
 
     def next(self) -> FromAgent:
-        """The next message, heartbeats left out."""
+        """The next message that is not a heartbeat."""
         while True:
             while self._heard:
                 message = self._heard.pop(0)
@@ -89,13 +89,13 @@ class StartedAgent:
             self._heard += messages
 
     def says(self, kind: type[Message]) -> Message:
-        """The next message, which must be of this kind."""
+        """The next message, which must be of this type."""
         message = self.next()
         assert isinstance(message, kind), message
         return message
 
     def waits_for_heartbeats(self, count: int) -> None:
-        """Wait until it has sent so many, and nothing else, from now on."""
+        """Wait until it has sent this many heartbeats from now on, and no other message."""
         self._heard = [each for each in self._heard if not isinstance(each, Heartbeat)]
         while count > 0:
             messages = self._connection.receive()
@@ -115,14 +115,14 @@ class StartedAgent:
         return pid
 
     def leave(self) -> None:
-        """The coordinator is gone."""
+        """Close the connection: the agent loses its coordinator."""
         self._stdin.close()
 
     def code(self) -> int:
         return self.popen.wait(20)
 
     def stderr(self) -> bytes:
-        """All that it printed, once it has ended."""
+        """Wait for the agent to end; returns what it printed on standard error."""
         assert self.popen.stderr
         return self.popen.stderr.read()
 

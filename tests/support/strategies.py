@@ -1,4 +1,4 @@
-"""A small model and its batches, to train it in every way of sharing the work."""
+"""A small model and its batches, to train with every strategy."""
 
 import argparse
 from functools import partial

@@ -16,7 +16,7 @@ def emit(**data): channel.write(json.dumps(data) + "\\n")
 def rate(value=1.0): emit(task="train", rate=value, units="items/s")
 """
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-# Two ranks that lead sessions of their own and ignore SIGTERM; so do their children.
+# Two ranks in their own sessions that ignore SIGTERM; their children do the same.
 DEAF_RANKS = f"""
 import subprocess, sys, time
 deaf = {DEAF!r}

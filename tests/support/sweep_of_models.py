@@ -1,4 +1,4 @@
-"""A made-up sweep over models, nodes, backends and breaks, whose points end in every way."""
+"""A made-up sweep over models, nodes, backends and breaks, with every kind of outcome."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ TRACE = """Traceback (most recent call last):
 {last}
 """
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 is full."
-# what became of a point that did not end ok: its status, the reason, the last words
+# combinations that did not end ok: status, reason, last line of output
 ENDS: dict[str, tuple[str, str, str]] = {
     "hf_T5-inductor-with-1": (
         "failed",
@@ -57,7 +57,7 @@ def name_of(point: dict[str, Any]) -> str:
 
 
 def make(run: Path) -> Path:
-    """The run as it is while one point runs and one waits."""
+    """A run of which one combination still runs and one waits."""
     named = {name_of(point): point for point in points()}
     states = {name: ENDS.get(name, ("ok",))[0] for name in named}
     reasons = {name: reason for name, (_, reason, _) in ENDS.items()}

@@ -1,10 +1,10 @@
-"""What a terminal shows of the text that was written to it: the few controls that rich uses."""
+"""A small terminal, with the few control sequences that rich uses."""
 
 import re
 
 
 def screen(text: str) -> list[str]:
-    """The lines in sight, without colours, after cursor moves and erasures."""
+    """The visible lines, without colours, after all cursor moves and erasures."""
     rows: list[str] = [""]
     row = 0
     for part in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\n|[^\x1b\r\n]+", text):

@@ -1,4 +1,4 @@
-"""A sweep of small programs over two nodes of this machine, and ways to cut it off."""
+"""A sweep of small programs over two nodes on this machine, and ways to cut it off."""
 
 import subprocess
 from collections import Counter
@@ -40,7 +40,7 @@ LOCAL = ("--nodes", "2,1", "--gpus", "1", "--device", "cpu", "--name", "mine", "
 
 
 class Sweep:
-    """A sweep of small programs that are held, or break, as a test wants it."""
+    """A sweep of small programs that a test can hold or break."""
 
     def __init__(self, at: Workplace) -> None:
         self.at = at
@@ -56,14 +56,14 @@ class Sweep:
         self.at.write("broken", " ".join(names))
 
     def started(self) -> dict[str, int]:
-        """How many programs of each benchmark were started since it was asked last."""
+        """The number of programs of each benchmark that were started since the last call."""
         path = self.at.folder / "starts"
         found = Counter(path.read_text().split()) if path.exists() else Counter()
         path.unlink(missing_ok=True)
         return dict(found)
 
     def statuses(self) -> dict[str, str]:
-        """How each benchmark fares."""
+        """The status of each benchmark."""
         return self.at.statuses()
 
     def programs(self) -> list[int]:
@@ -71,7 +71,7 @@ class Sweep:
         return alive(str(self.at.folder))
 
     def state(self, name: str) -> BenchmarkState:
-        """All that is known of a benchmark."""
+        """The recorded state of a benchmark."""
         return self.at.state().benchmarks[name]
 
 
@@ -96,7 +96,7 @@ def cut_off(
     options: Sequence[str] = LOCAL,
     tags: Sequence[str] = LAST,
 ) -> tuple[int, str, str]:
-    """A sweep that ends in the midst of its second benchmark, ``b-2``."""
+    """A sweep that is cut off while its second benchmark, ``b-2``, runs."""
     sweep.hold("b-2")
     files = [sweep.at.run() / f"{tag}.data" for tag in tags]
     with sweep.at.start("run", "sweep.yaml", *options, start_new_session=True) as process:

@@ -1,4 +1,4 @@
-"""Real torchruns of two ranks, and what must hold for all of them."""
+"""Real torchruns of two ranks, and the checks that all of them must pass."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def check_two_ranks(wire, name, argv, items):
         wire: the FIFO of the test.
         name: of the program.
         argv: its options.
-        items: of a step of each rank.
+        items: per step and rank.
     """
     done = torchrun(BENCHMARKS / name / "main.py", *argv.split())
     assert done.returncode == 0, done.stderr

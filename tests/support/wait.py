@@ -1,11 +1,11 @@
-"""Waiting for what another process, or another thread, is about to do."""
+"""Waits for another process or thread."""
 
 import time
 from collections.abc import Callable
 
 
 def wait_for(what: Callable[[], object], timeout: float = 60.0) -> None:
-    """Look again and again until it is true; fails the test where that takes too long."""
+    """Check a condition until it is true; the test fails if that takes too long."""
     deadline = time.monotonic() + timeout
     while not what():
         assert time.monotonic() < deadline, f"it did not come within {timeout:g} s"

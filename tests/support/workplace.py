@@ -62,7 +62,7 @@ class Workplace:
         )
 
     def environment(self) -> dict[str, str]:
-        # Unbuffered, a write to a pipe whose reader has gone may end short, without an error.
+        # Unbuffered, a write to a pipe without a reader may be cut short without an error.
         env = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
         return {**env, "MILABENCH_BASE": str(self.folder / "base"), "COLUMNS": "100"}
 
@@ -75,11 +75,11 @@ class Workplace:
         return self.folder / "base" / "runs" / name
 
     def state(self, name: str = "mine") -> RunState:
-        """How a run and its benchmarks fare, as every command reads it."""
+        """The state of a run and its benchmarks, as every command reads it."""
         return require_state(RunDir(self.run(name)))
 
     def statuses(self, name: str = "mine") -> dict[str, str]:
-        """How each of its benchmarks fares."""
+        """The status of each benchmark of a run."""
         return {each.name: str(each.status) for each in self.state(name).benchmarks.values()}
 
 

@@ -157,7 +157,7 @@ class BenchmarkRun:
         if self._launch is None:
             return
         # If it is only silent, it ends its part, or does not start it, as soon as this arrives.
-        node.send(StopLaunch(self._launch.id, "it was given up", hard=True))
+        node.send(StopLaunch(self._launch.id, "its node was taken for lost", hard=True))
         self._launch.lose(node.name, reason, self._clock())
         if not self._has_started:  # nothing runs on the others
             self._launch.waits_for.clear()

@@ -27,7 +27,7 @@ def test_a_node_that_is_lost(coordinator: Make) -> None:
         yield
         # If it is only silent, it ends its launch as soon as it receives messages again.
         assert run.nodes[1].order(StopLaunch) == StopLaunch(
-            starts[1].id, "it was given up", hard=True
+            starts[1].id, "its node was taken for lost", hard=True
         )
         assert run.nodes[0].order(StopLaunch) == StopLaunch(starts[0].id, why, hard=False)
         run.nodes[0].ended(starts[0], "cancelled", why)
@@ -54,7 +54,9 @@ def test_a_node_that_is_back_is_used_again(coordinator: Make) -> None:
         yield
         assert run.nodes[0].orders == []
         run.nodes[1].handle.is_alive = True
-        run.nodes[1].ended(starts[1], "cancelled", "it was given up")  # of a launch that was lost
+        run.nodes[1].ended(
+            starts[1], "cancelled", "its node was taken for lost"
+        )  # of a lost launch
         yield
         assert run.nodes[1].order(StopLaunch).hard
         for each in run.nodes:

@@ -26,6 +26,11 @@ def encode(record: object) -> bytes:
         return json.dumps(msgspec.to_builtins(record, enc_hook=_encode_other)).encode()
 
 
+def encode_indented(record: object) -> bytes:
+    """A record as JSON for people, with a newline at its end; NaN and infinity are null."""
+    return msgspec.json.format(encode(record), indent=1) + b"\n"
+
+
 def decode(data: bytes | str, kind: type[T]) -> T:
     """The record of this type that the JSON holds.
 

@@ -4,13 +4,11 @@ CSV has the columns of the main table, and JSON has everything; both have full p
 """
 
 import dataclasses
-import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from ..codec import encode_indented
 from ..table import Table, csv_text
 from .model import Report, Row, RunInfo
 from .process import ProcessResult
@@ -54,7 +52,7 @@ def report_json(report: Report) -> str:
         "findings": report.findings,
         "runs": [_run(run) for run in report.runs],
     }
-    return json.dumps(_jsonable(whole), indent=1, allow_nan=False) + "\n"
+    return encode_indented(whole).decode()
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -116,19 +114,6 @@ def _run(run: RunInfo) -> dict[str, Any]:
 
 def _fields(record: Any) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-
-
-def _jsonable(value: Any) -> Any:
-    """The value in the types of JSON; NaN and infinity, which JSON lacks, become None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    return _jsonable(_fields(value)) if dataclasses.is_dataclass(value) else value
 
 
 FORMATS: Mapping[str, Format] = {

@@ -5,7 +5,7 @@ import json
 from tests.support.package_copy import PackageCopy
 from tests.support.result_files import RECORDED
 
-FIRST = str(RECORDED / "first")
+FIRST = str(RECORDED / "schema-1")  # which no recording replaces
 
 
 def test_a_report_format_is_a_file_and_a_line(package_copy: PackageCopy) -> None:

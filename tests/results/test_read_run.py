@@ -163,7 +163,7 @@ def test_a_state_file_that_is_damaged_is_a_defect(tmp_path: Path) -> None:
 
 def test_of_a_run_of_schema_1_what_run_json_says_counts(tmp_path: Path) -> None:
     """Its benchmark on several nodes has a file of its own, which is damaged."""
-    state = json.loads((RECORDED / "first" / "run.json").read_text())
+    state = json.loads((RECORDED / "schema-1" / "run.json").read_text())
     entry = {"name": "a", "outcome": "running", "reason": "", "launches": []}
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "state.json").write_text("{")

@@ -13,7 +13,7 @@ from milabench_ddp.results.read_state import CUT_OFF, read_benchmark, read_state
 from milabench_ddp.results.run_dir import RunDir, alive
 from milabench_ddp.results.state import BenchmarkState, JobState, RunHeader
 
-FIRST = Path(__file__).parents[1] / "recorded" / "first"
+FIRST = Path(__file__).parents[1] / "recorded" / "schema-1"
 
 
 def header(*names: str, **changes: object) -> RunHeader:

@@ -7,6 +7,7 @@ anything into them.
 
 import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,12 +38,23 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     Raises:
         ValueError: it is not JSON, or not a record of this type; the message names the field.
     """
-    try:
-        return msgspec.json.decode(data, type=kind, dec_hook=_decode_other)
-    except msgspec.DecodeError as error:
-        if "surrogate" not in str(error):
-            raise
-        return convert(json.loads(data), kind)
+    record: T = decoder(kind)(data)
+    return record
+
+
+def decoder(kind: Any) -> Callable[[bytes | str], Any]:
+    """``decode`` for one type, prepared once for many records."""
+    prepared = msgspec.json.Decoder(kind, dec_hook=_decode_other)
+
+    def decode_one(data: bytes | str) -> Any:
+        try:
+            return prepared.decode(data)
+        except msgspec.DecodeError as error:
+            if "surrogate" not in str(error):
+                raise
+            return convert(json.loads(data), kind)
+
+    return decode_one
 
 
 def convert(raw: object, kind: type[T]) -> T:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from ..codec import decode, encode
+from ..codec import decoder, encode
 from ..launch.metrics_channel import LineBuffer
 
 _CHUNK = 1 << 16
@@ -35,7 +35,7 @@ class Connection(Generic[Incoming]):
         timeout: float = 20.0,
     ) -> None:
         self.fd = read
-        self._write, self._incoming, self._close = write, incoming, close
+        self._write, self._decode, self._close = write, decoder(incoming), close
         self._timeout = timeout
         self._lines = LineBuffer()
         self._sending = threading.Lock()
@@ -104,7 +104,7 @@ class Connection(Generic[Incoming]):
         messages = []
         for line in self._lines.feed(chunk):
             with suppress(ValueError):
-                messages.append(decode(line, self._incoming))
+                messages.append(self._decode(line))
         return messages
 
     def _read(self) -> bytes:

@@ -1,12 +1,14 @@
 """``milabench prepare``: make the data that the benchmarks read, once."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
 
 from ..config.schema import FakeImageNet, Suite
 from ..errors import ConfigError, PrepareError
 from ..options import SuiteOptions
 from ..prepare.fake_imagenet import is_complete, make
-from ..prepare.progress_bar import progress_bar
 from . import setup
 
 
@@ -47,3 +49,34 @@ def _data_sets(suite: Suite) -> list[FakeImageNet]:
                 f"{folder}: give one of them another `prepare.fake_imagenet.folder`"
             )
     return [data for _, data in owners.values()]
+
+
+Advance = Callable[[int], None]
+
+
+@contextmanager
+def progress_bar(title: str, total: int, unit: str, out: TextIO) -> Iterator[Advance]:
+    """Show the progress of a block, which calls the function with the number of new units done."""
+    if out.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        columns = (BarColumn(), MofNCompleteColumn(), unit, TimeRemainingColumn())
+        with Progress(title, *columns, console=Console(file=out)) as bar:
+            task = bar.add_task(title, total=total)
+            yield lambda count: bar.advance(task, count)
+    else:
+        yield _plain(title, total, unit, out)
+
+
+def _plain(title: str, total: int, unit: str, out: TextIO) -> Advance:
+    done = tenths = 0
+
+    def advance(count: int) -> None:
+        nonlocal done, tenths
+        done += count
+        if done * 10 // total > tenths:
+            tenths = done * 10 // total
+            print(f"{title}: {done} of {total} {unit}", file=out, flush=True)
+
+    return advance

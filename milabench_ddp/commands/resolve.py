@@ -1,12 +1,15 @@
 """``milabench resolve``: print the resolved configuration."""
 
+import re
 import sys
+from collections.abc import Iterator, Mapping
 from typing import TextIO
 
-from ..config.explain import to_yaml
+import yaml
+
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, resolve
-from ..config.tree import shown
+from ..config.tree import Entries, ListNode, MappingNode, Scalar, ScalarNode, TreeNode, shown
 from ..options import ResolveOptions
 from . import setup
 
@@ -29,3 +32,53 @@ def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) 
     out.write(f"# {shown(resolved.path)}, preset {resolved.preset}\n")
     out.write(to_yaml(chosen, explain=explain))
     return 0
+
+
+_PLAIN = re.compile(r"-{0,2}[A-Za-z_/][\w/.-]*(?: [\w/.-]+)*", re.ASCII)
+_WIDE = 2**20  # characters: never folded
+
+
+def to_yaml(entries: Entries, *, explain: bool) -> str:
+    """Block YAML that loads to the same mapping.
+
+    With ``explain``, each value is followed by ``# file:line``.
+    """
+    return "".join(f"{line}\n" for line in _table(entries, "", explain))
+
+
+def _table(entries: Mapping[str, TreeNode], indent: str, explain: bool) -> Iterator[str]:
+    for key, node in entries.items():
+        yield from _entry(f"{indent}{scalar(key)}:", node, f"{indent}  ", explain)
+
+
+def _entry(head: str, node: TreeNode, indent: str, explain: bool) -> Iterator[str]:
+    """The lines of a value behind its key or its dash."""
+    if isinstance(node, MappingNode) and node.entries:
+        yield head
+        yield from _table(node.entries, indent, explain)
+    elif isinstance(node, ListNode) and node.items:
+        yield head
+        for item in node.items:
+            yield from _entry(f"{indent}-", item, f"{indent}  ", explain)
+    else:
+        line = f"{head} {_value(node)}"
+        if explain:
+            origin = " ".join(str(node.origin).split())  # an override may have several lines
+            line += f"  # {origin}"
+        yield line
+
+
+def _value(node: TreeNode) -> str:
+    """A scalar, or a collection that is empty."""
+    if isinstance(node, ScalarNode):
+        return scalar(node.value)
+    return "{}" if isinstance(node, MappingNode) else "[]"
+
+
+def scalar(value: Scalar) -> str:
+    """A scalar as YAML on one line; text is quoted unless it plainly is text."""
+    if not isinstance(value, str):
+        return str(yaml.safe_dump(value, width=_WIDE)).partition("\n")[0]
+    if _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
+        return value
+    return str(yaml.safe_dump(value, default_style='"', width=_WIDE)).rstrip("\n")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..config.load import load
-from ..dispatch.run_context import RunContext, create_run, resume_run
+from ..dispatch.run_context import RunContext, RunPlan, create_run, resume_run
 from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import NodeRequest
 from ..display import show_progress
@@ -18,7 +18,6 @@ from ..machine.provenance import collect
 from ..options import RunOptions, fixed_options
 from ..plan.planner import plan_launches
 from ..results.run_dir import RunDir
-from ..results.run_plan import RunPlan
 from . import report, setup
 
 EXIT_CODES: Mapping[Outcome, int] = {Outcome.OK: 0, Outcome.FAILED: 1, Outcome.CANCELLED: 130}

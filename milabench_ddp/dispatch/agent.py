@@ -27,7 +27,6 @@ from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..machine.provenance import collect, meta
 from ..results.run_dir import RunDir
-from ..results.run_plan import RunPlan
 from . import slurm_jobs
 from .nodes import free_ports, launch_runner, run_part
 from .protocol import (
@@ -46,6 +45,7 @@ from .protocol import (
     Timeouts,
     ToAgent,
 )
+from .run_context import RunPlan
 from .transport import Connection, heartbeats
 
 NODE = "MILABENCH_NODE"  # tells a program the name of its node

@@ -14,12 +14,12 @@ from ..plan.bash import render
 from ..plan.launch import Launch, Process
 from ..plan.planner import plan_launches
 from ..results.run_dir import RunDir, alive, archive_attempt, make_folder
-from ..results.run_plan import RunPlan
 from ..results.state import BenchmarkState, LaunchState
 from ..results.write import save_script
 from .launch_tracker import LaunchTracker
 from .nodes import NodeHandle
 from .protocol import FindPorts, StartLaunch, StopLaunch, Timeouts
+from .run_context import RunPlan
 
 
 class BenchmarkRun:

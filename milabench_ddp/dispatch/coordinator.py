@@ -14,11 +14,11 @@ from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests
 from ..progress import ProgressObserver
 from ..results.run_dir import RunDir
-from ..results.run_plan import RunPlan
 from ..results.state import BenchmarkState
 from .benchmark_run import BenchmarkRun
 from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import FromAgent, LaunchEnded, Ports, Signalled, Timeouts
+from .run_context import RunPlan
 
 Name = TypeVar("Name")
 NEVER_BEGAN = Verdict(Outcome.CANCELLED, "stopped before it began")

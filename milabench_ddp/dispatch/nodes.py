@@ -14,10 +14,10 @@ from ..launch.stop_requests import StopRequests
 from ..machine.devices import Node
 from ..plan.launch import Launch
 from ..results.run_dir import RunDir
-from ..results.run_plan import RunPlan
 from ..results.state import LaunchState
 from ..results.write import DataHeader
 from .protocol import FindPorts, FromAgent, LaunchEnded, Ports, StartLaunch, ToAgent
+from .run_context import RunPlan
 
 
 @dataclass

@@ -1,21 +1,48 @@
-"""A run that is about to begin: a new one, or one that is resumed."""
+"""A run that is about to begin, new or resumed, and its plan, the file ``plan.json``.
+
+History of the schema of ``plan.json``:
+    1  the runner's profile and the plan of each benchmark were mappings
+    2  all of it is records
+"""
 
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from .. import __version__
 from ..codec import read_record, write_record
-from ..config.runner_profile import with_settings
+from ..config.runner_profile import RunnerProfile, with_settings
 from ..config.schema import Benchmark, Suite
+from ..config.system import SystemNode
 from ..errors import RunDirError
 from ..events import Outcome, Status
+from ..plan.command_line import Site
 from ..results.read_state import read_benchmark, read_header
 from ..results.run_dir import RunDir, create, is_alive
-from ..results.run_plan import RunPlan
 from ..results.state import BenchmarkState, RunHeader
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """The benchmarks of a run and how they are run, without the machine.
+
+    The agents of its nodes and ``--resume`` read it.
+    """
+
+    benchmarks: tuple[Benchmark, ...]
+    repeats: int
+    site: Site
+    arch: str
+    gpus: int | None  # devices of a node; None for all devices
+    nodes: int
+    grace: float  # seconds between SIGTERM and SIGKILL
+    gpu_poll: float | None  # seconds between samples of the devices; None for the default
+    runner: RunnerProfile | None = None  # None: this host alone
+    hosts: tuple[SystemNode, ...] = ()  # those that ssh reaches, the main one first
+    sshkey: Path | None = None
+    schema: Literal[2] = 2  # a plan of another schema is refused
 
 
 @dataclass

@@ -11,9 +11,9 @@ from ..codec import read_record
 from ..config.schema import Benchmark
 from ..errors import DispatchError
 from ..results.run_dir import RunDir
-from ..results.run_plan import RunPlan
 from ..results.state import JobState
 from . import slurm_jobs
+from .run_context import RunPlan
 from .slurm_jobs import JobStatus
 
 _RUNNING, _GONE = JobStatus("RUNNING", False), JobStatus("COMPLETED", True)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from ..progress import NoProgress, ProgressObserver
 from .live import live_progress
-from .plain import PlainProgress
+from .run_progress import PlainProgress
 
 
 @contextmanager

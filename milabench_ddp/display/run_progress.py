@@ -1,10 +1,11 @@
-"""The progress of a run's benchmarks, as far as it is known: the model behind every display."""
+"""The progress of a run: the model behind every display, and its plain form, line by line."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
+from typing import Any, TextIO
 
 from ..events import Data, Ended, Event, Note, Outcome, Started, Verdict
 
@@ -145,3 +146,34 @@ class RunProgress:
             outcomes = [f"{count} {outcome}" for outcome, count in counts.items()]
             text += f" ({', '.join(outcomes)})"
         return f"{text}, {running} running, {total - ended - running} waiting"
+
+
+class PlainProgress:
+    """Writes a line to ``out`` for each change of a benchmark, with the time of day, flushed."""
+
+    def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._out, self._known = out, RunProgress(clock)
+
+    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+        """A benchmark starts: write its nodes and its time limit."""
+        self._known.begin(name, nodes, limit)
+        place = f"on {', '.join(nodes)}, " if nodes else ""
+        self.message(f"{name}: {place}at most {limit:g} s")
+
+    def event(self, event: Event) -> None:
+        """Write a line if the phase has changed, and for a process that did not end ok."""
+        benchmark = self._known.take(event)
+        if benchmark is not None and benchmark.phase in ("warm-up", "measuring"):
+            count = len(benchmark.phases)
+            processes = f", {count} processes" if count > 1 else ""
+            self.message(f"{benchmark.title}: {benchmark.phase}{processes}")
+        if isinstance(event, Ended) and event.outcome is not Outcome.OK:
+            self.message(f"{event.tag}: {event.outcome}: {event.reason}")
+
+    def end(self, name: str, verdict: Verdict) -> None:
+        """A benchmark has ended: write its outcome."""
+        self.message(self._known.end(name, verdict))
+
+    def message(self, text: str) -> None:
+        """Write a message."""
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=self._out, flush=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.config.explain import to_yaml
+from milabench_ddp.commands.resolve import to_yaml
 from milabench_ddp.config.load import SuiteRequest, load, resolve
 from milabench_ddp.errors import ConfigError, MilabenchError, SelectionError
 from tests.support.configuration import facts, resolved, suite, write

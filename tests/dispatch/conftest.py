@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.results.run_plan import RunPlan
+from milabench_ddp.dispatch.run_context import RunPlan
 from tests.support.scripted_nodes import CoordinatorRun
 
 

@@ -5,12 +5,11 @@ import pytest
 from milabench_ddp.codec import read_record, write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.config.schema import Benchmark, SkippedBenchmark, Suite
-from milabench_ddp.dispatch.run_context import RunContext, create_run, overall, resume_run
+from milabench_ddp.dispatch.run_context import RunContext, RunPlan, create_run, overall, resume_run
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome, Status
 from milabench_ddp.results.read_state import read_benchmark, read_header
 from milabench_ddp.results.run_dir import RunDir, alive
-from milabench_ddp.results.run_plan import RunPlan
 from milabench_ddp.results.state import BenchmarkState
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark

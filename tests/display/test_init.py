@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.display import show_progress
 from milabench_ddp.display.live import LiveProgress
-from milabench_ddp.display.plain import PlainProgress
+from milabench_ddp.display.run_progress import PlainProgress
 from milabench_ddp.progress import NoProgress, ProgressObserver
 from tests.support.progress import OK, started
 

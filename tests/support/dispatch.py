@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from milabench_ddp.dispatch.protocol import FromAgent, Timeouts, ToAgent
+from milabench_ddp.dispatch.run_context import RunPlan
 from milabench_ddp.dispatch.transport import Connection
 from milabench_ddp.events import Outcome
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.plan.planner import plan_launches
-from milabench_ddp.results.run_plan import RunPlan
 from milabench_ddp.results.state import LaunchState, ProcessState
 from tests.support.launches import SITE, benchmark, njobs
 

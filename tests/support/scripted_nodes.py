@@ -14,11 +14,11 @@ from milabench_ddp.dispatch.protocol import (
     StartLaunch,
     ToAgent,
 )
+from milabench_ddp.dispatch.run_context import RunPlan
 from milabench_ddp.events import Outcome
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.results.read_state import read_benchmark
 from milabench_ddp.results.run_dir import RunDir
-from milabench_ddp.results.run_plan import RunPlan
 from milabench_ddp.results.state import BenchmarkState
 from tests.support.dispatch import Clock, end, node
 from tests.support.progress import RecordedProgress

@@ -17,13 +17,12 @@ from ...machine.devices import Cluster
 from ...machine.provenance import meta
 from ...progress import ProgressObserver
 from ...results.run_dir import RunDir, alive, make_folder
-from ...results.run_plan import RunPlan
 from ..agent import AgentOptions
 from ..coordinator import Coordinator
 from ..membership import AgentConnection, Membership
 from ..nodes import Nodes, ThisHost, launch_runner
 from ..protocol import FromAgent, Timeouts
-from ..run_context import RunContext
+from ..run_context import RunContext, RunPlan
 from ..transport import Connection
 from .base import NodeRequest, Runner
 

@@ -13,17 +13,17 @@ from pathlib import Path
 from types import FrameType
 
 from ...codec import read_record
-from ...display.plain import PlainProgress
+from ...display.run_progress import PlainProgress
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...progress import ProgressObserver
 from ...results.read_state import read_benchmark, require_state
 from ...results.run_dir import RunDir
-from ...results.run_plan import RunPlan
 from ...results.state import JobState
 from .. import slurm_jobs
 from ..agent import AgentOptions
 from ..coordinator import Coordinator
 from ..nodes import Nodes
+from ..run_context import RunPlan
 from .attached import agent_command, agents, this_host
 
 _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",

@@ -38,7 +38,7 @@ def test_items_of_a_batch_are_tokens_or_images():
     assert (bert.items(2), bert.units) == (2 * 512, "tokens")
     assert (vit.items(2), vit.units) == (2, "images")
     assert bert.sized(tokens=64).items(2) == 128
-    with pytest.raises(UnsupportedError, match="--tokens is for texts"):
+    with pytest.raises(UnsupportedError, match="--tokens is for models of text"):
         vit.sized(tokens=64)
 
 

@@ -12,9 +12,9 @@ from milabench_ddp.codec import read_record, write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.config.schema import Benchmark, FakeImageNet, PlanSpec
 from milabench_ddp.config.system import SystemNode
+from milabench_ddp.dispatch.run_context import RunPlan
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.plan.command_line import Site
-from milabench_ddp.results.run_plan import RunPlan
 from tests.support.launches import benchmark
 
 texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)

@@ -1,6 +1,6 @@
 import io
 
-from milabench_ddp.prepare.progress_bar import progress_bar
+from milabench_ddp.commands.prepare import progress_bar
 
 
 class Terminal(io.StringIO):

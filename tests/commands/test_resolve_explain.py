@@ -4,7 +4,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.config.explain import scalar, to_yaml
+from milabench_ddp.commands.resolve import scalar, to_yaml
 from milabench_ddp.config.tree import DEFAULT, from_plain, to_plain
 from tests.support.configuration import entries
 

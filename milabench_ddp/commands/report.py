@@ -17,7 +17,9 @@ from ..report.tables import TABLES
 def main(options: ReportOptions) -> int:
     """``milabench report RUN...``."""
     if options.format not in FORMATS:
-        raise SelectionError(f"--format {options.format}: unknown; known are {', '.join(FORMATS)}")
+        raise SelectionError(
+            f"--format {options.format}: unknown; choose from {', '.join(FORMATS)}"
+        )
     if options.csv:
         if options.format == "json":
             raise SelectionError("--csv and --format json ask for two formats: leave one out")

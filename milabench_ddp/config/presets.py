@@ -31,7 +31,7 @@ def choose_preset(asked: str, facts: MachineFacts, entries: Entries) -> str:
     for entry in entries.values():
         known.update(_presets(entry))
     if asked not in known:
-        hint = did_you_mean(asked, known) or f"; known are: {', '.join(sorted(known))}"
+        hint = did_you_mean(asked, known) or f"; choose from: {', '.join(sorted(known))}"
         raise SelectionError(f"--preset {asked}: no benchmark has a preset of that name{hint}")
     return asked
 

@@ -45,7 +45,7 @@ def not_found(folder: str, kind: str, name: str, others: Iterable[str] = ()) -> 
     shipped = [known for known in shipped_files(folder) if "/_" not in f"/{known}"]
     hint = did_you_mean(name, [*shipped, *others])
     if not hint:
-        hint = f"; shipped are: {', '.join(shipped) or 'none'}"
+        hint = f"; shipped: {', '.join(shipped) or 'none'}"
     return f"{name}: no such file, and no shipped {kind} of that name{hint}"
 
 

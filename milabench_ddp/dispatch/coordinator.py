@@ -142,7 +142,7 @@ class Coordinator:
         self._observer.end(benchmark.name, benchmark.verdict)
 
     def _give_up(self, benchmark: Benchmark, size: int, alive: int) -> None:
-        reason = f"it needs {size} nodes; left of {self._plan.nodes}: {alive}"
+        reason = f"it needs {size} of {self._plan.nodes} nodes, and {alive} can still be used"
         self._end_unstarted(benchmark, Verdict(Outcome.LOST, reason))
 
     def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:

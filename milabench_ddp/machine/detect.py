@@ -41,7 +41,7 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
         backend = BACKENDS[device]
         found = backend.discover(environ, count)
     else:
-        raise MachineError(f"--device {device}: unknown; known are {', '.join(BACKENDS)}")
+        raise MachineError(f"--device {device}: unknown; choose from {', '.join(BACKENDS)}")
     if not found.devices:
         why = "; ".join(found.notes)
         others = " or ".join(_alternatives(environ))

@@ -88,7 +88,7 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
     known = {*METRICS, *TABLES, EFFICIENCY, *reported}
     raise SelectionError(
         f"--table {name}: no benchmark reports it{did_you_mean(name, known)}; "
-        f"known are {', '.join(sorted(known))}"
+        f"choose from {', '.join(sorted(known))}"
     )
 
 

@@ -62,7 +62,7 @@ def test_a_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "xml"], "--format xml: unknown; known are text, csv, json"),
+        (["--format", "xml"], "--format xml: unknown; choose from text, csv, json"),
         (["--csv", "--format", "json"], "--csv and --format json ask for two formats"),
         (
             ["--table", "steps", "--rows", "model"],

@@ -74,7 +74,7 @@ def test_a_host_that_refuses(sweep: Sweep) -> None:
     why = "ssh: connect to host me@127.0.0.3 port 22: Connection refused"
     assert f"two did not start: {why} (see {sweep.at.run()}/nodes/two.log)" in done.err
     assert sweep.statuses() == {"a-1": "ok", "a-2": "lost", "b-1": "ok", "b-2": "lost"}
-    assert sweep.state("a-2").reason == "it needs 2 nodes; left of 2: 1"
+    assert sweep.state("a-2").reason == "it needs 2 of 2 nodes, and 1 can still be used"
     sweep.at.write("refuses", "nobody")
     sweep.started()
     again = sweep.at.milabench("run", "--resume", str(sweep.at.run()))

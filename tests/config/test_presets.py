@@ -65,7 +65,7 @@ def test_a_child_removes_a_preset() -> None:
 
 @pytest.mark.parametrize(
     ("preset", "hint"),
-    [("smal", ": did you mean `small`?"), ("x", "; known are: auto, full, huge, small")],
+    [("smal", ": did you mean `small`?"), ("x", "; choose from: auto, full, huge, small")],
 )
 def test_an_unknown_preset(preset: str, hint: str) -> None:
     with pytest.raises(SelectionError) as error:

@@ -148,4 +148,4 @@ def test_no_such_profile(here: Path) -> None:
     shipped = ", ".join(shipped_files("runners"))
     with pytest.raises(ConfigError) as caught:
         find_profile("my/own.yaml")
-    assert str(caught.value).endswith(f"of that name; shipped are: {shipped}")
+    assert str(caught.value).endswith(f"of that name; shipped: {shipped}")

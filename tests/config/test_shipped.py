@@ -41,11 +41,11 @@ def test_a_name_is_looked_up(package: Path, name: str) -> None:
     [
         ("dpd", "no such file, and no shipped configuration of that name: did you mean `ddp`?"),
         ("q", "no such file, and no shipped configuration of that name; "
-              "shipped are: ddp, sweeps/batch"),
+              "shipped: ddp, sweeps/batch"),
         ("mine.yml", "no such file, and no shipped configuration of that name: "
                      "did you mean `mine.yaml`?"),
         ("../package/shipped/config/ddp", "no such file, and no shipped configuration of that "
-                                          "name; shipped are: ddp, sweeps/batch"),
+                                          "name; shipped: ddp, sweeps/batch"),
     ],
 )  # fmt: skip
 def test_what_is_neither(package: Path, config: str, message: str) -> None:

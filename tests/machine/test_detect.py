@@ -137,7 +137,7 @@ def test_nvidia_first(install: Install) -> None:
 
 
 def test_an_unknown_device() -> None:
-    with pytest.raises(MachineError, match="--device tpu: unknown; known are cuda, rocm, hpu"):
+    with pytest.raises(MachineError, match="--device tpu: unknown; choose from cuda, rocm, hpu"):
         detect("tpu", None, {})
 
 

@@ -66,7 +66,7 @@ def test_latency_that_the_program_told() -> None:
 def test_whatever_the_programs_tell() -> None:
     made = row(summary=Summary(facts={"model": {"compile_s": 3.5, "name": "x"}}))
     assert number("compile_s", made) == 3.5
-    with pytest.raises(SelectionError, match=r"did you mean `compile_s`\?; known are .*efficiency"):
+    with pytest.raises(SelectionError, match=r"did you mean `compile_s`\?; choose from .*eff"):
         metric_of("compile", [made], lambda _: True)
 
 

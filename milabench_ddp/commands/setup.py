@@ -17,7 +17,7 @@ from ..config.schema import Suite
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..dispatch.runners import runner_of
-from ..dispatch.runners.base import NodeRequest, Runner
+from ..dispatch.runners.base import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
 from ..machine.devices import Cluster
 from ..options import RunnerOptions, SuiteOptions
@@ -132,7 +132,7 @@ def resolve_cluster(
         host = _matching_host(request)
         if host is not None:
             return host, False
-    return Runner().cluster(request)
+    return synthetic_nodes(request), True
 
 
 def _matching_host(request: NodeRequest) -> Cluster | None:

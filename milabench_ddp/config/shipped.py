@@ -29,7 +29,7 @@ def shipped_files(folder: str) -> dict[str, Path]:
 
 
 def find_shipped(folder: str, name: str) -> Path | None:
-    """The shipped file of that name, such as ``ddp`` or ``sweeps/small``; None if there is none."""
+    """The shipped file of that name, such as ``ddp`` or ``sweeps/small``; None without one."""
     return shipped_files(folder).get(name.removesuffix(".yaml"))
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import Any
@@ -134,15 +135,11 @@ def agents(
 class AttachedRunner(Runner):
     """Base of the runners whose run ends with the command that starts it."""
 
-    def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
-        """The commands that start the agents, by the names of their nodes."""
-        raise NotImplementedError
-
+    @abstractmethod
     def nodes(
         self, context: RunContext, requests: StopRequests, observer: ProgressObserver
     ) -> AbstractContextManager[Nodes]:
         """The nodes of the run; ``requests`` can stop it."""
-        return agents(context.run, context.plan, self.commands(context), requests, observer)
 
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
         """Run the benchmarks to their end; Ctrl-C and SIGTERM stop them."""
@@ -173,7 +170,21 @@ class HostRunner(AttachedRunner):
         return this_host(context.run, context.plan, machine, requests, observer)
 
 
-class LocalRunner(AttachedRunner):
+class AgentRunner(AttachedRunner):
+    """Base of the runners that start an agent for each node."""
+
+    @abstractmethod
+    def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+        """The commands that start the agents, by the names of their nodes."""
+
+    def nodes(
+        self, context: RunContext, requests: StopRequests, observer: ProgressObserver
+    ) -> AbstractContextManager[Nodes]:
+        """The nodes of these agents."""
+        return agents(context.run, context.plan, self.commands(context), requests, observer)
+
+
+class LocalRunner(AgentRunner):
     """Runs on parts of this host as nodes: to develop and test without a cluster."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:

@@ -1,6 +1,7 @@
 """The base of the runners: where a run happens, and how it is started there."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -44,8 +45,20 @@ class ScriptRequest:
     comments: Sequence[str]  # at its top
 
 
-class Runner:
-    """Base of every runner; its own methods suit nodes that this host cannot detect."""
+def synthetic_nodes(request: NodeRequest) -> Cluster:
+    """A synthetic cluster for nodes that this host cannot detect.
+
+    Raises:
+        MachineError: the devices of this host are used, and it does not have them.
+    """
+    devices = request.devices
+    if devices is None:
+        devices = len(request.detect().cluster.nodes[0].devices)
+    return synthetic_cluster(request.kind or "cuda", request.nodes, devices)
+
+
+class Runner(ABC):
+    """Base of every runner; its methods suit nodes that this host cannot detect."""
 
     is_scheduler = False  # whether the settings of a scheduler apply
 
@@ -56,12 +69,9 @@ class Runner:
             MachineError: this host is used, and does not have the devices.
             DispatchError: there are fewer nodes than requested.
         """
-        devices = request.devices
-        if devices is None:
-            devices = len(request.detect().cluster.nodes[0].devices)
-        return synthetic_cluster(request.kind or "cuda", request.nodes, devices), True
+        return synthetic_nodes(request), True
 
-    def check(self, request: NodeRequest) -> None:
+    def check(self, request: NodeRequest) -> None:  # noqa: B027  (most runners need no check)
         """Raise DispatchError if a run cannot be started on these nodes."""
 
     def profile(self, profile: RunnerProfile, cluster: Cluster) -> RunnerProfile:
@@ -74,10 +84,10 @@ class Runner:
         """A bash script that starts the same launches."""
         return render(request.launches, request.python, request.comments)
 
+    @abstractmethod
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
         """Run the benchmarks of a run that have no final result, and tell the observer.
 
         Raises:
             DispatchError: the run cannot be started there.
         """
-        raise NotImplementedError

@@ -15,11 +15,11 @@ from ...machine.devices import Cluster
 from ...results.run_dir import RunDir
 from ..agent import AgentOptions
 from ..run_context import RunContext
-from .attached import AttachedRunner, agent_command
+from .attached import AgentRunner, agent_command
 from .base import NodeRequest
 
 
-class SshRunner(AttachedRunner):
+class SshRunner(AgentRunner):
     """Runs on the hosts of a system file."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:

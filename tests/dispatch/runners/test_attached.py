@@ -13,7 +13,7 @@ from milabench_ddp.dispatch.agent import AgentOptions
 from milabench_ddp.dispatch.nodes import Nodes
 from milabench_ddp.dispatch.run_context import RunContext
 from milabench_ddp.dispatch.runners import RUNNERS
-from milabench_ddp.dispatch.runners.attached import AttachedRunner, HostRunner, LocalRunner
+from milabench_ddp.dispatch.runners.attached import AgentRunner, HostRunner, LocalRunner
 from milabench_ddp.dispatch.runners.base import NodeRequest
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Data, Event, Outcome, Started, Status, Verdict
@@ -94,7 +94,7 @@ def test_what_is_run_again_waits_before_it_begins(tmp_path: Path) -> None:
 def test_nodes_that_cannot_be_started(tmp_path: Path) -> None:
     run, told = context(tmp_path, program(tmp_path, "a", RATE)), RecordedProgress()
 
-    class Nowhere(AttachedRunner):
+    class Nowhere(AgentRunner):
         def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
             return {"n0": ["/nowhere/ssh", "n0"]}
 

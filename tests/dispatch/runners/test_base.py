@@ -3,39 +3,44 @@ import pytest
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.run_context import RunContext
 from milabench_ddp.dispatch.runners.base import NodeRequest, Runner, ScriptRequest
+from milabench_ddp.events import Outcome
 from milabench_ddp.plan.planner import plan_launches
-from milabench_ddp.progress import NoProgress
+from milabench_ddp.progress import ProgressObserver
 from tests.support.launches import SITE, benchmark, cluster
 
 PROFILE = RunnerProfile(kind="slurm")
 
 
+class Elsewhere(Runner):
+    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
+        return Outcome.OK
+
+
 def test_nodes_elsewhere_are_synthetic() -> None:
-    found, is_synthetic = Runner().cluster(NodeRequest(3, 8, None))
+    found, is_synthetic = Elsewhere().cluster(NodeRequest(3, 8, None))
     assert (found.arch, len(found.nodes), len(found.nodes[2].devices)) == ("cuda", 3, 8)
     assert is_synthetic
 
 
 def test_their_devices_are_as_many_as_here_where_nobody_says() -> None:
     here = NodeRequest(1, None, "cpu").detect().cluster.nodes[0]
-    found, _ = Runner().cluster(NodeRequest(2, None, "cpu"))
+    found, _ = Elsewhere().cluster(NodeRequest(2, None, "cpu"))
     assert [len(node.devices) for node in found.nodes] == [len(here.devices)] * 2
 
 
 def test_a_job_asks_for_the_gpus_that_are_to_be_used() -> None:
-    assert Runner().profile(PROFILE, cluster(gpus=4)).gpus_per_node == 4
-    assert Runner().profile(PROFILE, cluster(gpus=4, arch="cpu")).gpus_per_node is None
+    assert Elsewhere().profile(PROFILE, cluster(gpus=4)).gpus_per_node == 4
+    assert Elsewhere().profile(PROFILE, cluster(gpus=4, arch="cpu")).gpus_per_node is None
     said = RunnerProfile(kind="slurm", gpus_per_node=8)
-    assert Runner().profile(said, cluster(gpus=4)).gpus_per_node == 8
+    assert Elsewhere().profile(said, cluster(gpus=4)).gpus_per_node == 8
 
 
 def test_the_script_is_bash() -> None:
     launches = plan_launches(benchmark(), cluster(), SITE)
-    text = Runner().script(ScriptRequest(None, launches, 1, SITE.python, ["made by a test"]))
+    text = Elsewhere().script(ScriptRequest(None, launches, 1, SITE.python, ["made by a test"]))
     assert text.startswith("#!/usr/bin/env bash\n# made by a test\n")
 
 
-def test_it_cannot_run_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    context: RunContext = None  # type: ignore[assignment]
-    with pytest.raises(NotImplementedError):
-        Runner().execute(context, NoProgress())
+def test_a_runner_must_say_how_it_runs() -> None:
+    with pytest.raises(TypeError, match=r"abstract method '?execute"):
+        Runner()  # type: ignore[abstract]

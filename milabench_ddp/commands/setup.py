@@ -59,7 +59,7 @@ def resolve_runner(options: RunnerOptions, system: System | None) -> RunnerProfi
 
     Raises:
         ConfigError: there is no such profile, or it is wrong.
-        SelectionError: a setting was given that needs a scheduler, and there is none.
+        SelectionError: a setting was given that only a scheduler has.
     """
     if options.runner is not None:
         profile = read_profile(find_profile(options.runner))

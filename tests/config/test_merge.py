@@ -1,6 +1,5 @@
 """The laws of merging; `!delete`, `append` and tags among them."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,11 +8,9 @@ from hypothesis import strategies as st
 
 from milabench_ddp.config.merge import (
     finalize,
-    inherit,
     merge,
     merge_benchmark,
     merge_suites,
-    read_suite,
 )
 from milabench_ddp.config.tree import (
     DEFAULT,
@@ -26,7 +23,7 @@ from milabench_ddp.config.tree import (
     to_plain,
 )
 from milabench_ddp.errors import ConfigError
-from tests.support.configuration import entries, table, write
+from tests.support.configuration import table
 
 KEYS = st.sampled_from(["a", "b", "argv", "tags"])
 SCALARS = st.builds(ScalarNode, st.sampled_from([None, 1, 2, "x"]), st.just(DEFAULT))
@@ -156,160 +153,3 @@ def test_appending_to_no_list(old: object, what: str) -> None:
     assert str(error.value) == (
         f"`append` in (default) adds to a list, but its key holds {what} ((default))"
     )
-
-
-def read_yaml(path: str) -> object:
-    return to_plain(finalize(read_suite(Path(path))))
-
-
-def test_includes_come_first_depth_first_and_relative_to_their_file(here: Path) -> None:
-    write("sub/deep/a.yaml", "b: {weight: 1, env: {A: a}}")
-    write("sub/b.yaml", "include: deep/a.yaml\nb: {weight: 2, env: {B: b}}")
-    write("c.yaml", "b: {env: {C: c}}")
-    write("x.yaml", "include: [sub/b.yaml, c.yaml]\nb: {max_duration: 3}")
-    assert read_yaml("x.yaml") == {
-        "b": {"weight": 2, "env": {"A": "a", "B": "b", "C": "c"}, "max_duration": 3}
-    }
-
-
-def test_the_home_folder_is_expanded(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(here / "home"))
-    write("home/a.yaml", "b: {weight: 1}")
-    write("x.yaml", "include: ~/a.yaml")
-    assert read_yaml("x.yaml") == {"b": {"weight": 1}}
-
-
-def test_a_file_that_two_files_include_is_no_loop(here: Path) -> None:
-    write("base.yaml", "b: {weight: 1}")
-    write("one.yaml", "include: base.yaml")
-    write("two.yaml", "include: base.yaml\nb: {weight: 2}")
-    write("x.yaml", "include: [one.yaml, two.yaml]")
-    assert read_yaml("x.yaml") == {"b": {"weight": 2}}
-
-
-def test_a_shipped_configuration_is_included_by_name(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write("package/shipped/config/_defaults.yaml", "_defaults: {weight: 1}")
-    monkeypatch.setattr("milabench_ddp.config.shipped._PACKAGE", here / "package")
-    write("x.yaml", "include: _defaults.yaml")
-    assert read_yaml("x.yaml") == {"_defaults": {"weight": 1}}
-
-
-def test_a_benchmark_of_nothing_is_a_benchmark(here: Path) -> None:
-    write("x.yaml", "b:\n")
-    assert read_yaml("x.yaml") == {"b": {}}
-
-
-def test_a_later_file_removes_a_benchmark(here: Path) -> None:
-    write("base.yaml", "a: {}\nb: {}")
-    write("x.yaml", "include: base.yaml\na: !delete")
-    assert read_yaml("x.yaml") == {"b": {}}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "include: no.yaml",
-            "unknown include `no.yaml` in sub/x.yaml:1: no such file: sub/no.yaml",
-        ),
-        ("include: x.yaml", "include loop: sub/x.yaml -> sub/x.yaml"),
-        ("include: ../y.yaml", "include loop: sub/x.yaml -> y.yaml -> sub/x.yaml"),
-        (
-            "include: [1]",
-            "wrong value for `include` in sub/x.yaml:1: "
-            "expected a path or a list of paths, got `1`",
-        ),
-        (
-            "include: {a: b}",
-            "wrong value for `include` in sub/x.yaml:1: "
-            "expected a path or a list of paths, got a mapping",
-        ),
-        (
-            "b: 3",
-            "wrong value for `b` in sub/x.yaml:1: "
-            "expected a mapping of the benchmark's keys, got `3`",
-        ),
-    ],
-)
-def test_bad_includes(here: Path, text: str, message: str) -> None:
-    write("sub/x.yaml", text)
-    write("y.yaml", "include: sub/x.yaml")
-    with pytest.raises(ConfigError) as error:
-        read_suite(Path("sub/x.yaml"))
-    assert str(error.value) == message
-
-
-def inherited(text: str) -> dict[str, object]:
-    return {name: to_plain(finalize(entry)) for name, entry in inherit(entries(text)).items()}
-
-
-def test_the_child_wins_and_the_order_of_the_parent_comes_first() -> None:
-    found = inherited("""
-        child: {inherits: _parent, weight: 2, env: {B: b}}
-        _parent: {env: {A: a, B: a}, weight: 1}
-    """)
-    assert found["child"] == {"env": {"A": "a", "B": "b"}, "weight": 2}
-    assert list(found["child"]) == ["env", "weight"]  # type: ignore[call-overload]
-
-
-def test_parents_are_merged_left_to_right() -> None:
-    found = inherited("""
-        _a: {weight: 1, group: a}
-        _b: {weight: 2, tags: [b]}
-        c: {inherits: [_a, _b], tags: [c]}
-    """)
-    assert found["c"] == {"weight": 2, "group": "a", "tags": ["b", "c"]}
-
-
-def test_options_are_removed_and_lists_extended_through_parents() -> None:
-    found = inherited("""
-        _a: {argv: {--x: 1, --y: 2}, url: [1]}
-        b: {inherits: _a, argv: {--x: !delete , --y: ~}, url: {append: [2]}}
-    """)
-    assert found["b"] == {"argv": {"--y": None}, "url": [1, 2]}
-
-
-def test_the_star_is_merged_into_all_but_templates_once() -> None:
-    found = inherited("""
-        "*": {url: {append: [s]}, weight: 9}
-        _a: {url: [a], weight: 1}
-        b: {inherits: _a, url: {append: [b]}}
-        c: {inherits: b}
-    """)
-    assert found == {
-        "_a": {"url": ["a"], "weight": 1},
-        "b": {"url": ["a", "b", "s"], "weight": 9},
-        "c": {"url": ["a", "b", "s"], "weight": 9},
-    }
-
-
-def test_no_parent_may_be_written_as_null() -> None:
-    assert inherited("a: {inherits: ~, weight: 1}") == {"a": {"weight": 1}}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "a:\n  inherits: _parnt\n_parent: {}",
-            "unknown parent `_parnt` of `a` in x.yaml:2: did you mean `_parent`?",
-        ),
-        ("a: {inherits: '*'}\n'*': {}", "unknown parent `*` of `a` in x.yaml:1"),
-        ("a: {inherits: a}", "inherit cycle: `a` (x.yaml:1) -> `a`"),
-        (
-            "z: {inherits: a}\na: {inherits: b}\nb: {inherits: [c]}\nc: {inherits: a}",
-            "inherit cycle: `a` (x.yaml:2) -> `b` (x.yaml:3) -> `c` (x.yaml:4) -> `a`",
-        ),
-        (
-            "a: {inherits: 3}",
-            "wrong value for `inherits` in x.yaml:1: expected a name or a list of names, got `3`",
-        ),
-        ("'*':\n  inherits: a\na: {}", '`"*"` cannot inherit: x.yaml:2'),
-    ],
-)
-def test_bad_parents(text: str, message: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        inherited(text)
-    assert str(error.value) == message

@@ -1,4 +1,4 @@
-"""A coordinator under test; its open resources are closed after the test."""
+"""A coordinator and a membership under test; their open resources are closed after the test."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.dispatch.run_context import RunPlan
+from tests.support.membership_room import Room
 from tests.support.scripted_nodes import CoordinatorRun
 
 
@@ -22,3 +23,21 @@ def coordinator(tmp_path: Path) -> Iterator[Callable[..., CoordinatorRun]]:
     yield make
     for each in made:
         each.requests.close()
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
+    """Makes rooms with agents that have joined, except for the last ones."""
+    made: list[Room] = []
+
+    def make(count: int = 2, missing: int = 0) -> Room:
+        it = Room(tmp_path, count)
+        made.append(it)
+        for agent in it.agents[: count - missing]:
+            agent.hello()
+        it.hears()
+        return it
+
+    yield make
+    for each in made:
+        each.close()

@@ -1,11 +1,19 @@
 """Precisions by name: the types that a program computes in, and whether TF32 is allowed."""
 
+import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
 
 from benchmarks.common.failure import UnsupportedError
+
+_NAMES = {
+    torch.float64: "fp64",
+    torch.float32: "fp32",
+    torch.float16: "fp16",
+    torch.bfloat16: "bf16",
+}
 
 
 @dataclass(frozen=True)
@@ -16,6 +24,11 @@ class Precision:
     dtype: torch.dtype  # of parameters, gradients and inputs
     autocast: torch.dtype | None = None  # the type that autocast lowers operations to
     tf32: bool = False
+
+    @property
+    def compute_dtype(self) -> str:
+        """The type that matrix products run in, whose peak their speed is compared with."""
+        return "tf32" if self.tf32 else _NAMES[self.autocast or self.dtype]
 
     def activate(self, device: torch.device) -> None:
         """Allow or forbid TF32 in this process: by default it is on in cuDNN and off in cuBLAS.
@@ -32,6 +45,11 @@ class Precision:
                 )
         torch.set_float32_matmul_precision("high" if self.tf32 else "highest")
         torch.backends.cudnn.allow_tf32 = self.tf32
+        if self.tf32 and not _tf32_is_possible():
+            raise UnsupportedError(
+                "tf32 is forbidden by the environment (NVIDIA_TF32_OVERRIDE=0, or on ROCm no "
+                "HIPBLASLT_ALLOW_TF32=1): products would run in fp32"
+            )
 
     @property
     def _needs_ampere(self) -> bool:
@@ -44,6 +62,14 @@ class Precision:
     def scaler(self, device: torch.device) -> torch.amp.GradScaler:
         """Scales the loss under autocast to fp16, where small gradients would be lost."""
         return torch.amp.GradScaler(device.type, enabled=self.autocast is torch.float16)
+
+
+def _tf32_is_possible() -> bool:
+    """Whether PyTorch and the libraries below it use TF32 once it is allowed.
+
+    ROCm needs ``HIPBLASLT_ALLOW_TF32``; NVIDIA's libraries obey ``NVIDIA_TF32_OVERRIDE`` above all.
+    """
+    return torch.backends.cuda.matmul.allow_tf32 and os.environ.get("NVIDIA_TF32_OVERRIDE") != "0"
 
 
 PRECISIONS = {

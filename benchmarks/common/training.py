@@ -136,7 +136,7 @@ def report(run: Session, args: argparse.Namespace, task: Task, strategy: Strateg
     if run.group.rank == 0:
         replicas = strategy.data_parallel_size
         facts = model_facts(run, task, args.mode, args.batch_size, replicas)
-        run.report(model=facts | strategy.metrics())
+        run.report(model=facts | strategy.metrics(), compute_dtype=strategies.compute_dtype(args))
 
 
 def model_facts(

@@ -149,6 +149,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             check_fp8(run.device, *shape[1:])
         else:
             PRECISIONS[args.dtype].activate(run.device)
+        run.report(compute_dtype=args.dtype)
         if args.sweep:
             shape = sweep(args, shape, run.device)
         multiply, _ = product(shape, args.dtype, run.device, args.seed)

@@ -175,6 +175,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise UnsupportedError(
                 "lightning is not installed: run `milabench install` or install it"
             )
+        if args.precision == "amp-fp16" and run.device.type == "cpu":
+            raise UnsupportedError(
+                "Lightning replaces amp-fp16 by amp on a CPU: use --precision amp"
+            )
         vision.check_model(args)
         PRECISIONS[args.precision].activate(run.device)
         workload, task = vision.make_workload(args), vision.make_task(args)
@@ -192,8 +196,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         trainer(args, run, Measure(run, steps, count)).fit(model, Batches(steps, count))
         if run.group.rank == 0:
             ranks = run.group.world_size
-            facts = training.model_facts(run, task, "lightning-ddp", args.batch_size, ranks)
-            run.report(model=facts)
+            facts = training.model_facts(run, task, "ddp", args.batch_size, ranks)
+            run.report(model=facts, compute_dtype=PRECISIONS[args.precision].compute_dtype)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
         _samples(record, data["gpudata"], report_defect)
     if "step_times" in data and not _take_steps(record, data["step_times"]):
         report_defect(DefectKind.BAD_STEPS)
+    if isinstance(data.get("compute_dtype"), str):
+        record.compute_dtype = data["compute_dtype"]
     rank = data.get("rank", 0)
     if _is_rank(rank):
         _add_to_rank(record, rank, data)

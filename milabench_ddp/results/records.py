@@ -143,6 +143,7 @@ class Record:
     stopped: bool = False  # it sent `stop`: it had enough observations
     rates: list[Observation] = field(default_factory=list)
     units: str = ""
+    compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
     losses: list[Any] = field(default_factory=list)
     samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
     ranks: dict[int, Rank] = field(default_factory=dict)  # those that were reported

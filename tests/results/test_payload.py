@@ -30,6 +30,13 @@ def test_the_steps_of_each_rank_are_joined() -> None:
     assert faults == []
 
 
+def test_the_type_of_its_matrix_products() -> None:
+    told, _ = taken({"task": "main", "rank": 0, "compute_dtype": "bf16"}, {"compute_dtype": 16})
+    assert told.compute_dtype == "bf16"
+    silent, _ = taken({"task": "main", "model": {}})
+    assert silent.compute_dtype == ""
+
+
 @pytest.mark.parametrize(
     "bad",
     [None, 3, {}, times("0", [1.0], [0.0])["step_times"], times(True, [1.0], [0.0])["step_times"],

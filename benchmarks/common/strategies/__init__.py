@@ -12,7 +12,7 @@ from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.strategy import Accumulated, Strategy, WrappedModel
 from benchmarks.common.workload import Workload
 
-__all__ = ["MODES", "Strategy", "add_options", "build", "check", "defaults"]
+__all__ = ["MODES", "Strategy", "add_options", "build", "check", "compute_dtype", "defaults"]
 
 _BUILD: Mapping[str, Callable[[Setup], Strategy]] = {
     "single": data_parallel.single,
@@ -40,3 +40,11 @@ def build(args: argparse.Namespace, workload: Workload, group: Group) -> Strateg
         assert isinstance(strategy, WrappedModel)  # ``check`` has refused all others
         return Accumulated(strategy, workload, args.accumulate)
     return strategy
+
+
+def compute_dtype(args: argparse.Namespace) -> str:
+    """The type that matrix products run in; FSDP can gather parameters in a type of its own."""
+    precision = PRECISIONS[args.precision]
+    if args.mixed_precision in ("none", "fp32"):
+        return precision.compute_dtype
+    return str(args.mixed_precision)

@@ -107,15 +107,24 @@ def shard(
     offload = OffloadPolicy()
     if args.cpu_offload:
         offload = CPUOffloadPolicy(pin_memory=setup.device.type != "cpu")
+    place = {"mesh": mesh, "reshard_after_forward": reshard, "offload_policy": offload}
     for module in (*blocks, model):
         setup.fill(model, module)
-        fully_shard(
-            module,
-            mesh=mesh,
-            reshard_after_forward=reshard,
-            mp_policy=policy(args),
-            offload_policy=offload,
-        )
+        for norm in _kept_in_fp32(module, args):
+            fully_shard(norm, mp_policy=MixedPrecisionPolicy(cast_forward_inputs=False), **place)
+        fully_shard(module, mp_policy=policy(args), **place)
+
+
+def _kept_in_fp32(module: nn.Module, args: argparse.Namespace) -> list[nn.Module]:
+    """The batch norms that are not sharded yet, under ``--mixed-precision``.
+
+    FSDP lowers their weights, but not the statistics, which are buffers, and PyTorch refuses such a
+    mixture. So they are sharded by themselves and keep their type, as under autocast.
+    """
+    if args.mixed_precision == "none":
+        return []
+    norms = [m for m in module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
+    return [norm for norm in norms if not isinstance(norm, FSDPModule)]
 
 
 def policy(args: argparse.Namespace) -> MixedPrecisionPolicy:

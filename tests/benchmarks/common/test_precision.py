@@ -28,6 +28,7 @@ def _restore():
 )
 def test_what_a_product_is_computed_in(name, result):
     precision = PRECISIONS[name]
+    assert precision.compute_dtype == {"amp": "bf16", "amp-fp16": "fp16"}.get(name, name)
     precision.activate(CPU)
     a = torch.ones(2, 2, dtype=precision.dtype)
     with precision.context(CPU):
@@ -40,6 +41,7 @@ def test_tf32_is_on_where_it_is_asked_for_and_off_elsewhere(monkeypatch):
     PRECISIONS["tf32"].activate(GPU)
     assert torch.get_float32_matmul_precision() == "high"
     assert torch.backends.cudnn.allow_tf32
+    assert PRECISIONS["tf32"].compute_dtype == "tf32"
     PRECISIONS["fp32"].activate(GPU)
     assert torch.get_float32_matmul_precision() == "highest"
     assert not torch.backends.cudnn.allow_tf32
@@ -52,6 +54,14 @@ def test_old_tensor_cores_lack(name, monkeypatch):
         UnsupportedError, match=f"{name} needs compute capability 8.0, cuda:0 has 7.5"
     ):
         PRECISIONS[name].activate(GPU)
+
+
+def test_tf32_that_the_environment_forbids_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    with pytest.raises(UnsupportedError, match="tf32 is forbidden by the environment"):
+        PRECISIONS["tf32"].activate(GPU)
+    PRECISIONS["fp32"].activate(GPU)
 
 
 def test_a_cpu_lacks_tf32():

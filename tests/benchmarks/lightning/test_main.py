@@ -18,6 +18,17 @@ def test_without_lightning_it_is_refused(wire, capsys, monkeypatch):
     assert wire.close()[0]["$event"] == "error"
 
 
+def test_a_precision_that_lightning_would_replace_is_refused(wire, capsys, monkeypatch):
+    lightning = program("lightning")
+    monkeypatch.setattr(lightning, "Trainer", object)
+    with pytest.raises(SystemExit) as exit_:
+        lightning.main(["--device", "cpu", "--precision", "amp-fp16"])
+    assert exit_.value.code == 2
+    message = "error: Lightning replaces amp-fp16 by amp on a CPU: use --precision amp\n"
+    assert capsys.readouterr().err == message
+    wire.close()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(MISSING, reason="lightning is not installed (the extra `lightning`)")
 def test_two_ranks(wire, tmp_path, monkeypatch):
@@ -37,6 +48,7 @@ def test_two_ranks(wire, tmp_path, monkeypatch):
     assert seconds == pytest.approx(sum(times[0]) / 1e3, rel=1e-3)
     (model,) = (p["model"] for p in payloads if "model" in p)
     assert (model["name"], model["ranks"], model["batch_size"]) == ("resnet18", 2, 2)
+    assert model["mode"] == "ddp"  # as the report knows it
     for shares in (p["shares"] for p in payloads if "shares" in p):
         assert set(shares) == {"forward", "backward", "optimizer", "data"}
         assert sum(shares.values()) == pytest.approx(1, abs=0.02)

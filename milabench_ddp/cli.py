@@ -1,7 +1,7 @@
 """The command line: runs one command of ``commands/``, and turns errors into exit codes.
 
 0: every benchmark ended ok. 1: a benchmark did not. 2: wrong usage or configuration.
-130: interrupted. 141: the reader of the output is gone.
+130: interrupted or cancelled. 141: the reader of the output is gone.
 """
 
 import argparse
@@ -26,6 +26,15 @@ examples:
   milabench dry config/ddp.yaml --gpus 8    print the bash that `run` would execute
   milabench report runs/<name>              report on a run
 """
+
+_EXIT_CODES = """\
+exit codes:
+  0    every benchmark ended ok and measured something
+  1    a benchmark did not, or the run has not ended
+  2    wrong usage or configuration, or runs that cannot be pooled
+  130  the run was cancelled, or this command was interrupted
+"""
+_OF_RUNS = ("run", "watch", "report")  # the commands whose exit code says how runs ended
 
 COMMANDS: Mapping[str, str] = {
     "run": "run a suite and report on it",
@@ -52,7 +61,13 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
     for name, help in COMMANDS.items():
         # The record has the defaults, so an option that is not given stays out of the namespace.
-        command = verbs.add_parser(name, help=help, argument_default=argparse.SUPPRESS)
+        command = verbs.add_parser(
+            name,
+            help=help,
+            epilog=_EXIT_CODES if name in _OF_RUNS else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            argument_default=argparse.SUPPRESS,
+        )
         if name == verb:
             _add_options(command, verb)
     return parser

@@ -221,6 +221,9 @@ class ReportOptions:
         (), "the settings whose values are the columns of the table",
         type=names, action="extend", metavar="A,B",
     )  # fmt: skip
+    baseline: str | None = option(
+        None, "the run folder that the score is relative to", metavar="RUN"
+    )
     config: str | None = option(
         None, "take the weights of the benchmarks from this configuration", metavar="CONFIG"
     )

@@ -1,21 +1,25 @@
 """``milabench report``: print the report of runs, from their result files alone."""
 
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from ..errors import SelectionError
+from ..events import Outcome
 from ..options import ReportOptions
 from ..report.assemble import report_of
 from ..report.formats import FORMATS
+from ..report.model import Report
 from ..report.sweep import sweep_of
 from ..report.tables import TABLES
+from ..report.text import report_text
+
+SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 
 
 def main(options: ReportOptions) -> int:
-    """``milabench report RUN...``."""
+    """``milabench report RUN...``; returns the exit code of the runs."""
     if options.format not in FORMATS:
         raise SelectionError(
             f"--format {options.format}: unknown; choose from {', '.join(FORMATS)}"
@@ -24,20 +28,28 @@ def main(options: ReportOptions) -> int:
         if options.format == "json":
             raise SelectionError("--csv and --format json ask for two formats: leave one out")
         options = replace(options, format="csv")
-    weights = None if options.config is None else _weights(options.config)
-    if options.table is not None:
-        sys.stdout.write(_table(options.table, options, weights))
-        return 0
-    return run(options.runs, options.compat, options.format, weights, sys.stdout)
+    if options.baseline and (options.compat or options.table is not None):
+        raise SelectionError("--baseline is for the score, and goes without --compat and --table")
+    made = report_of(
+        options.runs,
+        compat_formulas=options.compat,
+        weights=None if options.config is None else _weights(options.config),
+        baseline=options.baseline,
+    )
+    if options.table is None:
+        text = FORMATS[options.format].report(made)
+    else:
+        text = _table(options.table, made, options)
+    sys.stdout.write(text)
+    return exit_code(made)
 
 
-def _table(name: str, options: ReportOptions, weights: Mapping[str, float] | None) -> str:
+def _table(name: str, report: Report, options: ReportOptions) -> str:
     """One table alone: a table of the report by its name, or the table of a sweep by its metric."""
     format = FORMATS[options.format]
     if options.compat or not format.table or not format.sweep:
         able = " or ".join(name for name, known in FORMATS.items() if known.table)
         raise SelectionError(f"--table goes with --format {able}, and without --compat")
-    report = report_of(options.runs, weights=weights)
     if name not in TABLES:
         return format.sweep(sweep_of(report, name, options.rows, options.cols))
     if options.rows or options.cols:
@@ -58,29 +70,19 @@ def _weights(config: str) -> dict[str, float]:
     return {name: float(t["weight"]) for name, t in tables.items() if t["enabled"]}
 
 
-def run(
-    paths: Sequence[str | Path],
-    compat: bool,
-    format: str,
-    weights: Mapping[str, float] | None,
-    out: TextIO,
-) -> int:
-    """Write the report on one or several run folders, pooled; returns 0, even if benchmarks failed.
+def exit_code(report: Report) -> int:
+    """The exit code of runs, for every command that reports on them.
 
-    Args:
-        paths: the run folders.
-        compat: whether to use milabench's own statistics.
-        format: one of ``FORMATS``.
-        weights: the weights of enabled benchmarks, by name; None: those that were recorded.
-        out: the stream to write to.
-
-    Raises:
-        RunDirError: one of them is not a run folder.
+    0: every benchmark ended ok, and measured something. 130: a run was cancelled. 1: anything else,
+    such as a benchmark that failed, or a run that has not ended.
     """
-    out.write(FORMATS[format].report(report_of(paths, compat_formulas=compat, weights=weights)))
-    return 0
+    if any(run.outcome == Outcome.CANCELLED for run in report.runs):
+        return CANCELLED
+    return SUCCEEDED if report.succeeded else FAILED
 
 
-def show(paths: Sequence[str | Path], out: TextIO) -> int:
-    """Write the report as text, as at the end of a run."""
-    return run(paths, compat=False, format="text", weights=None, out=out)
+def show(path: str | Path, out: TextIO) -> int:
+    """Write the report on a run as text, as at its end; returns the exit code of the run."""
+    made = report_of([path])
+    out.write(report_text(made))
+    return exit_code(made)

@@ -3,7 +3,7 @@
 import os
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..config.load import load
@@ -20,11 +20,9 @@ from ..plan.planner import plan_launches
 from ..results.run_dir import RunDir
 from . import report, setup
 
-EXIT_CODES: Mapping[Outcome, int] = {Outcome.OK: 0, Outcome.FAILED: 1, Outcome.CANCELLED: 130}
-
 
 def main(options: RunOptions) -> int:
-    """Run the suite; returns 0 if all benchmarks ended ok, 1 if one did not, 130 if stopped."""
+    """Run the suite; returns the exit code of the run, or 0 once the jobs of --detach are there."""
     context = _create(options) if options.resume is None else _resume(options)
     context.detach = options.detach
     if context.benchmarks:
@@ -35,8 +33,11 @@ def main(options: RunOptions) -> int:
         outcome = context.header.outcome or Outcome.FAILED
         count = len(context.plan.benchmarks)
         print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
-    report.show([str(context.run.path)], sys.stdout)
-    return EXIT_CODES.get(outcome, 1)
+    code = report.show(context.run.path, sys.stdout)
+    if outcome is Outcome.CANCELLED:
+        return report.CANCELLED
+    is_detached = context.detach and context.header.outcome is None
+    return report.SUCCEEDED if is_detached else code
 
 
 def _create(options: RunOptions) -> RunContext:

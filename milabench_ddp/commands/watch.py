@@ -5,11 +5,11 @@ from pathlib import Path
 
 from ..dispatch.follow import watch_run
 from ..display import show_progress
+from ..events import Outcome
 from ..options import RunFolderOptions
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from . import report
-from .run import EXIT_CODES
 
 
 def main(options: RunFolderOptions) -> int:
@@ -20,5 +20,5 @@ def main(options: RunFolderOptions) -> int:
     if outcome is None:
         with show_progress(len(header.suite), quiet=False) as observer:
             outcome = watch_run(run, header, observer)
-    report.show([options.run], sys.stdout)
-    return EXIT_CODES.get(outcome, 1)
+    code = report.show(options.run, sys.stdout)
+    return report.CANCELLED if outcome is Outcome.CANCELLED else code

@@ -11,8 +11,9 @@ from ..results.read_run import read_run
 from ..results.records import Payload, Run, is_finite, recorded_weight
 from . import compat, failures, findings
 from .mfu import peaks
-from .model import Failure, Report, Row, RunInfo
+from .model import UNKNOWN_OUTCOME, Failure, Report, Row, RunInfo
 from .process import Processes, ProcessResult, succeeded
+from .score import suite_score
 from .settings import mapping_or_empty
 from .statistics import NAN
 from .summary import summary_row
@@ -22,7 +23,11 @@ _YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
 
 
 def report_of(
-    paths: Iterable[str | Path], *, compat_formulas: bool = False, weights: Weights | None = None
+    paths: Iterable[str | Path],
+    *,
+    compat_formulas: bool = False,
+    weights: Weights | None = None,
+    baseline: str | Path | None = None,
 ) -> Report:
     """Read run folders and calculate their report; runs of the same benchmark are pooled.
 
@@ -30,6 +35,7 @@ def report_of(
         paths: the run folders; a folder that is named twice counts once.
         compat_formulas: whether to use milabench's statistics instead of our own.
         weights: of the enabled benchmarks of a configuration, by name; None: the recorded weights.
+        baseline: the folder of the run that the score is relative to; not for milabench's formulas.
 
     Raises:
         RunDirError: one of the paths is not a run folder.
@@ -59,7 +65,12 @@ def report_of(
     infos = tuple(map(run_info, runs))
     measured = findings.Measurements(compat_formulas, runs, infos, rows)
     found = findings.findings_of(measured)
-    return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned)
+    if compat_formulas:
+        score = compat.milabench_score(rows)
+    else:
+        base = None if baseline is None else report_of([baseline])
+        score = suite_score(rows, infos, base, weights)
+    return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score)
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
@@ -118,7 +129,7 @@ def run_info(run: Run) -> RunInfo:
     info = RunInfo(
         name=run.name,
         path=run.path,
-        outcome="",
+        outcome=UNKNOWN_OUTCOME,
         started=started,
         seconds=None if started is None or ended is None else ended - started,
         host=str(mapping_or_empty(meta.get("os")).get("nodename") or ""),

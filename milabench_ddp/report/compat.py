@@ -7,6 +7,7 @@ exactly one ``start`` and one ``end`` is not counted at all: neither as a proces
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import mul
 
 from ..results.records import (
     DefectKind,
@@ -18,7 +19,7 @@ from ..results.records import (
     unit_of,
 )
 from ..samples import DeviceSample
-from .model import MilabenchStatistics, MilabenchSummary, Row
+from .model import MilabenchStatistics, MilabenchSummary, Row, Rows, Score
 from .process import succeeded
 from .statistics import NAN, percentile, ratio
 
@@ -165,3 +166,24 @@ def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
         unit=unit_of(records),
         milabench=summary,
     )
+
+
+def milabench_score(rows: Rows) -> Score:
+    """The weighted geometric mean of the scores, each plus 1; a score that is NaN counts as 0.
+
+    So milabench's score is 1 where nothing was measured; here there is none.
+    """
+    if all(math.isnan(row.perf) for row in rows):
+        return Score(reason="nothing was measured")
+    weights = [row.weight * row.enabled for row in rows]
+    total = math.fsum(weights)
+    if not total:
+        return Score(reason="no benchmark has a weight")
+    logs = [_log_plus_one(row.score) for row in rows]
+    return Score(math.exp(math.fsum(map(mul, weights, logs)) / total))
+
+
+def _log_plus_one(score: float) -> float:
+    if math.isnan(score):
+        return 0.0
+    return math.log1p(score) if score > -1 else NAN

@@ -42,7 +42,9 @@ def report_json(report: Report) -> str:
     """The whole report as JSON; unknown values are null, and sem% and std% are fractions."""
     whole = {
         "compat": report.compat,
-        "score": report.score,
+        "score": report.score.value,
+        "score_reason": report.score.reason,
+        "baseline": report.score.baseline,
         "failure_rate": report.failure_rate,
         "pass": report.passed,
         "benchmarks": [_row(row) for row in report.rows],

@@ -4,16 +4,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import mul
 from pathlib import Path
 
-from ..events import Status
+from ..events import Outcome, Status
 from ..results.records import Payload
 from .process import ProcessResult
 from .ranks import RankSummary
 from .statistics import NAN, largest, median
 
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
+UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class RunInfo:
 
     name: str
     path: Path
-    outcome: str | None  # None while it runs; "" where milabench's files do not say
+    outcome: str | None  # None while it runs
     preset: str = ""
     started: float | None = None  # seconds since the epoch
     seconds: float | None = None
@@ -196,6 +196,15 @@ class RunInfo:
     waiting: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()  # benchmark, reason
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number for all benchmarks of a suite; NaN and the reason if there is none."""
+
+    value: float = NAN
+    reason: str = ""
+    baseline: Path | None = None  # the run that it is relative to; None with milabench's formula
 
 
 Findings = Iterator[Finding]
@@ -212,6 +221,7 @@ class Report:
     failures: tuple[Failure, ...] = ()
     findings: tuple[Finding, ...] = ()
     planned: Mapping[str, Payload] = field(default_factory=dict)  # resolved, by name
+    score: Score = Score()
 
     @property
     def notes(self) -> list[str]:
@@ -227,21 +237,26 @@ class Report:
         return [found.sentence for found in self.findings if found.severity is severity]
 
     @property
-    def score(self) -> float:
-        """The weighted geometric mean of the scores, each plus 1: milabench's formula.
+    def goes_on(self) -> bool:
+        """Whether a run has not ended."""
+        return any(run.outcome is None for run in self.runs)
 
-        A score that is NaN counts as 0. The mean is NaN if all weights are 0.
-        """
-        weights = [row.weight * row.enabled for row in self.rows]
-        total = math.fsum(weights)
-        if not total:
-            return NAN
-        logs = [_log(row.score) for row in self.rows]
-        return math.exp(math.fsum(map(mul, weights, logs)) / total)
+    @property
+    def unmeasured(self) -> list[str]:
+        """The benchmarks without any rate."""
+        return [row.name for row in self.rows if math.isnan(row.perf)]
+
+    @property
+    def has_measured(self) -> bool:
+        """Whether a benchmark has a rate."""
+        return len(self.unmeasured) < len(self.rows)
 
     @property
     def failure_rate(self) -> float:
-        """Failed processes as a fraction of all; a benchmark that never ran counts as one."""
+        """Failed processes as a fraction of all; NaN without any.
+
+        A benchmark that never ran counts as one.
+        """
         failed = _sum(row.fail for row in self.rows)
         # For milabench, a benchmark that never ran is a failure, but not a process: the rate can
         # exceed 100 %.
@@ -249,18 +264,21 @@ class Report:
             tried = _sum(row.n for row in self.rows)
         else:
             tried = _sum(max(row.n, row.fail) for row in self.rows)
-        return failed / max(tried, 1)
+        return failed / max(tried, 1) if failed or tried else NAN
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every benchmark ended ok and measured something; the exit code depends on it."""
+        if any(run.outcome not in (Outcome.OK, UNKNOWN_OUTCOME) for run in self.runs):
+            return False
+        return self.has_measured and not self.unmeasured and not self.failures
 
     @property
     def passed(self) -> bool:
-        """Whether the failure rate is at most ``ACCEPTED_FAILURE_RATE``."""
-        return self.failure_rate <= ACCEPTED_FAILURE_RATE
-
-
-def _log(score: float) -> float:
-    if math.isnan(score):
-        return 0.0
-    return math.log1p(score) if score > -1 else NAN
+        """The report's verdict: whether it succeeded; milabench accepts a few failures."""
+        if self.compat:
+            return self.has_measured and self.failure_rate <= ACCEPTED_FAILURE_RATE
+        return self.succeeded
 
 
 def _sum(values: Iterable[float]) -> float:

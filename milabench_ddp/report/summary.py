@@ -5,7 +5,6 @@ mean of these rates over the processes, as in milabench. ``std`` is the standard
 observations in the steady state. ``sem`` is the standard error of ``perf`` (see ``interval``).
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -14,9 +13,10 @@ from . import compat
 from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
-from .process import Processes, series_of_devices
+from .process import Processes
 from .ranks import summarize_ranks
-from .statistics import NAN, deviation, largest, mean, ratio
+from .score import machine_rate
+from .statistics import NAN, deviation, largest, ratio
 
 
 def summary_row(
@@ -41,7 +41,6 @@ def summary_row(
     sure = interval(series)
     fail = missing + sum(process.failed for process in processes)
     memory, source = _peak_memory(records)
-    whole = _sum_over_devices(processes)
     mfu, peak = utilisation(processes, peaks or {})
     return Row(
         name=records[-1].name,
@@ -52,7 +51,7 @@ def summary_row(
         sem=ratio(sure.sem, perf) if sure else NAN,
         std=ratio(deviation(rates), perf),
         peak_memory=memory,
-        score=(whole if whole > 0 else perf) * max(0.0, 1 - fail / len(processes)),
+        score=machine_rate(processes) * max(0.0, 1 - missing / len(processes)),
         weight=recorded_weight(config) if weight is None else weight,
         enabled=weight is not None or bool(config.get("enabled", True)),
         unit=unit_of(records),
@@ -95,12 +94,6 @@ def _rates(launches: Launches) -> list[float]:
 def _ngpu(record: Record) -> int:
     """The number of devices: 1 for a process alone on its device, else all of the launch."""
     return 1 if record.device is not None else compat.ngpu(record.config)
-
-
-def _sum_over_devices(processes: Processes) -> float:
-    """The sum of the devices' rates, if each process runs alone on a device; else 0."""
-    devices = series_of_devices(processes).values()
-    return math.fsum(mean(series.mean for series in found) for found in devices)
 
 
 def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:

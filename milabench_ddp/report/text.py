@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..table import Table, text_lines, without_unknown
-from .model import Failure, Report, RunInfo
+from .model import Failure, Report, RunInfo, Score
 from .sweep import Sweep, block_table
 from .tables import IN_THE_TEXT, MAIN_COLUMNS, main_table
 
@@ -62,8 +62,8 @@ def _report(report: Report) -> Iterator[str]:
     else:
         yield "Nothing was measured."
     yield ""
-    yield f"Failure rate:  {report.failure_rate:10.2%} ({'PASS' if report.passed else 'FAIL'})"
-    yield f"Score:         {_score(report)}"
+    yield f"Failure rate:  {_failure_rate(report)}"
+    yield f"Score:         {_score(report.score)}"
     for make_table in IN_THE_TEXT:
         if table := make_table(report.rows):
             yield ""
@@ -129,10 +129,25 @@ def _preset(run: RunInfo) -> str:
     return run.preset
 
 
-def _score(report: Report) -> str:
-    if math.isnan(report.score):
-        return "none: no benchmark here has a weight"
-    return f"{report.score:10.2f}"
+def _failure_rate(report: Report) -> str:
+    """The rate of failures, with the verdict and, if no failure explains it, the reason."""
+    rate = report.failure_rate
+    if math.isnan(rate):
+        return "none: nothing was measured"
+    text = f"{rate:10.2%} ({'PASS' if report.passed else 'FAIL'})"
+    if report.passed or rate > 0:
+        return text
+    if report.goes_on and not report.compat:
+        return f"{rate:10.2%} so far"
+    unmeasured = ", ".join(report.unmeasured) if report.has_measured else "every benchmark"
+    return f"{rate:10.2%} (FAIL: nothing was measured in {unmeasured})"
+
+
+def _score(score: Score) -> str:
+    if math.isnan(score.value):
+        return f"none: {score.reason}"
+    baseline = f" of {score.baseline}" if score.baseline else ""
+    return f"{score.value:10.2f}{baseline}"
 
 
 def _skipped(runs: Sequence[RunInfo]) -> Iterator[str]:

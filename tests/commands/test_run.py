@@ -99,7 +99,7 @@ def test_a_run_that_was_killed_is_lost_and_its_programs_with_it(at: Workplace, s
     wait_for(lambda: not alive(str(at.folder / "second.py")))
     assert "running: second" in going.out.lower()
     lost = at.milabench("report", str(at.run()))
-    assert lost.code == 0
+    assert (going.code, lost.code) == (1, 1)
     assert row(lost.out, "first")[1:3] == ["0", "2"]
     assert "second.D0: lost: the run was cut off" in lost.out
 

@@ -1,4 +1,3 @@
-import io
 import json
 from pathlib import Path
 
@@ -6,10 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.commands.report import FORMATS, run
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of, run_info
-from milabench_ddp.report.formats import sweep_csv
+from milabench_ddp.report.formats import FORMATS, sweep_csv
 from milabench_ddp.report.metrics import METRICS
 from milabench_ddp.report.model import RunInfo
 from milabench_ddp.report.sweep import sweep_of
@@ -172,7 +170,8 @@ def test_whatever_the_files_say_there_is_a_report(
     )
     for compat in (False, True):
         for format in FORMATS:
-            assert run([folder], compat, format, {"b": 1.0}, io.StringIO()) == 0
+            made = report_of([folder], compat_formulas=compat, weights={"b": 1.0})
+            assert FORMATS[format].report(made)
     made = report_of([folder])
     for make in TABLES.values():
         csv_text(make(made.rows))

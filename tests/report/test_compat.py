@@ -200,18 +200,26 @@ def test_weights(tmp_path: Path) -> None:
     write(tmp_path, "b", config("b", weight=1.0, enabled=False), start(), rates([99.0]), end())
     recorded = report(tmp_path)
     assert [row.weight for row in recorded.rows] == [3.0, 1.0]
-    assert recorded.score == pytest.approx(8.0)  # b is not enabled
+    assert recorded.score.value == pytest.approx(8.0)  # b is not enabled
     given_ = report(tmp_path, weights={"a": 1.0, "b": 1.0, "c": 2.0})
     assert [row.name for row in given_.rows] == ["a", "b", "c"]
-    assert given_.score == pytest.approx((8.0 * 100.0) ** 0.25)  # c counts as 0, plus 1
+    assert given_.score.value == pytest.approx((8.0 * 100.0) ** 0.25)  # c counts as 0, plus 1
     assert given_.failure_rate == 0.0
 
 
-def test_the_score_counts_nan_as_zero_and_is_nan_without_weights(tmp_path: Path) -> None:
+def test_the_score_is_a_geometric_mean_of_scores_plus_one_in_which_nan_is_zero(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, "a", config("a"), start(), rates([8.0]), end())
     write(tmp_path, "b", config("b"), start(), end())
-    assert report(tmp_path).score == pytest.approx(3.0)
-    assert math.isnan(report(tmp_path, weights={"a": 0.0, "b": 0.0}).score)
+    assert report(tmp_path).score.value == pytest.approx(3.0)
+    unweighted = report(tmp_path, weights={"a": 0.0, "b": 0.0}).score
+    assert (math.isnan(unweighted.value), unweighted.reason) == (True, "no benchmark has a weight")
+
+
+def test_there_is_no_score_where_nothing_was_measured(tmp_path: Path) -> None:
+    write(tmp_path, "b", config("b"), start(), end(1))
+    assert report(tmp_path).score.reason == "nothing was measured"  # and not 1.00
 
 
 def test_a_rate_of_zero(tmp_path: Path) -> None:

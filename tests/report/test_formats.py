@@ -47,7 +47,8 @@ def test_json(tmp_path: Path) -> None:
     assert first["interval"][0] < first["perf"] < first["interval"][1]
     assert (second["perf"], second["fail"]) == (None, 1)
     assert second["processes"][0]["reason"] == "exit status 1"
-    assert data["score"] == report.score
+    assert (data["score"], data["baseline"]) == (None, None)
+    assert data["score_reason"] == "b failed, or measured nothing"
     assert (data["failure_rate"], data["pass"], data["warnings"]) == (0.5, False, [])
     (failure,) = data["failures"]
     assert (failure["benchmark"], failure["tag"], failure["rank"]) == ("b", "b.D0", None)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.model import (
+    Failure,
     Finding,
     Report,
     Row,
@@ -23,28 +24,48 @@ def report(*rows: Row, compat: bool = False, findings: tuple[Finding, ...] = ())
     return Report(compat, (RunInfo("r", Path("r"), "ok"),), rows, findings=findings)
 
 
-def test_the_score_is_a_weighted_geometric_mean_of_scores_plus_one() -> None:
-    rows = [ROW, replace(ROW, score=8.0, weight=2.0)]
-    assert report(*rows).score == pytest.approx((4.0 * 9.0 * 9.0) ** (1 / 3))
-    rows.append(replace(ROW, score=1e9, weight=5.0, enabled=False))
-    assert report(*rows).score == pytest.approx((4.0 * 9.0 * 9.0) ** (1 / 3))
-
-
-def test_a_benchmark_without_a_score_pulls_the_whole_down() -> None:
-    assert report(ROW, replace(ROW, score=nan)).score == pytest.approx(math.sqrt(4.0))
-
-
-def test_without_any_weight_there_is_no_score() -> None:
-    assert math.isnan(report(replace(ROW, weight=0.0)).score)
-    assert math.isnan(report().score)
-
-
 def test_the_failure_rate_is_that_of_all_processes() -> None:
     rows = replace(ROW, n=98, fail=1), replace(ROW, n=2, fail=nan)
     assert report(*rows).failure_rate == 0.01
-    assert report(*rows).passed
-    assert not report(*rows, replace(ROW, n=1, fail=1)).passed
-    assert report().failure_rate == 0.0
+    assert math.isnan(report().failure_rate)
+
+
+def test_only_milabench_accepts_a_failure_in_a_hundred_processes() -> None:
+    rows = replace(ROW, n=99, fail=1), replace(ROW, n=1)
+    failed = Failure("b", "r", "b.D0", "failed", "exit status 1")
+    assert replace(report(*rows, compat=True), failures=(failed,)).passed
+    assert not replace(report(*rows), failures=(failed,)).passed
+    more = replace(ROW, n=1, fail=1)
+    assert not replace(report(*rows, more, compat=True), failures=(failed,)).passed
+
+
+@pytest.mark.parametrize(
+    ("outcome", "perf", "succeeded"),
+    [
+        ("ok", 10.0, True),
+        ("", 10.0, True),  # milabench's files do not say
+        ("ok", 0.0, True),
+        ("ok", nan, False),
+        ("failed", 10.0, False),
+        ("cancelled", 10.0, False),
+        (None, 10.0, False),
+    ],
+)
+def test_only_a_run_that_ended_ok_and_measured_something_passes(
+    outcome: str | None, perf: float, succeeded: bool
+) -> None:
+    runs = (RunInfo("r", Path("r"), outcome),)
+    made = Report(False, runs, (replace(ROW, perf=perf), ROW))
+    assert (made.succeeded, made.passed) == (succeeded, succeeded)
+
+
+def test_where_nothing_was_measured_nothing_passes() -> None:
+    nothing = replace(ROW, perf=nan)
+    for compat in (False, True):
+        for rows in ((), (nothing,), (nothing, nothing)):
+            made = report(*rows, compat=compat)
+            assert not made.passed
+            assert not made.has_measured
 
 
 def test_a_benchmark_that_never_ran_is_one_failure_of_one() -> None:

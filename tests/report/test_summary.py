@@ -10,7 +10,7 @@ from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.report.summary import summary_row
 from milabench_ddp.results.read_run import read_run
 from tests.support.rates import noisy
-from tests.support.result_files import config, end, line, rate, rates, sample, start, write
+from tests.support.result_files import config, end, job, line, rate, rates, sample, start, write
 
 
 def measured(*folders: Path, weight: float | None = None, missing: int = 0) -> Row:
@@ -63,13 +63,14 @@ def test_processes_count_alike_and_devices_are_added_up(tmp_path: Path) -> None:
 
 
 def test_failures_take_their_share_of_the_score(tmp_path: Path) -> None:
-    write(tmp_path, "b.0", config("b"), start(), rates([10.0] * 3), end(0, outcome="ok"))
+    ok = end(0, outcome="ok")
+    write(tmp_path, "b.0", job("b", tag=["b", "0"]), start(), rates([10.0] * 3), ok)
     failed = end(1, outcome="failed", reason="exit status 1")
-    write(tmp_path, "b.1", config("b"), start(), rates([10.0] * 3), failed)
+    write(tmp_path, "b.1", job("b", tag=["b", "1"]), start(), rates([10.0] * 3), failed)
     made = measured(tmp_path)
-    assert (made.fail, made.score) == (1, 5.0)
+    assert (made.fail, made.score) == (1, 10.0)
     assert [process.status for process in made.processes] == ["ok", "failed"]
-    assert (measured(tmp_path, missing=1).fail, measured(tmp_path, missing=1).score) == (2, 0.0)
+    assert (measured(tmp_path, missing=1).fail, measured(tmp_path, missing=1).score) == (2, 5.0)
     assert measured(tmp_path, missing=5).score == 0.0
 
 

@@ -73,6 +73,7 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 NO_RATE = "it ended with 0 but reported no rate, so nothing was measured"
+NO_USABLE_RATE = "it ended with 0 but reported no usable rate, so nothing was measured"
 NAN_LOSS = "the loss became NaN"
 
 

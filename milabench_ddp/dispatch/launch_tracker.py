@@ -3,8 +3,9 @@
 import uuid
 from collections.abc import Iterable, Sequence
 
-from ..events import NO_RATE, Outcome, Verdict
+from ..events import Outcome, Verdict
 from ..plan.launch import Launch
+from ..results.rates import why_nothing_measured
 from ..results.state import LaunchState, ProcessState
 from .protocol import Timeouts
 
@@ -93,18 +94,21 @@ class LaunchTracker:
             return Verdict(Outcome.LOST, self._lost)
         if self._first is not None:
             return self._first
-        if self._has_silent_job(processes):
-            return Verdict(Outcome.FAILED, NO_RATE)
+        for job in self._jobs(processes):
+            if reason := why_nothing_measured(process.told for process in job):
+                return Verdict(Outcome.FAILED, reason)
         return Verdict(Outcome.OK)
 
-    def _has_silent_job(self, processes: Sequence[ProcessState]) -> bool:
-        """Whether a torchrun job over the nodes reported no rate on any of them."""
-        reported = {process.tag: process.rates for process in processes}
-        rates: dict[int, int] = {}
+    def _jobs(self, processes: Sequence[ProcessState]) -> Iterable[Sequence[ProcessState]]:
+        """The processes of each job whose ranks are in several of them; one may report for all."""
+        ended = {process.tag: process for process in processes}
+        jobs: dict[int, list[ProcessState]] = {}
         for process in self.launch.processes:
             if process.job is not None:
-                rates[process.job] = rates.get(process.job, 0) + reported.get(process.name, 0)
-        return not all(rates.values())
+                parts = jobs.setdefault(process.job, [])
+                if process.name in ended:
+                    parts.append(ended[process.name])
+        return jobs.values()
 
 
 def _largest(skews: Iterable[float | None]) -> float | None:

@@ -26,14 +26,21 @@ class Child:
         spawned: the process, as it was started.
         metrics: its metrics channel.
         emit: gets each of its events.
+        own_rank: the rank that the process is itself; None for a torchrun.
     """
 
-    def __init__(self, spawned: Spawned, metrics: Fifo, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        spawned: Spawned,
+        metrics: Fifo,
+        emit: Callable[[Event], None],
+        own_rank: int | None = None,
+    ) -> None:
         process, popen = spawned.process, spawned.popen
         assert popen.stdout is not None
         assert popen.stderr is not None
         self.tag, self.pid, self.spawned = process.name, popen.pid, spawned
-        self.observed = Observations()
+        self.observed = Observations(own_rank)
         self.exit_fd = os.pidfd_open(popen.pid)  # readable once the process has ended
         self._process, self._popen, self._emit = process, popen, emit
         self._started = time.time() - (time.monotonic() - spawned.started)
@@ -116,7 +123,7 @@ class Child:
             reason=verdict.reason,
             started=self._started,
             ended=now,
-            rates=self.observed.rates,
+            told=self.observed.told,
         )
 
     def close(self) -> None:

@@ -98,8 +98,9 @@ class Supervisor:
         max_duration = self._launch.benchmark.max_duration
         self._policy = KillPolicy(time.monotonic(), max_duration, self._grace)
         stack.callback(self._end_all)
-        for spawned, fifo in zip(spawn(programs), fifos, strict=True):
-            self._children.append(Child(spawned, fifo, self._emit))
+        planned = self._launch.processes  # without the caller's environment
+        for process, spawned, fifo in zip(planned, spawn(programs), fifos, strict=True):
+            self._children.append(Child(spawned, fifo, self._emit, process.own_rank))
 
     def _end_all(self) -> None:
         """End what is left of the launch, also after an error."""

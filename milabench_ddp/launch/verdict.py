@@ -2,17 +2,19 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..events import NAN_LOSS, NO_RATE, Data, Event, Note, Outcome, Verdict, exit_reason
+from ..events import NAN_LOSS, Data, Event, Note, Outcome, Verdict, exit_reason
+from ..results.rates import RateCounts, why_nothing_measured
 
 
 @dataclass
 class Observations:
     """The reports of a process so far, on its metrics channel."""
 
-    rates: int = 0
+    own_rank: int | None = None  # the rank that the process is itself; None for a torchrun
+    told: RateCounts = field(default_factory=RateCounts)  # of its rate
     loss_is_nan: bool = False
     has_enough: bool = False  # it sent `stop`
     is_ready: bool = False  # it waits at the start barrier
@@ -24,7 +26,10 @@ class Observations:
         """Record an event of this process."""
         match event:
             case Data(payload=payload):
-                self._add_metrics(payload)
+                self.told.add(payload, self.own_rank)
+                loss = payload.get("loss")
+                if isinstance(loss, float) and math.isnan(loss):
+                    self.loss_is_nan = True
             case Note(kind="stop"):
                 self.has_enough = True
             case Note(kind="ready"):
@@ -36,13 +41,6 @@ class Observations:
             case Note(kind="overseer_error", data=Mapping() as data):
                 self.instrument_error = self.instrument_error or _describe(data)
 
-    def _add_metrics(self, payload: Mapping[str, Any]) -> None:
-        rate, loss = payload.get("rate"), payload.get("loss")
-        if isinstance(rate, int | float) and not isinstance(rate, bool):
-            self.rates += 1
-        if isinstance(loss, float) and math.isnan(loss):
-            self.loss_is_nan = True
-
 
 def judge(
     observed: Observations, returncode: int, stopped: Verdict | None, must_report: bool = True
@@ -53,7 +51,7 @@ def judge(
         observed: its reports.
         returncode: its exit status; negative for a signal.
         stopped: why the supervisor stopped it; None if it ended by itself.
-        must_report: whether it has failed if it has not reported a rate.
+        must_report: whether it has failed if it has not told a rate that can be used.
     """
     if stopped is not None and not stopped.is_ok:
         return stopped
@@ -68,8 +66,8 @@ def judge(
         reason = f"an instrument failed: {observed.instrument_error}"
     elif observed.loss_is_nan:
         reason = NAN_LOSS
-    elif must_report and not observed.rates:
-        reason = NO_RATE
+    elif must_report:
+        reason = why_nothing_measured([observed.told])
     return Verdict(Outcome.FAILED if reason else Outcome.OK, reason)
 
 

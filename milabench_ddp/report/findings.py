@@ -120,15 +120,23 @@ def measured_peaks(measured: Measurements) -> Findings:
 
 
 def nothing_measured(row: Row) -> Findings:
-    """Processes that ended ok or still run, but have no rate outside of warm-up."""
+    """Processes that still run, but have no rate outside of warm-up; ended ones have failed."""
     for process in row.processes:
-        if process.series is not None or not process.record.reports:
-            continue
-        tag, status = process.record.tag, process.status
-        if status in (Status.OK, Status.RUNNING):
+        if process.status is Status.RUNNING and process.series is None and process.record.reports:
+            tag = process.record.tag
             missing = "only warm-up" if process.warmup_marked else "no training rate"
-            yet = " yet" if status is Status.RUNNING else ""
-            yield Finding(f"{tag}: {missing} was measured{yet}", place=tag)
+            yield Finding(f"{tag}: {missing} was measured yet", place=tag)
+
+
+def unusable_rates(row: Row) -> Findings:
+    """Rates that are left out of all numbers, beside others that count."""
+    for process in row.processes:
+        told, tag = process.record.told, process.record.tag
+        left_out = told.unusable + told.untasked
+        if told.usable and left_out:
+            total = left_out + told.usable + told.warmup
+            sentence = f"{tag}: {left_out} of {total} rates left out: {told.flaws}"
+            yield Finding(sentence, place=tag, evidence={"left_out": left_out, "rates": total})
 
 
 def no_steady_state(row: Row) -> Findings:
@@ -195,6 +203,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "several_units": Finder(several_units, WARNING, APART),
     "several_node_counts": Finder(several_node_counts, WARNING, APART),
     "nothing_measured": Finder(nothing_measured, WARNING, "let it run for longer"),
+    "unusable_rates": Finder(unusable_rates, WARNING, "mend the lines that the program writes"),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),
     "start_up_left_out": Finder(start_up_left_out, NOTE),
     "memory_not_sampled": Finder(memory_not_sampled, NOTE),

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..events import NAN_LOSS, NO_RATE, Outcome, Status, Verdict, exit_reason
-from ..results.records import Observation, Payload, Record, Run, is_rate
+from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
+from ..results.rates import is_rate, why_nothing_measured
+from ..results.records import Observation, Payload, Record, Run
 from . import steady
 from .interval import Series
 from .ranks import RankId, rank_id
@@ -30,12 +31,18 @@ class ProcessResult:
         end = self.record.end
         if end is None:
             return _without_end(self.record, self.run)
-        recorded = end.get("outcome")
-        if recorded in tuple(Outcome):
-            return Verdict(Outcome(recorded), str(end.get("reason") or ""))
-        if succeeded(self.record):
-            return Verdict(Outcome.OK)
-        return Verdict(Outcome.FAILED, _why(self.record, end))
+        verdict = _at_the_end(self.record, end)
+        if verdict.is_ok and self.unmeasured:
+            return Verdict(Outcome.FAILED, self.unmeasured)
+        return verdict
+
+    @cached_property
+    def unmeasured(self) -> str:
+        """Why it measured nothing, as its supervisor judges it; empty if it need not report."""
+        if not self.record.reports:
+            return ""
+        records = self.run.jobs.get(self.record.job, [self.record])
+        return why_nothing_measured(record.told for record in records)
 
     @property
     def status(self) -> Status:
@@ -134,10 +141,18 @@ def _without_end(record: Record, run: Run) -> Verdict | None:
     return Verdict(Outcome.LOST, reason or "its file has no end: it was cut off")
 
 
-def _why(record: Record, end: Payload) -> str:
-    code = end.get("return_code")
-    if isinstance(code, int) and code:
-        return exit_reason(code)
-    if code != 0:
-        return f"exit status {code}"
-    return NAN_LOSS if has_nan_loss(record) else NO_RATE
+def _at_the_end(record: Record, end: Payload) -> Verdict:
+    """The verdict that is recorded; in milabench's files, the one that they show."""
+    recorded, code = end.get("outcome"), end.get("return_code")
+    if recorded in tuple(Outcome):
+        return Verdict(Outcome(recorded), str(end.get("reason") or ""))
+    reason = ""
+    if record.stopped or not record.reports:
+        reason = ""
+    elif isinstance(code, int) and code:
+        reason = exit_reason(code)
+    elif code != 0:
+        reason = f"exit status {code}"
+    elif has_nan_loss(record):
+        reason = NAN_LOSS
+    return Verdict(Outcome.FAILED if reason else Outcome.OK, reason)

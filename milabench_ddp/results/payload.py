@@ -5,6 +5,7 @@ from typing import Any
 
 from ..codec import convert
 from ..samples import DeviceSample
+from .rates import is_rate, training_rates
 from .records import (
     FACTS,
     TABLES,
@@ -14,7 +15,6 @@ from .records import (
     Rank,
     Record,
     is_finite,
-    is_rate,
 )
 
 ReportDefect = Callable[[DefectKind], None]
@@ -22,10 +22,9 @@ ReportDefect = Callable[[DefectKind], None]
 
 def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> None:
     """Add a payload to a record; a damaged part is left out and reported as a defect."""
-    if "rate" in data and data.get("task") == "train":
-        _rate(record, data["rate"], data, report_defect)
-    if "train_rate" in data:
-        _rate(record, data["train_rate"], data, report_defect)
+    record.told.add(data, record.own_rank)
+    for rate in training_rates(data):
+        _rate(record, rate, data, report_defect)
     if "loss" in data:
         record.losses.append(data["loss"])
     if "gpudata" in data:

@@ -2,20 +2,20 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from ..events import Status
 from ..samples import DeviceSample
+from .rates import LARGEST, RateCounts
 from .state import RunState
 
 Payload = Mapping[str, Any]
 """A JSON object as a program or milabench wrote it; its keys and types are not checked."""
-
-LARGEST = 1e100  # the squares of such numbers can still be added up
 
 
 def is_finite(value: object) -> TypeGuard[float]:
@@ -23,11 +23,6 @@ def is_finite(value: object) -> TypeGuard[float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return -LARGEST < value < LARGEST  # false for NaN, too, and right for an int of 400 digits
-
-
-def is_rate(value: object) -> TypeGuard[float]:
-    """Whether a value can be a rate: not negative, and neither absurdly large nor small."""
-    return is_finite(value) and (value == 0 or value > 1 / LARGEST)
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -142,6 +137,7 @@ class Record:
     end: Payload | None = None
     stopped: bool = False  # it sent `stop`: it had enough observations
     rates: list[Observation] = field(default_factory=list)
+    told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate, counted
     units: str = ""
     compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
     losses: list[Any] = field(default_factory=list)
@@ -180,6 +176,25 @@ class Record:
             if word[:1] == "R" and word[1:].isdigit():
                 return word
         return ""
+
+    @property
+    def job(self) -> tuple[str, ...]:
+        """What the files of one job share: the benchmark, the repeat, and its number.
+
+        A process alone on its device shares it with no other.
+        """
+        plan = self.config.get("plan")
+        if not isinstance(plan, dict) or plan.get("method") != "njobs":
+            return (self.tag,)
+        words = self.tag.removeprefix(f"{self.name}.").split(".")
+        return self.name, self.repeat, *[word for word in words if word != self.repeat][:1]
+
+    @property
+    def own_rank(self) -> int | None:
+        """The rank that the process is itself; None for a torchrun, and where it is not known."""
+        env = self.start.get("env") if self.start else None
+        rank = env.get("RANK") if isinstance(env, dict) else None
+        return int(rank) if isinstance(rank, str) and rank.isdecimal() else None
 
     @property
     def reports(self) -> bool:
@@ -235,6 +250,14 @@ class Run:
             if benchmark.status is Status.SKIPPED:
                 found.append((name, benchmark.reason))
         return found
+
+    @cached_property
+    def jobs(self) -> Mapping[tuple[str, ...], Sequence[Record]]:
+        """The files of each job; more than one where its ranks are on several nodes."""
+        jobs: dict[tuple[str, ...], list[Record]] = {}
+        for record in self.records:
+            jobs.setdefault(record.job, []).append(record)
+        return jobs
 
     def in_status(self, status: Status) -> tuple[str, ...]:
         """The names of the benchmarks that are in a status."""

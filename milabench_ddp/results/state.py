@@ -15,6 +15,7 @@ from typing import Any
 
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Status, Verdict
+from .rates import RateCounts
 
 SCHEMA = 2
 _FINAL = (Status.OK, Status.FAILED, Status.TIMEOUT, Status.SKIPPED)
@@ -31,7 +32,7 @@ class ProcessState:
     reason: str
     started: float
     ended: float
-    rates: int = 0  # how many it reported
+    told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate
 
     @property
     def verdict(self) -> Verdict:

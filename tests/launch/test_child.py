@@ -74,7 +74,7 @@ def test_its_events_have_its_tag(start: Start, events: Emitted):
     assert lines == {("stdout", "out\n"), ("stderr", "err\n")}
     assert [e.payload["rate"] for e in events if isinstance(e, Data)] == [2.0, 3.0]
     assert isinstance(events[-1], Ended)
-    assert (end.outcome, end.reason, end.returncode, end.rates) == (Outcome.OK, "", 0, 2)
+    assert (end.outcome, end.reason, end.returncode, end.told.usable) == (Outcome.OK, "", 0, 2)
     assert end.ended == events[-1].time >= end.started
 
 

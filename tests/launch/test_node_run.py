@@ -42,7 +42,7 @@ def test_each_event_is_written_and_emitted(tmp_path: Path, requests: StopRequest
 
     runner = LaunchRunner(RunDir(tmp_path), HEADER, router, os.environ, 1.0)
     end = runner.run(launch(RATE), requests, emit)
-    assert (end.outcome, end.processes[0].rates) == (Outcome.OK, 1)
+    assert (end.outcome, end.processes[0].told.usable) == (Outcome.OK, 1)
     assert data.read_text().count('"rate": 7.0') == 1
     assert data.read_text().count('"gpudata"') == 1  # also one that came when all was over
     assert (tmp_path / "b.D0.stdout").read_text() == f"{tmp_path / 'b'}\n"

@@ -18,6 +18,10 @@ ENOUGH = Verdict(Outcome.OK, "it had enough observations")
 TIMEOUT = Verdict(Outcome.TIMEOUT, "why")
 CANCELLED = Verdict(Outcome.CANCELLED, "why")
 NO_RATE = "it ended with 0 but reported no rate, so nothing was measured"
+UNTASKED = (
+    "it ended with 0 but reported no usable rate, so nothing was measured: "
+    '1 without "task": "train"'
+)
 NAN = Data("b", 0.0, {"loss": math.nan})
 RATE = Data("b", 0.0, {"task": "train", "rate": 1})
 STOP = Note("b", 0.0, "stop", None)
@@ -47,7 +51,7 @@ def failed(reason: str) -> Verdict:
         ([RATE], 0, TIMEOUT, TIMEOUT),
         ([RATE, STOP], -15, CANCELLED, CANCELLED),
         ([RATE, NAN], 0, None, failed("the loss became NaN")),
-        ([Data("b", 0.0, {"rate": True})], 0, None, failed(NO_RATE)),
+        ([Data("b", 0.0, {"rate": 1.0})], 0, None, failed(UNTASKED)),
     ],
 )
 def test_judge(events: list[Event], code: int, stopped: Verdict | None, expected: Verdict):
@@ -76,7 +80,7 @@ def test_a_program_may_say_anything_of_itself():
         Note("b", 0.0, "error", "a text"),
         Note("b", 0.0, "begin", {"time": "now"}),
         Note("b", 0.0, "begin", None),
-        Data("b", 0.0, {"rate": None, "loss": "x"}),
+        Data("b", 0.0, {"loss": "x", "units": None, "steps": "x", "rank": "x"}),
     )
     assert observed == Observations()
 

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.config.schema import SkippedBenchmark
+from milabench_ddp.events import NO_RATE, NO_USABLE_RATE
 from milabench_ddp.report.assemble import report_of, run_info
 from milabench_ddp.report.formats import FORMATS, sweep_csv
 from milabench_ddp.report.metrics import METRICS
@@ -43,9 +44,11 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         f"{tmp_path}/one/a.D1.data:6: the last line is cut off: ignored",
         "runs with different presets are pooled: full, small",
         "a: its rates have several units, and are pooled: images/s, items/s",
-        "b: b.D0: only warm-up was measured",
-        "b: b.D0: no training rate was measured",
         "b: b.D1: no steady state: it still rises, from 74.5 to 84.5 (in 1 of 3 processes)",
+    ]
+    assert [(failure.tag, failure.reason) for failure in made.failures] == [
+        ("b.D0", f"{NO_USABLE_RATE}: 1 of the warm-up"),
+        ("b.D0", NO_RATE),
     ]
 
 

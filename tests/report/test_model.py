@@ -15,6 +15,7 @@ from milabench_ddp.report.model import (
     Summary,
 )
 from milabench_ddp.report.process import ProcessResult
+from milabench_ddp.results.rates import RateCounts
 from milabench_ddp.results.records import Record, Run
 
 ROW = Row("b", 0, 2, 1, 10.0, 0.01, 0.02, nan, score=3.0, weight=1.0)
@@ -94,7 +95,8 @@ def test_a_launch_is_successful_where_all_its_processes_are() -> None:
     def process(name: str, repeat: str, outcome: str) -> ProcessResult:
         run = Run(Path(name), None, (), ())
         tag = ["b", repeat, "D0"]
-        record = Record(Path("b.data"), config={"tag": tag}, end={"outcome": outcome})
+        told = RateCounts(usable=1)
+        record = Record(Path("b.data"), {"tag": tag}, end={"outcome": outcome}, told=told)
         return ProcessResult(run, record)
 
     ended = (

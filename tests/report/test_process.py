@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.events import NO_USABLE_RATE
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.results.read_run import read_run
-from tests.support.result_files import config, end, loss, rate, rates, start, write
+from tests.support.result_files import config, end, job, line, loss, rate, rates, start, write
 
 
 def result(run: Path, *lines: str) -> ProcessResult:
@@ -75,3 +76,30 @@ def test_the_steps_before_the_steady_state(tmp_path: Path) -> None:
     assert process.unsteady_steps == 3 * process.steady.start
     unknown = result(tmp_path, rates([*slow, *level]), end(0))
     assert unknown.unsteady_steps == 0
+
+
+BAD_RATES = [
+    line("data", {"rate": 5.0}, "data"),
+    *(rate(value) for value in (-1.0, 0, float("nan"), float("inf"), "5", True, None)),
+]
+
+
+@pytest.mark.parametrize("bad", BAD_RATES)
+def test_a_recorded_ok_without_a_usable_rate_is_a_failure(tmp_path: Path, bad: str) -> None:
+    process = result(tmp_path, bad, bad, end(0, outcome="ok"))
+    assert process.verdict is not None
+    assert process.verdict.outcome == "failed"
+    assert process.verdict.reason.startswith(f"{NO_USABLE_RATE}: 2 ")
+    assert result(tmp_path, bad, rate(1.0), end(0, outcome="ok")).failed is False
+
+
+def test_a_timeout_stays_one_without_a_usable_rate(tmp_path: Path) -> None:
+    assert result(tmp_path, rate(-1.0), end(0, outcome="timeout")).status == "timeout"
+
+
+def test_any_node_of_a_job_may_report(tmp_path: Path) -> None:
+    for tag, told in (("b.0.n0", ""), ("b.0.n1.nolog", rate(1.0))):
+        settings = job("b", 2, 2, tag=tag.split("."))
+        write(tmp_path, tag, settings, start(), told, end(0, outcome="ok"))
+    run = read_run(tmp_path)
+    assert [ProcessResult(run, record).status for record in run.records] == ["ok", "ok"]

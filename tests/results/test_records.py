@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from milabench_ddp.results.rates import is_rate
 from milabench_ddp.results.records import (
     DefectKind,
     FileDefect,
@@ -14,7 +15,6 @@ from milabench_ddp.results.records import (
     Record,
     Run,
     is_finite,
-    is_rate,
 )
 from milabench_ddp.results.state import RunHeader, RunState
 

@@ -3,6 +3,7 @@ import pytest
 from milabench_ddp.codec import decode, encode
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.events import Outcome, Status, Verdict
+from milabench_ddp.results.rates import RateCounts
 from milabench_ddp.results.state import (
     BenchmarkState,
     JobState,
@@ -11,7 +12,7 @@ from milabench_ddp.results.state import (
     RunHeader,
 )
 
-PROCESS = ProcessState("b.D0", 7, 1, Outcome.FAILED, "exit status 1", 1.0, 2.0, rates=3)
+PROCESS = ProcessState("b.D0", 7, 1, Outcome.FAILED, "exit status 1", 1.0, 2.0, RateCounts(3))
 LAUNCH = LaunchState(None, Outcome.FAILED, "exit status 1", None, None, (PROCESS,), ("n0",))
 
 

@@ -11,6 +11,7 @@ from milabench_ddp.events import Outcome
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.plan.planner import plan_launches
+from milabench_ddp.results.rates import RateCounts
 from milabench_ddp.results.state import LaunchState, ProcessState
 from tests.support.launches import SITE, benchmark, njobs
 
@@ -57,7 +58,8 @@ def end(
     processes = []
     for k, tag in enumerate(tags):
         count = counts[k] if counts else 5
-        processes.append(ProcessState(tag, 1, 0, verdict, reason, 1.0, 2.0, count))
+        told = RateCounts(usable=count, ranks={0} if count else set())
+        processes.append(ProcessState(tag, 1, 0, verdict, reason, 1.0, 2.0, told))
     return LaunchState(None, verdict, reason, start_skew_ms, None, tuple(processes))
 
 

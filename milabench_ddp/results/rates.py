@@ -1,0 +1,144 @@
+"""What the metric lines of a process tell of its rate: the one rule on which of them count.
+
+A rate counts if it is a positive, finite number of the task ``train``, told after the warm-up. A
+process without one has measured nothing, and fails. The verdict at the end of a process, that of
+its launch, and the report's of a recorded run are all by ``why_nothing_measured``.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from ..events import NO_RATE, NO_USABLE_RATE
+
+LARGEST = 1e100  # the squares of such numbers can still be added up
+_SHOWN = 20  # characters of a rate that cannot be used
+
+
+def is_rate(value: object) -> TypeGuard[float]:
+    """Whether a value can be a rate: not negative, and neither absurdly large nor small."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value == 0 or 1 / LARGEST < value < LARGEST  # false for NaN, right for 400 digits
+
+
+def training_rates(payload: Mapping[str, Any]) -> Iterator[object]:
+    """The training rates in a payload, whatever they are; older files have ``train_rate``."""
+    if "rate" in payload and payload.get("task") == "train":
+        yield payload["rate"]
+    if "train_rate" in payload:
+        yield payload["train_rate"]
+
+
+def rank_of(payload: Mapping[str, Any]) -> int | None:
+    """The rank that a payload tells; None if it tells none."""
+    rank = payload.get("rank")
+    return rank if type(rank) is int and rank >= 0 else None  # not a bool
+
+
+@dataclass
+class RateCounts:
+    """How many rates a process told, by what is wrong with them."""
+
+    usable: int = 0
+    unranked: int = 0  # of the usable ones: those that do not tell a rank
+    warmup: int = 0
+    unusable: int = 0  # not positive, not finite, or not numbers
+    untasked: int = 0  # of no task
+    other_task: int = 0  # of another task than `train`
+    first_unusable: str = ""
+    ranks: set[int] = field(default_factory=set)  # those that told a usable rate, and their rank
+    units: set[str] = field(default_factory=set)  # of the usable rates
+    writers: set[int] = field(default_factory=set)  # ranks that had the channel open meanwhile
+
+    def add(self, payload: Mapping[str, Any], own_rank: int | None = None) -> None:
+        """Count the rates of a payload.
+
+        Args:
+            payload: what a metric line holds.
+            own_rank: the rank that the process is itself; None for a torchrun.
+        """
+        rates = list(training_rates(payload))
+        if "rate" in payload and "task" not in payload:
+            self.untasked += 1
+        elif "rate" in payload and payload["task"] != "train":
+            self.other_task += 1
+        for rate in rates:
+            if not (is_rate(rate) and rate > 0):
+                self.unusable += 1
+                self.first_unusable = self.first_unusable or str(rate)[:_SHOWN] or "empty"
+            elif payload.get("warmup") is True:
+                self.warmup += 1
+            else:
+                self._count(payload, own_rank)
+
+    def _count(self, payload: Mapping[str, Any], own_rank: int | None) -> None:
+        self.usable += 1
+        rank = rank_of(payload)
+        rank = own_rank if rank is None else rank
+        if rank is None:
+            self.unranked += 1
+        else:
+            self.ranks.add(rank)
+        if isinstance(units := payload.get("units"), str) and units:
+            self.units.add(units)
+
+    @property
+    def flaws(self) -> str:
+        """What is wrong with those that cannot be used; empty if none is wrong."""
+        said = []
+        if self.unusable:
+            first = self.first_unusable
+            said.append(f"{self.unusable} not positive, finite numbers (the first is {first})")
+        if self.untasked:
+            said.append(f'{self.untasked} without "task": "train"')
+        return "; ".join(said)
+
+
+def why_nothing_measured(processes: Iterable[RateCounts]) -> str:
+    """Why no rate can be made of what the processes of a job told; empty if one can.
+
+    Args:
+        processes: the counts of all processes of the job, such as its torchruns on several nodes.
+    """
+    counts = list(processes)
+    if not any(each.usable for each in counts):
+        return next(filter(None, map(_why_none_usable, counts)), NO_RATE)
+    return _why_not_one_rate([each for each in counts if each.usable])
+
+
+def _why_none_usable(told: RateCounts) -> str:
+    """Why none of the rates can be used; empty if there is none."""
+    said = [told.flaws] if told.flaws else []
+    if told.other_task:
+        said.append(f"{told.other_task} of other tasks than `train`")
+    if told.warmup:
+        said.append(f"{told.warmup} of the warm-up")
+    if not said:
+        return ""
+    return f"{NO_USABLE_RATE}: {'; '.join(said)}"
+
+
+def _why_not_one_rate(counts: list[RateCounts]) -> str:
+    """Why the rates are not those of one rank, or a sum over ranks; empty if they are."""
+    units = sorted(set().union(*(each.units for each in counts)))
+    if len(units) > 1:
+        return f"its rates have several units, so they have no mean: {', '.join(units)}"
+    unranked = [each for each in counts if each.unranked]
+    ranks = set().union(*(each.ranks for each in counts))
+    if not unranked:
+        return ""
+    writers = set().union(*(each.writers for each in counts))
+    if len(unranked) > 1:
+        who = f"its processes on {len(unranked)} nodes tell rates"
+    elif ranks - {0}:
+        who = "several of its ranks tell rates"
+    elif len(writers) > 1:
+        who = f"{len(writers)} of its ranks have the file of $MILABENCH_METRICS open"
+    else:
+        return ""
+    lines = sum(each.unranked for each in unranked)
+    return (
+        f"{who}, and {lines} lines do not tell their `rank`, so the rates can be neither summed "
+        f"nor averaged: add the rank to each line, or let one rank alone write them"
+    )

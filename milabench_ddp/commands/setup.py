@@ -2,10 +2,11 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from ..config.facts import MachineFacts
-from ..config.load import SuiteRequest, load
+from ..config.load import SuiteRequest, listed_node_counts, load
 from ..config.runner_profile import (
     SETTINGS,
     RunnerProfile,
@@ -43,10 +44,11 @@ def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
 
 
 def load_local_suite(options: SuiteOptions) -> Suite:
-    """The benchmarks that would run on this host alone."""
+    """The benchmarks that would run on nodes like this host."""
     system = read_system_of(options)
-    cluster = node_request(options, system).detect().cluster
-    return load(request(options, system), machine_facts(cluster, system, base_folder(options)))
+    nodes = node_request(options, system)
+    facts = machine_facts(nodes.detect().cluster, system, base_folder(options))
+    return load(request(options, system), replace(facts, node_count=nodes.nodes))
 
 
 def read_system_of(options: SuiteOptions) -> System | None:
@@ -83,12 +85,17 @@ def check_settings(options: RunnerOptions, profile: RunnerProfile | None) -> Non
 def node_count(
     options: SuiteOptions, system: System | None, profile: RunnerProfile | None = None
 ) -> int:
-    """The number of nodes: the largest of ``--nodes``, else of the profile, of the system, or 1."""
+    """The number of nodes: the largest of ``--nodes``; else of the profile, of the system, or 1.
+
+    Without ``--nodes`` there are at least as many as the largest that a sweep lists.
+    """
     if options.nodes:
         return max(options.nodes)
+    count = len(system.nodes) if system is not None and system.nodes else 1
     if profile is not None and profile.nodes:
-        return profile.nodes
-    return len(system.nodes) if system is not None and system.nodes else 1
+        count = profile.nodes
+    listed = listed_node_counts(request(options, system)) if options.config else ()
+    return max((count, *listed))
 
 
 def device_count(options: SuiteOptions, system: System | None) -> int | None:

@@ -1,6 +1,6 @@
 """Loads a suite of benchmarks, from a configuration file and the options of the command line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from ..errors import ConfigError
 from .benchmark import absolute_paths, build_benchmark
 from .facts import MachineFacts
 from .interpolate import interpolate
-from .matrix import expand, with_node_counts
+from .matrix import NODES_AXIS, expand, with_node_counts
 from .merge import finalize, inherit, read_suite
-from .override import apply_overrides, check_overrides, parse_override
+from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset
 from .schema import (
@@ -52,6 +52,28 @@ class Resolved:
     selection: Selection
 
 
+def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
+    """The node counts that the selected sweeps of a configuration list, the largest first.
+
+    They need no facts about a machine, since they say how many nodes a run asks for.
+
+    Raises ConfigError and SelectionError, as `resolve` does.
+    """
+    overrides = [parse_override(text) for text in request.overrides]
+    selection = Selection(request.select, request.exclude)
+    inherited = inherit(expand(_raw_entries(request, overrides)))
+    counts = set()
+    for name, entry in apply_overrides(overrides, inherited, early=False).items():
+        if name.startswith("_") or selection.reason_against(name, entry):
+            continue
+        if entry.scalar("enabled") is False and name not in request.select:
+            continue
+        matrix, count = entry.mapping("matrix"), entry.scalar("num_machines")
+        if matrix is not None and NODES_AXIS in matrix.entries and isinstance(count, int):
+            counts.add(count)
+    return tuple(sorted(counts, reverse=True))
+
+
 def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     """Read, merge, expand, inherit, override, interpolate and check, in this order.
 
@@ -59,10 +81,8 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     """
     path = find_config(request.config)
     overrides = [parse_override(text) for text in request.overrides]
-    raw = apply_overrides(overrides, _defined(read_suite(path)), early=True)
-    for entry in raw.values():
-        check_known(entry)
-    inherited = inherit(expand(with_node_counts(raw, request.nodes)))
+    raw = _raw_entries(request, overrides)
+    inherited = inherit(expand(raw))
     preset = choose_preset(request.preset, facts, inherited)
     results = {}
     merged = {}
@@ -107,6 +127,14 @@ def load(request: SuiteRequest, facts: MachineFacts) -> Suite:
         else:
             benchmarks.append(build_benchmark(name, result))
     return Suite(resolved.path, resolved.preset, tuple(benchmarks), tuple(skipped))
+
+
+def _raw_entries(request: SuiteRequest, overrides: Sequence[Override]) -> Entries:
+    """The entries as the files and ``--nodes`` state them, before matrices are expanded."""
+    raw = apply_overrides(overrides, _defined(read_suite(find_config(request.config))), early=True)
+    for entry in raw.values():
+        check_known(entry)
+    return with_node_counts(raw, request.nodes)
 
 
 def _defined(suite: MappingNode) -> Entries:

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import __version__
 from .backends import BACKENDS
-from .devices import Node
+from .devices import Accelerators, Node
 from .host import host
 from .software import checkout, torch_build, versions
 
@@ -58,10 +58,14 @@ def collect(
 
     Args:
         arch: the name of the devices' back-end.
-        node: this host, with the devices that are used.
+        node: this host, with the devices that are used; without any, no driver is asked.
         argv: this program's command line; values that look like secrets are hidden.
         environ: this program's environment; only variables that can change a measurement are kept.
     """
+    # A login node is asked for no devices: its driver is not that of the nodes.
+    accelerators = Accelerators(arch)
+    if node.devices:
+        accelerators = BACKENDS[arch].accelerators(node.devices)
     source = checkout(Path(__file__), environ)
     commit = {"tag": None, "commit": None, "date": None} if source is None else asdict(source)
     return {
@@ -70,7 +74,7 @@ def collect(
         "command": hide_secrets(argv),
         "environment": of_interest(environ),
         "host": host(),
-        "accelerators": _known(asdict(BACKENDS[arch].accelerators(node.devices))),
+        "accelerators": _known(asdict(accelerators)),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": versions(sys.path),
         "pytorch": torch_build(sys.path),

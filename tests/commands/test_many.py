@@ -23,8 +23,9 @@ def sweep(at: Workplace) -> Iterator[Sweep]:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_a_sweep_to_its_end(sweep: Sweep) -> None:
-    done = sweep.at.milabench("run", "sweep.yaml", *LOCAL)
+@pytest.mark.parametrize("options", [LOCAL, LOCAL[2:]], ids=["--nodes", "as listed"])
+def test_a_sweep_to_its_end(sweep: Sweep, options: tuple[str, ...]) -> None:
+    done = sweep.at.milabench("run", "sweep.yaml", *options)
     assert done.code == 0, done.err
     assert sweep.started() == ALL
     assert row(done.out, "a-2")[1:3] == ["0", "2"]  # fail, n

@@ -44,7 +44,21 @@ CASES = {
     ),
     "more hosts than there are": (
         ["s.yaml", *CPU, "--nodes", "3", "--system", "system.yaml"],
-        "milabench: --nodes 3: the system file has 2 nodes",
+        "milabench: 3 nodes are needed, and the system file has 2: give fewer with --nodes",
+    ),
+    "more hosts than there are for a sweep's list": (
+        ["sweep.yaml", "--system", "system.yaml"],
+        "milabench: 4 nodes are needed, and the system file has 2: give fewer with --nodes",
+    ),
+    "nobody says how many GPUs a node has": (
+        ["s.yaml", "--runner", "slurm"],
+        "milabench: the number of GPUs of a node is not known, and this host is not one of the "
+        "nodes: give --gpus-per-node N, or `gpus_per_node: N` in the runner profile; or give CPU "
+        "slots, with `--device cpu --gpus N`",
+    ),
+    "nobody says how many CPU slots a node has": (
+        ["s.yaml", "--runner", "slurm", "--device", "cpu"],
+        "milabench: the number of GPUs of a node is not known",
     ),
     "jobs that do not divide a node's devices": (
         ["jobs.yaml", "--nodes", "2", "--gpus", "3", "--device", "cpu"],
@@ -56,7 +70,16 @@ CASES = {
         "divide it: choose a multiple",
     ),
 }
+SWEEP = """
+one:
+  matrix: {nodes: [2, 1]}
+  job: {name: 'one-{nodes}', program: p.py, plan: {method: per_gpu}, num_machines: '{nodes}'}
+other:
+  matrix: {nodes: [4]}
+  job: {name: 'other-{nodes}', program: p.py, plan: {method: per_gpu}, num_machines: '{nodes}'}
+"""
 FILES = {
+    "sweep.yaml": SWEEP,
     "s.yaml": SUITE,
     "p.py": GOOD,
     "system.yaml": SYSTEM,
@@ -166,6 +189,38 @@ def test_the_number_of_nodes(
     nodes: tuple[int, ...], system: System | None, profile: RunnerProfile | None, count: int
 ) -> None:
     assert setup.node_count(SuiteOptions(nodes=nodes), system, profile) == count
+
+
+@pytest.mark.parametrize(
+    ("words", "profile", "count"),
+    [
+        ({}, None, 4),
+        ({}, RunnerProfile("slurm", nodes=8), 8),
+        ({}, RunnerProfile("slurm", nodes=2), 4),
+        ({"select": ("one-*",)}, None, 2),
+        ({"exclude": ("other-4", "one-2")}, None, 1),
+        ({"override": ("one.matrix.nodes=[3]",), "select": ("one-*",)}, None, 3),
+        ({"override": ("other-4.enabled=false",)}, None, 2),
+        ({"nodes": (1,)}, None, 1),
+    ],
+)
+def test_a_sweep_asks_for_the_nodes_that_it_lists(
+    words: dict[str, tuple[str, ...]], profile: RunnerProfile | None, count: int
+) -> None:
+    """Each entry has a list of its own; only those that run count."""
+    options = SuiteOptions(config="sweep.yaml", **words)  # type: ignore[arg-type]
+    assert setup.node_count(options, None, profile) == count
+
+
+def test_every_command_sees_the_listed_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "sweep.yaml", *CPU]) == 0
+    assert "3 of 3 benchmarks would run" in capsys.readouterr().out
+    assert main(["dry", "sweep.yaml", "--runner", "slurm", *CPU]) == 0
+    out = capsys.readouterr().out
+    assert "benchmarks: 3" in out
+    assert "#SBATCH --nodes=4" in out
+    suite = setup.load_local_suite(SuiteOptions(config="sweep.yaml", device="cpu", gpus=1))
+    assert len(suite.benchmarks) == 3
 
 
 def test_the_command_line_wins_over_the_system_file() -> None:

@@ -51,6 +51,13 @@ def test_what_a_driver_cannot_tell_is_left_out(install: Callable[..., FakeNvml])
     assert collect("cpu", NODE, [], {})["accelerators"] == {"arch": "cpu", "gpus": {}}
 
 
+def test_without_devices_no_driver_is_asked(install: Callable[..., FakeNvml]) -> None:
+    """A login node has another driver than the nodes, or none."""
+    install(gpus(2))
+    found = collect("cuda", Node("login", (), 0), [], {})["accelerators"]
+    assert found == {"arch": "cuda", "gpus": {}}
+
+
 def test_the_part_that_milabench_has(install: Callable[..., FakeNvml]) -> None:
     install(gpus(1))
     found = meta(collect("cuda", NODE, [], {}))

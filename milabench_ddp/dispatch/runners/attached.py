@@ -190,7 +190,15 @@ class LocalRunner(AgentRunner):
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
         """Parts of this host, each with as many devices as requested, or else an equal share."""
         host = request.detect().cluster
-        devices = request.devices or max(1, len(host.nodes[0].devices) // request.nodes)
+        here = len(host.nodes[0].devices)
+        devices = request.devices or max(1, here // request.nodes)
+        if host.has_gpu:
+            here = len(detect(host.arch, None, os.environ).cluster.nodes[0].devices)
+            if devices * request.nodes > here:
+                raise DispatchError(
+                    f"{request.nodes} nodes of {devices} GPUs are more than the {here} of this "
+                    f"host: give fewer with --nodes or --gpus, or add --runner slurm"
+                )
         parts = []
         for rank in range(request.nodes):
             parts.append(partition(host.arch, devices, rank, request.nodes, os.environ))

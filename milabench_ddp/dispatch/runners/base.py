@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...config.runner_profile import RunnerProfile
 from ...config.system import SystemNode
+from ...errors import DispatchError
 from ...events import Outcome
 from ...machine.detect import Detection, detect, synthetic_cluster
 from ...machine.devices import Cluster
@@ -46,30 +47,41 @@ class ScriptRequest:
 
 
 def synthetic_nodes(request: NodeRequest) -> Cluster:
-    """A synthetic cluster for nodes that this host cannot detect.
+    """A synthetic cluster of the requested nodes; they have the devices of this host by default.
 
     Raises:
         MachineError: the devices of this host are used, and it does not have them.
     """
-    devices = request.devices
-    if devices is None:
-        devices = len(request.detect().cluster.nodes[0].devices)
-    return synthetic_cluster(request.kind or "cuda", request.nodes, devices)
+    if request.devices is None:
+        host = request.detect().cluster
+        return synthetic_cluster(host.arch, request.nodes, len(host.nodes[0].devices))
+    return synthetic_cluster(request.kind or "cuda", request.nodes, request.devices)
 
 
 class Runner(ABC):
     """Base of every runner; its methods suit nodes that this host cannot detect."""
 
     is_scheduler = False  # whether the settings of a scheduler apply
+    count_options = "--gpus N, or `gpu: {count: N}` in the system file"  # state a node's devices
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
         """The nodes to plan for, and whether they are synthetic.
 
         Raises:
             MachineError: this host is used, and does not have the devices.
-            DispatchError: there are fewer nodes than requested.
+            DispatchError: there are fewer nodes than requested, or no one states their devices.
         """
+        if request.devices is None and not self.uses_this_host(request):
+            raise DispatchError(
+                "the number of GPUs of a node is not known, and this host is not one of the nodes: "
+                f"give {self.count_options}; or give CPU slots, with `--device cpu --gpus N`"
+            )
         return synthetic_nodes(request), True
+
+    def uses_this_host(self, request: NodeRequest) -> bool:
+        """Whether this host is one of the nodes, so that its devices say what the nodes have."""
+        del request
+        return False
 
     def check(self, request: NodeRequest) -> None:  # noqa: B027  (most runners need no check)
         """Raise DispatchError if a run cannot be started on these nodes."""

@@ -29,6 +29,7 @@ class SlurmRunner(Runner):
     """Submits the benchmarks to a scheduler, as one job or as one job each."""
 
     is_scheduler = True
+    count_options = "--gpus-per-node N, or `gpus_per_node: N` in the runner profile"
 
     def script(self, request: ScriptRequest) -> str:
         """A bash script that submits the jobs."""

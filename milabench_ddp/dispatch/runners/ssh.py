@@ -26,9 +26,14 @@ class SshRunner(AgentRunner):
         """As many synthetic nodes as requested; the hosts are not contacted."""
         if request.hosts and request.nodes > len(request.hosts):
             raise DispatchError(
-                f"--nodes {request.nodes}: the system file has {len(request.hosts)} nodes"
+                f"{request.nodes} nodes are needed, and the system file has {len(request.hosts)}: "
+                f"give fewer with --nodes"
             )
         return super().cluster(request)
+
+    def uses_this_host(self, request: NodeRequest) -> bool:
+        """Whether one of the hosts is this one."""
+        return any(_is_this_host(host) or _is_own_address(host.ip) for host in request.hosts)
 
     def check(self, request: NodeRequest) -> None:
         """Raise DispatchError if no hosts are known."""
@@ -83,3 +88,12 @@ def _ssh(host: SystemNode, key: Path | None) -> list[str]:
 def _is_this_host(host: SystemNode) -> bool:
     names = {"localhost", "127.0.0.1", "::1", socket.gethostname()}
     return bool({host.ip, host.name} & names)
+
+
+def _is_own_address(host: str) -> bool:
+    """Whether this host has the address, which may be written as a name."""
+    try:
+        with socket.create_server((host, 0)):
+            return True
+    except OSError:
+        return False

@@ -2,8 +2,16 @@ import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.run_context import RunContext
-from milabench_ddp.dispatch.runners.base import NodeRequest, Runner, ScriptRequest
+from milabench_ddp.dispatch.runners import base
+from milabench_ddp.dispatch.runners.base import (
+    NodeRequest,
+    Runner,
+    ScriptRequest,
+    synthetic_nodes,
+)
+from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome
+from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.plan.planner import plan_launches
 from milabench_ddp.progress import ProgressObserver
 from tests.support.launches import SITE, benchmark, cluster
@@ -22,10 +30,27 @@ def test_nodes_elsewhere_are_synthetic() -> None:
     assert is_synthetic
 
 
-def test_their_devices_are_as_many_as_here_where_nobody_says() -> None:
-    here = NodeRequest(1, None, "cpu").detect().cluster.nodes[0]
-    found, _ = Elsewhere().cluster(NodeRequest(2, None, "cpu"))
-    assert [len(node.devices) for node in found.nodes] == [len(here.devices)] * 2
+@pytest.mark.parametrize("kind", [None, "cpu", "cuda"])
+def test_the_devices_of_this_host_say_nothing_of_them(
+    kind: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked(*_: object) -> None:
+        raise AssertionError("this host was looked at")
+
+    monkeypatch.setattr(base, "detect", looked)
+    with pytest.raises(DispatchError, match=r"give --gpus N, or .* or give CPU slots"):
+        Elsewhere().cluster(NodeRequest(2, None, kind))
+    assert len(Elsewhere().cluster(NodeRequest(2, 4, kind))[0].nodes[1].devices) == 4
+
+
+def test_a_synthetic_node_is_like_this_host_in_kind_and_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(BACKENDS["cuda"], "may_be_present", lambda: False)
+    here = NodeRequest(1, None, None).detect().cluster
+    found = synthetic_nodes(NodeRequest(2, None, None))
+    assert (found.arch, len(found.nodes)) == (here.arch, 2)
+    assert len(found.nodes[1].devices) == len(here.nodes[0].devices)
 
 
 def test_a_job_asks_for_the_gpus_that_are_to_be_used() -> None:

@@ -70,7 +70,7 @@ def test_a_run_needs_the_hosts_and_a_script_does_not() -> None:
 
 def test_no_more_nodes_than_hosts() -> None:
     request = NodeRequest(3, 1, "cpu", (ONE, TWO))
-    with pytest.raises(DispatchError, match="--nodes 3: the system file has 2 nodes"):
+    with pytest.raises(DispatchError, match=r"^3 nodes are needed, and the system file has 2"):
         RUNNERS["ssh"].cluster(request)
     cluster, is_synthetic = RUNNERS["ssh"].cluster(replace(request, nodes=2))
     assert (len(cluster.nodes), is_synthetic) == (2, True)

@@ -15,10 +15,15 @@ from tests.support.workplace import Suite, Workplace
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# How long an example takes says how busy the machine is, not whether the example holds.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 # Where a change is judged by its tests they must say the same each time; people look further.
-hypothesis.settings.register_profile("repeatable", derandomize=True)
-if profile := os.environ.get("HYPOTHESIS_PROFILE"):
-    hypothesis.settings.load_profile(profile)
+hypothesis.settings.register_profile(
+    "repeatable", hypothesis.settings.get_profile("patient"), derandomize=True
+)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "patient")
 
 
 @pytest.fixture

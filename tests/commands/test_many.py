@@ -209,7 +209,6 @@ def test_resume_where_the_devices_are_not_there_touches_nothing(sweep: Sweep) ->
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_ranks_of_two_nodes_work_together(at: Workplace) -> None:
     """The shipped sweep's all-reduce, whose program checks the sums."""
     words = ("--select", "all_reduce*", "--nodes", "1,2", "--gpus", "2", "--device", "cpu")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.wait import wait_for
+from tests.support.wait import PATIENCE, wait_for
 from tests.support.workplace import EMIT, GOOD, Suite, Workplace, row
 
 ON_CPU = ("--device", "cpu", "--gpus", "2", "--name", "mine")
@@ -79,7 +79,7 @@ def test_stopping_keeps_what_there_is(at: Workplace, suite: Suite, number: signa
         wait_for(lambda: (at.run() / "second.D1.data").exists())
         wait_for(lambda: (at.run() / "second.D1.data").read_text().count('"rate"') == 20)
         os.kill(process.pid, number)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert at.statuses() == {"first": "ok", "second": "cancelled", "third": "cancelled"}
     assert row(out, "first")[1:3] == ["0", "2"]
@@ -147,7 +147,7 @@ def test_a_path_that_is_not_utf_8(at: Workplace, suite: Suite):
     base = os.fsdecode(bytes(at.folder) + b"/\xff")
     words = ("run", suite(one=GOOD), *ON_CPU, "--base", base)
     with at.start(*words, errors="backslashreplace") as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert row(out, "one")[1:3] == ["0", "2"]
 
@@ -231,7 +231,7 @@ def test_ctrl_c_in_the_middle_of_a_torchrun(at: Workplace, suite: Suite):
         data = at.run() / "ddp.0.data"
         wait_for(lambda: data.exists() and data.read_text().count('"rate"') == 40)
         os.killpg(process.pid, signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, at.statuses()) == (130, {"ddp": "cancelled"})
     assert row(out, "ddp")[1:3] == ["1", "1"]
     assert not alive(str(at.folder / "ddp.py"))

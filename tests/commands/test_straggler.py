@@ -1,7 +1,6 @@
 """A rank of a real torchrun that is slow on purpose: the report must name it."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,7 @@ def test_a_slow_rank_is_named_though_all_step_times_are_equal(at: Workplace):
     on_cpu = ("--device", "cpu", "--gpus", "3", "--name", "mine")
     done = at.milabench("run", "suite.yaml", *on_cpu)
     assert done.code == 0, done.err
-    named = re.search(r"job: rank 2 is (\d+\.\d)% slower .* mostly forward", done.out)
-    assert named, done.out
-    assert 15 < float(named[1]) < 45  # planted: 6 of 20 ms, and what else a forward pass takes
+    assert "job: rank 2 is 28.6% slower" in done.out  # 27 ms of its own work against 21
+    assert "mostly forward" in done.out
     (row,) = json.loads(at.milabench("report", str(at.run()), "--format", "json").out)["benchmarks"]
-    steps = [rank["step_ms"] for rank in row["ranks"]]
-    assert len(steps) == 3
-    assert max(steps) < 1.05 * min(steps)
+    assert [rank["step_ms"] for rank in row["ranks"]] == [37.0] * 3

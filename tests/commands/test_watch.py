@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.wait import wait_for
+from tests.support.wait import PATIENCE, wait_for
 from tests.support.workplace import EMIT, GOOD, Suite, Workplace, row
 
 HELD = (
@@ -37,7 +37,7 @@ def test_from_the_midst_to_the_end(at: Workplace, run: "subprocess.Popen[str]"):
         assert watch.stderr is not None
         said = [watch.stderr.readline() for _ in range(2)]
         (at.folder / "open").touch()
-        out, rest = watch.communicate(timeout=60)
+        out, rest = watch.communicate(timeout=PATIENCE)
     assert (watch.returncode, run.wait(30)) == (0, 0)
     lines = [line.split(" ", 1)[1].strip() for line in [*said, *rest.splitlines()]]
     assert lines[0] == "first: ok"
@@ -55,7 +55,7 @@ def test_ctrl_c_ends_the_watching_alone(at: Workplace, run: "subprocess.Popen[st
         assert watch.stderr is not None
         watch.stderr.readline()
         watch.send_signal(signal.SIGINT)
-        _, err = watch.communicate(timeout=60)
+        _, err = watch.communicate(timeout=PATIENCE)
     assert watch.returncode == 130
     assert "no longer watched; the run goes on" in err
     assert run.poll() is None
@@ -68,7 +68,7 @@ def test_a_run_that_is_killed(at: Workplace, run: "subprocess.Popen[str]"):
         assert watch.stderr is not None
         said = [watch.stderr.readline() for _ in range(2)]
         run.kill()
-        out, err = watch.communicate(timeout=60)
+        out, err = watch.communicate(timeout=PATIENCE)
     assert "first: ok" in said[0]
     assert watch.returncode == 1
     assert "held: lost" in err

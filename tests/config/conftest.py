@@ -1,12 +1,8 @@
-"""A folder for each test that reads files; no deadline for examples on a busy machine."""
+"""A folder for each test that reads files."""
 
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from milabench_ddp.machine.backends.backend import DriverError, Reading
 from milabench_ddp.monitor import sampler as module
 from milabench_ddp.monitor.sampler import Sampler, next_due
 from milabench_ddp.samples import DeviceSample
+from tests.support.wait import PATIENCE, wait_for
 
 TICK = 0.01
 LONG = 600.0
-PATIENCE = 10.0
 
 Step = Reading | DriverError
 
@@ -63,12 +63,6 @@ class Run:
     def __exit__(self, *exception: object) -> None:
         self.sampler.stop()
 
-    def until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(TICK / 2)
-
 
 def good(load: float = 0.5) -> Reading:
     return Reading({0: DeviceSample(load=load)})
@@ -81,7 +75,7 @@ def threads() -> list[str]:
 def test_samples_come_with_their_times_until_it_is_stopped() -> None:
     before = time.time()
     with Run(Scripted(good(0.1), good(0.2), good(0.3))) as run:
-        run.until(lambda: len(run.samples) >= 3)
+        wait_for(lambda: len(run.samples) >= 3)
     assert [samples[0].load for _, samples in run.samples[:3]] == [0.1, 0.2, 0.3]
     times = [when for when, _ in run.samples]
     assert before <= times[0]
@@ -93,7 +87,7 @@ def test_samples_come_with_their_times_until_it_is_stopped() -> None:
 
 def test_it_reads_at_once_and_stops_within_an_interval() -> None:
     with Run(Scripted(good()), interval=LONG) as run:
-        run.until(lambda: len(run.samples) == 1)
+        wait_for(lambda: len(run.samples) == 1)
     assert threads() == []
     assert run.source.reads == 1
 
@@ -111,25 +105,25 @@ def test_samples_are_due_on_a_grid_and_late_ones_are_skipped(
 def test_a_problem_is_reported_once_and_sampling_goes_on() -> None:
     lost = Reading({0: DeviceSample(load=0.5)}, ("GPU 1 does not answer: GPU is lost",))
     with Run(Scripted(lost)) as run:
-        run.until(lambda: len(run.samples) >= 5)
+        wait_for(lambda: len(run.samples) >= 5)
     assert run.problems == ["GPU 1 does not answer: GPU is lost"]
 
 
 def test_a_library_that_fails_and_recovers() -> None:
     with Run(Scripted(DriverError("busy"), DriverError("busy"), good())) as run:
-        run.until(lambda: len(run.samples) >= 1)
+        wait_for(lambda: len(run.samples) >= 1)
     assert run.problems == ["busy"]
 
 
 def test_nothing_is_sent_where_no_device_answers() -> None:
     with Run(Scripted(Reading({}, ("GPU 0 does not answer",)))) as run:
-        run.until(lambda: run.source.reads >= 3)
+        wait_for(lambda: run.source.reads >= 3)
     assert run.samples == []
 
 
 def test_a_source_that_does_not_open() -> None:
     with Run(Scripted(good(), open_error=DriverError("no driver"))) as run:
-        run.until(lambda: run.problems == ["no driver"])
+        wait_for(lambda: run.problems == ["no driver"])
     assert run.source.log == ["open"]
     assert run.samples == []
     assert threads() == []
@@ -151,7 +145,7 @@ def test_a_stuck_driver_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch
     assert len(run.problems) == 1
     assert "does not answer" in run.problems[0]
     freed.set()
-    run.until(lambda: threads() == [])
+    wait_for(lambda: threads() == [])
 
 
 def test_stopping_twice_or_before_the_start_does_nothing() -> None:

@@ -8,6 +8,7 @@ import pytest
 from structure import REPOSITORY, complexity, measure, table
 
 from tests.support.planted import parsed, planted
+from tests.support.wait import PATIENCE
 
 PLAIN = {
     "__init__.py": "",
@@ -131,7 +132,7 @@ def test_two_trees_stand_side_by_side(tmp_path: Path) -> None:
 
 def test_it_measures_this_repository() -> None:
     command = [sys.executable, "perf/structure.py", "--before", "."]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("milabench_ddp")]
     assert [cell.strip() for cell in line.split("|")[1:]] == ["before", "after", "aim"]

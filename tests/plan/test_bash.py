@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.events import Event, Line
@@ -20,7 +20,7 @@ from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.plan.planner import plan_launches
 from tests.golden import check_golden
 from tests.support.launches import SITE, benchmark, cluster, launch, njobs
-from tests.support.wait import wait_for
+from tests.support.wait import PATIENCE, wait_for
 
 # One write, so that the lines of two processes do not mix.
 ECHO = """
@@ -41,7 +41,13 @@ names = st.one_of(
 
 def bash(script: str, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash"], input=script, capture_output=True, text=True, timeout=60, check=False, **options
+        ["bash"],
+        input=script,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        **options,
     )
 
 
@@ -58,7 +64,7 @@ def told(text: str) -> tuple[list[str], dict[str, str]]:
     return argv, {key: value for key, value in env.items() if key not in OWN}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(argv=st.lists(words, max_size=3), env=st.dictionaries(names, words, max_size=4))
 @example(argv=["a b", "$HOME", "`id`", "it's", "", "\n", "--x=$(id)"], env={"A": "$HOME 'x' \n"})
 @example(argv=["-n"], env={"UID": "5", "A.B": "-u", "-x": "1", "IFS": ":"})
@@ -103,7 +109,7 @@ def test_ctrl_c_ends_the_programs_of_a_script(tmp_path: Path, number: signal.Sig
 
     wait_for(lambda: len(pids()) == 2)
     os.killpg(shell.pid, number)
-    assert shell.wait(timeout=30) == 128 + number
+    assert shell.wait(timeout=PATIENCE) == 128 + number
     assert not [pid for pid in pids() if Path(f"/proc/{pid}").exists()]
     assert len(pids()) == 2
 

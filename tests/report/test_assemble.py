@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.config.schema import SkippedBenchmark
@@ -147,7 +147,7 @@ def test_a_time_that_no_calendar_has(tmp_path: Path, created: float | None) -> N
     assert "Time     1970-01-01 00:33:20 UTC, 1 min 0 s" in report_text(report_of([tmp_path]))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.data())
 def test_whatever_the_files_say_there_is_a_report(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -24,7 +24,7 @@ def test_of_several_processes_it_is_the_mean_of_their_means() -> None:
 rates_lists = st.lists(st.floats(1, 1000), min_size=1, max_size=30)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.lists(rates_lists, min_size=1, max_size=3), min_size=1, max_size=3))
 def test_it_holds_the_mean_in_any_order(launches: list[list[list[float]]]) -> None:
     groups = [[series(rates) for rates in launch] for launch in launches]

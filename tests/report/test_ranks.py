@@ -46,7 +46,7 @@ def test_what_each_rank_measured(tmp_path: Path) -> None:
     assert math.isnan(first.allocated)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40))
 def test_quantiles_are_numpys(
     tmp_path_factory: pytest.TempPathFactory, values: list[float]

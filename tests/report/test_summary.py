@@ -119,7 +119,7 @@ def test_the_weight_that_is_given_wins(tmp_path: Path) -> None:
     assert (given_.weight, given_.enabled) == (0.5, True)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.lists(st.floats(1, 1000), max_size=12), min_size=1, max_size=5),
     st.randoms(use_true_random=False),

@@ -7,7 +7,7 @@ import pytest
 
 from .sweeps import ended
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.slurm
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from .conftest import closing_sweeps
 from .sweeps import ended
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slurm
 
 
 @pytest.fixture(scope="module")

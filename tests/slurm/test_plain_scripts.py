@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slurm
 
 PROGRAM = ["benchmarks/elastic_ddp/main.py", "--device=cpu", "--steps=20", "--warmup=2"]
 

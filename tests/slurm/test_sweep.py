@@ -6,7 +6,7 @@ import pytest
 
 from .sweeps import REPOSITORY, ended
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slurm
 SIZES = {"quick": [4, 2, 1], "held": [2], "raises": [1], "hangs": [1]}
 STARTS = {"quick-4": 4, "quick-2": 2, "quick-1": 1, "held-2": 2, "raises-1": 1, "hangs-1": 1}
 STATES = {

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tests.support.wait import PATIENCE
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
@@ -69,9 +71,9 @@ def torchrun(*argv: object, ranks: int = 2) -> subprocess.CompletedProcess[str]:
         start_new_session=True,
     )
     try:
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate(timeout=PATIENCE)
     except BaseException:
         os.killpg(process.pid, signal.SIGTERM)  # torchrun ends its workers on SIGTERM
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)
         raise
     return subprocess.CompletedProcess(command, process.returncode, out, err)

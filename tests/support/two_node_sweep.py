@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from milabench_ddp.results.state import BenchmarkState
-from tests.support.wait import wait_for
+from tests.support.wait import PATIENCE, wait_for
 from tests.support.workplace import EMIT, Workplace
 
 PROGRAM = (
@@ -102,5 +102,5 @@ def cut_off(
     with sweep.at.start("run", "sweep.yaml", *options, start_new_session=True) as process:
         wait_for(lambda: all(f.exists() and f.read_text().count('"rate"') == 20 for f in files))
         how(process)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
     return process.returncode, out, err

@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable
 
+PATIENCE = 300.0  # seconds; it only bounds a hang, so it is long enough for a busy machine
 
-def wait_for(what: Callable[[], object], timeout: float = 60.0) -> None:
+
+def wait_for(what: Callable[[], object], timeout: float = PATIENCE) -> None:
     """Check a condition until it is true; the test fails if that takes too long."""
     deadline = time.monotonic() + timeout
     while not what():

@@ -11,6 +11,7 @@ from pathlib import Path
 from milabench_ddp.results.read_state import require_state
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import RunState
+from tests.support.wait import PATIENCE
 
 EMIT = """
 import json, os, sys, time
@@ -68,7 +69,7 @@ class Workplace:
 
     def milabench(self, *words: str) -> Done:
         with self.start(*words) as process:
-            out, err = process.communicate(timeout=100)
+            out, err = process.communicate(timeout=PATIENCE)
         return Done(process.returncode, out, err)
 
     def run(self, name: str = "mine") -> Path:

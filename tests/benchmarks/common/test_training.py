@@ -4,7 +4,6 @@ import json
 import math
 import time
 from pathlib import Path
-from statistics import median
 
 import pytest
 import torch
@@ -83,28 +82,31 @@ def test_what_is_told(wire):
     assert model["tflops_per_gpu"] == pytest.approx(1e9 / (sum(ms) / 20e3) / 1e12, rel=1e-3)
 
 
-def test_a_sleep_in_forward_is_reported_within_one_percent(wire, monkeypatch):
-    """How long it really slept is known from a clock of the test's own."""
-    slept = []
+def test_the_time_of_a_step_is_that_which_passed(wire, monkeypatch):
+    """How long forward really took is known from readings around and within it.
+
+    How much less than a percent it differs by is measured in ``perf/timing_cost.py``.
+    """
+    began, ended = [], []
 
     class Sleeping(Phased):
         def forward(self, batch):
-            begun = time.perf_counter()
-            time.sleep(0.05)
-            slept.append(time.perf_counter() - begun)
+            began.append(time.perf_counter())
+            time.sleep(0.02)
+            ended.append(time.perf_counter())
             return torch.tensor(1.0)
 
     monkeypatch.setattr(strategies, "build", lambda *args: Sleeping(Time()))
     train(parsed("--steps", "10"))
     payloads = wire.close()
-    known = slept[2:]
     ms = only(payloads, "step_times")["ms"]
-    assert len(ms) == len(known) == 10
-    pairs = zip(ms, known, strict=True)
-    assert median(abs(x / 1e3 - y) / y for x, y in pairs) < 0.01
-    seconds = [4 * 8 * p["steps"] / p["rate"] / p["steps"] for p in measured(payloads)]
-    assert median(seconds) == pytest.approx(median(known), rel=0.01)
-    assert only(payloads, "shares")["forward"] > 0.98
+    assert len(ms) == 10
+    within = [1e3 * (end - begin) for begin, end in zip(began, ended, strict=True)]
+    assert all(told >= slept for told, slept in zip(ms, within[2:], strict=True))
+    # from before the last of the 2 steps of warm-up has ended until after the last step began
+    assert sum(ms[:-1]) <= 1e3 * (began[-1] - ended[1])
+    seconds = [4 * 8 * p["steps"] / p["rate"] for p in measured(payloads)]
+    assert sum(seconds) == pytest.approx(sum(ms) / 1e3, rel=1e-6)
 
 
 def test_a_wrong_strategy_is_told_and_measured_and_fails(wire, monkeypatch):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.programs import BENCHMARKS, measured, torchrun
+from tests.support.wait import PATIENCE
 
 EXAMPLE = Path(__file__).parents[1] / "voir_example"
 
@@ -17,7 +18,7 @@ def run(*argv: object, env=None):
     command = [sys.executable, BENCHMARKS / "common" / "with_voir.py", *argv]
     return subprocess.run(
         [str(word) for word in command],
-        capture_output=True, text=True, env=os.environ | (env or {}), timeout=60,
+        capture_output=True, text=True, env=os.environ | (env or {}), timeout=PATIENCE,
     )  # fmt: skip
 
 

@@ -53,7 +53,6 @@ def test_what_does_not_fit_is_refused(argv, ranks, why):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_two_ranks_train_as_one_device_does(wire):
     done = torchrun(Path(__file__).parent / "on_two_ranks.py")
     assert done.returncode == 0, done.stderr

@@ -81,7 +81,7 @@ words = st.text(
 ).filter(lambda text: text not in (".", ".."))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(words, words)
 def test_words_survive_the_remote_shell(folder: str, value: str) -> None:
     """Blanks, quotes, dollars, line ends, other alphabets: no word is split or executed."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.wait import PATIENCE
+
 CASES = Path(__file__).with_name("equality.py")
 SCHEDULES = (
     "GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS",
@@ -65,10 +67,10 @@ def verdicts(ranks, cases, folder):
         start_new_session=True,
     )
     try:
-        out, _ = process.communicate(timeout=110)
+        out, _ = process.communicate(timeout=PATIENCE)
     except BaseException:
         os.killpg(process.pid, signal.SIGTERM)  # torchrun ends its workers on SIGTERM
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)
         raise
     found = [json.loads(line) for line in told.read_text().splitlines()]
     named = {verdict.pop("name"): verdict for verdict in found}

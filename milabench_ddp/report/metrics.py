@@ -6,7 +6,11 @@ Efficiency says how well a benchmark scales, relative to N0, the fewest nodes th
 
 Throughput is that of all nodes together. So the formula is the same for weak scaling (each device
 keeps its batch size) and for strong scaling (all devices together keep theirs), but its meaning
-differs. The spread adds the half widths h of both 95 % intervals, relative to their values, as
+differs. A bandwidth is that of each link and does not add up over nodes, so its efficiency is
+
+    efficiency(N) = bandwidth(N) / bandwidth(N0)
+
+The spread adds the half widths h of both 95 % intervals, relative to their values, as
 independent errors: ``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)``.
 """
 
@@ -128,18 +132,26 @@ def _efficiency_metric(rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
     def of(row: Row) -> Efficiency:
         return found.get(row.name, UNKNOWN_EFFICIENCY)
 
-    kinds = " and ".join(sorted(set(map(scaling, rows))))
-    meaning = (
-        f"of the throughput of the fewest nodes, times nodes ({kinds} scaling), and half of its "
-        "95 % interval"
-    )
     return Metric(
-        meaning,
+        f"of {_ideals(rows)}, and half of its 95 % interval",
         lambda row: of(row).value,
         lambda row: of(row).spread,
         lambda row: of(row).note,
         ".2f",
     )
+
+
+def _ideals(rows: Rows) -> str:
+    """What benchmarks are compared with, in words."""
+    ideals: list[str] = []
+    kinds = sorted({scaling(row) for row in rows if not row.is_bandwidth})
+    if kinds:
+        ideals.append(
+            f"the throughput of the fewest nodes, times nodes ({' and '.join(kinds)} scaling)"
+        )
+    if any(row.is_bandwidth for row in rows):
+        ideals.append("the bandwidth of the fewest nodes")
+    return ", or ".join(ideals)
 
 
 def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Efficiency]:
@@ -164,7 +176,8 @@ def scaling(row: Row) -> str:
 
 def _efficiency(row: Row, base: Row, fewest: int) -> Efficiency:
     nodes, least = nodes_of(row), nodes_of(base)
-    value = row.throughput / (base.throughput * nodes / least)
+    more = 1.0 if row.is_bandwidth else nodes / least
+    value = row.throughput / (base.throughput * more)
     if row is base:
         return Efficiency(value, 0.0, least, fewest)
     relative = math.hypot(_half_width(row), _half_width(base))

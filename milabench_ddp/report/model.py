@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..events import Outcome, Status
 from ..results.records import Payload
-from .process import ProcessResult
+from .process import ProcessResult, is_bandwidth
 from .ranks import RankSummary
 from .statistics import NAN, largest, median
 
@@ -113,10 +113,18 @@ class Row:
 
     @property
     def throughput(self) -> float:
-        """Units per second of all processes of a launch together; ``perf`` is that of each."""
-        if not self.summary.launches:
+        """Units per second of all processes of a launch together; ``perf`` is that of each.
+
+        Bandwidths do not add up: theirs is ``perf``.
+        """
+        if not self.summary.launches or self.is_bandwidth:
             return self.perf
         return self.perf * self.summary.reporting / self.summary.launches
+
+    @property
+    def is_bandwidth(self) -> bool:
+        """Whether the rate is the bandwidth of a link, which more nodes or jobs do not add to."""
+        return is_bandwidth(self.processes)
 
     @property
     def allocated(self) -> float:

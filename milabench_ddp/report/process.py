@@ -12,10 +12,12 @@ from functools import cached_property
 
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..results.rates import is_rate, why_nothing_measured
-from ..results.records import Observation, Payload, Record, Run
+from ..results.records import Observation, Payload, Record, Run, unit_of
 from . import steady
 from .interval import Series
 from .ranks import RankId, rank_id
+
+BANDWIDTH = "GB/s"
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,18 @@ def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
         if process.record.device is not None and process.series is not None:
             devices[rank_id(process.record, 0)].append(process.series)
     return devices
+
+
+def is_bandwidth(processes: Processes) -> bool:
+    """Whether these processes measured the bandwidth of a link, which does not add up over links.
+
+    So do programs that report ``comm``, and all jobs whose rate is in GB/s. The rates of processes
+    alone on a device, of its memory say, add up over devices.
+    """
+    if any("comm" in process.record.tables for process in processes):
+        return True
+    jobs = [process.record for process in processes if process.record.device is None]
+    return len(jobs) == len(processes) and unit_of(jobs) == BANDWIDTH
 
 
 def succeeded(record: Record) -> bool:

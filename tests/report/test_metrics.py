@@ -110,6 +110,52 @@ def test_what_scales_perfectly_has_1(first: int, second: int, rate: float) -> No
         assert found.value == pytest.approx(1.0)
 
 
+def fabric(folder: Path, bandwidths: dict[int, float], **comm: Any) -> Path:
+    """A run of all-reduces over nodes, with the bus bandwidth of each number of nodes."""
+    for nodes, bandwidth in bandwidths.items():
+        settings = job(f"b-{nodes}", 8, nodes, matrix={"nodes": nodes}, scaling="weak")
+        rows = told(comm=comm) if comm else ""
+        values = rates([bandwidth] * 9, units="GB/s")
+        write(folder, f"b-{nodes}.0", settings, start(), values, rows, end())
+    return folder
+
+
+@pytest.mark.parametrize("comm", [{"op": "all_reduce", "bytes": 8, "bus_gb_s": 100.0}, {}])
+def test_bandwidth_does_not_add_up_over_nodes(tmp_path: Path, comm: dict[str, Any]) -> None:
+    run = fabric(tmp_path, {1: 400.0, 2: 400.0, 16: 200.0, 128: 400.0}, **comm)
+    rows = report_of([run]).rows
+    found = efficiencies(rows, lambda _: True)
+    values = {name: of.value for name, of in found.items()}
+    assert values == {"b-1": 1.0, "b-2": 1.0, "b-16": 0.5, "b-128": 1.0}
+    meaning = metric_of("efficiency", rows, lambda _: True).meaning
+    assert meaning == "of the bandwidth of the fewest nodes, and half of its 95 % interval"
+
+
+def test_bandwidth_and_training_in_one_sweep(tmp_path: Path) -> None:
+    fabric(tmp_path, {2: 400.0, 4: 400.0})
+    for nodes in (2, 4):
+        settings = job(f"t-{nodes}", 8, nodes, matrix={"nodes": nodes, "model": "t"})
+        write(tmp_path, f"t-{nodes}.0", settings, start(), rates([90.0 * nodes] * 9), end())
+    rows = report_of([tmp_path]).rows
+    found = efficiencies(rows, lambda _: True)
+    assert {of.value for of in found.values()} == {1.0}
+    assert metric_of("efficiency", rows, lambda _: True).meaning == (
+        "of the throughput of the fewest nodes, times nodes (weak scaling), or the bandwidth of "
+        "the fewest nodes, and half of its 95 % interval"
+    )
+
+
+def test_bandwidths_of_jobs_do_not_add_up_but_those_of_devices_do(tmp_path: Path) -> None:
+    for index in range(2):
+        values = rates([50.0] * 9, units="GB/s")
+        links = job("links", tag=["links", str(index)], plan={"method": "njobs", "n": 2})
+        write(tmp_path, f"links.{index}", links, start(), values, end())
+        memory = config("memory", device=index, tag=["memory", f"D{index}"])
+        write(tmp_path, f"memory.D{index}", memory, start(), values, end())
+    found = {row.name: (row.throughput, row.score) for row in report_of([tmp_path]).rows}
+    assert found == {"links": (50.0, 50.0), "memory": (100.0, 100.0)}
+
+
 def test_only_equal_settings_are_compared() -> None:
     table = [point(1, 10.0, model="a"), point(2, 10.0, model="a"), point(2, 7.0, model="b")]
     found = efficiencies(table, lambda _: True)

@@ -40,6 +40,7 @@ class Supervisor:
         requests: requests to stop.
         emit: gets each event as it happens; an exception that it raises ends the launch and `run`.
         grace: seconds between SIGTERM and SIGKILL.
+        clock: monotonic, in seconds; the deadline and the grace are counted by it.
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class Supervisor:
         requests: StopRequests,
         emit: Callable[[Event], None],
         grace: float = GRACE,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._launch, self._environ = launch, environ
+        self._launch, self._environ, self._clock = launch, environ, clock
         self._requests, self._emit, self._grace = requests, emit, grace
         self._posted: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._mark = uuid.uuid4().hex
@@ -96,7 +98,7 @@ class Supervisor:
             env[reap.MARK] = f"{self._mark}.{i}"
             programs.append(replace(process, env=env))
         max_duration = self._launch.benchmark.max_duration
-        self._policy = KillPolicy(time.monotonic(), max_duration, self._grace)
+        self._policy = KillPolicy(self._clock(), max_duration, self._grace)
         stack.callback(self._end_all)
         planned = self._launch.processes  # without the caller's environment
         for process, spawned, fifo in zip(planned, spawn(programs), fifos, strict=True):
@@ -126,14 +128,14 @@ class Supervisor:
                 child.emit_start()
             self._alive = list(self._children)
             while self._alive:
-                ready = self._selector.select(self._policy.seconds_left(time.monotonic()))
+                ready = self._selector.select(self._policy.seconds_left(self._clock()))
                 # Requests come first: a process that ends now may have got the same signal.
-                self._heed_requests(time.monotonic())
+                self._heed_requests(self._clock())
                 for key, _ in ready:
                     key.data()
                 if all(child.observed.is_ready for child in self._alive):
                     self._barrier.close()
-                self._apply_policy(time.monotonic())
+                self._apply_policy(self._clock())
 
     def _watch(self, fd: int, handle: Callable[[], None]) -> None:
         self._selector.register(fd, selectors.EVENT_READ, handle)

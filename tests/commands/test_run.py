@@ -3,27 +3,15 @@ import re
 import signal
 import subprocess
 from functools import partial
-from pathlib import Path
 
 import pytest
 
+from tests.support.processes import alive
 from tests.support.wait import PATIENCE, wait_for
 from tests.support.workplace import EMIT, GOOD, Suite, Workplace, row
 
 ON_CPU = ("--device", "cpu", "--gpus", "2", "--name", "mine")
 BAD = EMIT + "rate(1.0)\nraise ValueError('the gradient went away')"
-
-
-def alive(text: str) -> list[int]:
-    """Processes with ``text`` in their command line."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if text.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
 
 
 def test_a_suite_that_is_ok(at: Workplace, suite: Suite):
@@ -201,27 +189,6 @@ def test_a_base_that_cannot_be_written(at: Workplace, suite: Suite):
     done = at.milabench("run", suite(one=GOOD), "--device", "cpu", "--base", "/proc/nowhere")
     assert done.code == 2
     assert "cannot write /proc/nowhere/runs/" in done.err
-
-
-DEAF_RANK = """
-import os, signal, subprocess, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"
-subprocess.Popen([sys.executable, "-c", child, __file__], start_new_session=True)
-print("up", os.environ["RANK"], flush=True)
-time.sleep(1000)
-"""
-
-
-@pytest.mark.slow
-def test_deaf_ranks_of_a_torchrun_end_at_the_deadline(at: Workplace, suite: Suite):
-    config = suite(plan="njobs", duration=12, deaf=DEAF_RANK)
-    done = at.milabench("run", config, *ON_CPU, "--grace", "2")
-    assert (done.code, at.statuses()) == (1, {"deaf": "timeout"})
-    assert (at.run() / "deaf.0.stdout").read_text().count("up") == 2
-    (launch,) = at.state().benchmarks["deaf"].launches
-    assert launch.processes[0].reason == "ended at its max_duration of 12 s"
-    assert not alive(str(at.folder / "deaf.py"))
 
 
 @pytest.mark.slow

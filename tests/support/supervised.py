@@ -1,9 +1,10 @@
 """Launches of small programs under the real supervisor."""
 
 import os
+import time
 from collections.abc import Callable
 
-from milabench_ddp.events import Event
+from milabench_ddp.events import Event, Line
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from milabench_ddp.plan.launch import Launch
@@ -30,8 +31,27 @@ print("up", flush=True)
 On = Callable[[Event, StopRequests, Supervisor], None]
 
 
+def supervise_past_deadline(launch: Launch, up: int) -> tuple[LaunchState, list[Event]]:
+    """Run a launch whose ``max_duration`` is over once its processes have printed "up" so often."""
+    left = up
+
+    def clock() -> float:
+        return time.monotonic() + (0 if left else launch.benchmark.max_duration)
+
+    def on(event: Event, *_: object) -> None:
+        nonlocal left
+        if isinstance(event, Line):
+            left -= event.text.startswith("up")
+
+    return supervise(launch, on, clock=clock)
+
+
 def supervise(
-    launch: Launch, on: On | None = None, *, grace: float = 1.0
+    launch: Launch,
+    on: On | None = None,
+    *,
+    grace: float = 1.0,
+    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[LaunchState, list[Event]]:
     """Run a launch; ``on`` is called with each event as it happens."""
     events: list[Event] = []
@@ -42,7 +62,7 @@ def supervise(
         if on is not None:
             on(event, requests, supervisor)
 
-    supervisor = Supervisor(launch, os.environ, requests, emit, grace)
+    supervisor = Supervisor(launch, os.environ, requests, emit, grace, clock)
     try:
         return supervisor.run(), events
     finally:

@@ -19,8 +19,7 @@ from milabench_ddp.launch.spawn import Spawned
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from tests.support.launches import launch
-from tests.support.processes import alive
-from tests.support.supervised import DEAF, DEAF_RANKS, EMIT, supervise, supervise_past_deadline
+from tests.support.supervised import DEAF, DEAF_RANKS, EMIT, supervise
 from tests.support.wait import wait_for
 
 NO_GRACE_IN_SIGHT = 1e6  # seconds: a test that waited for it would never end
@@ -57,36 +56,6 @@ def test_the_skew_is_between_the_starts_of_its_processes(monkeypatch: pytest.Mon
 def test_one_process_has_no_skew():
     end, _ = supervise(launch(EMIT + "rate()"))
     assert (end.start_skew_ms, end.begin_skew_ms) == (None, None)
-
-
-def test_deaf_ranks_in_sessions_of_their_own_end_at_the_deadline():
-    text = DEAF_RANKS + DEAF + "time.sleep(1000)"
-    end, _ = supervise_past_deadline(launch(text), up=1)
-    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 60 s")
-    assert end.processes[0].returncode == -signal.SIGKILL
-
-
-DEAF_RANK = """
-import os, signal, subprocess, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"
-subprocess.Popen([sys.executable, "-c", child, __file__], start_new_session=True)
-print("up", os.environ["RANK"], flush=True)
-time.sleep(1000)
-"""
-
-
-@pytest.mark.slow
-def test_deaf_ranks_of_a_torchrun_end_at_the_deadline(tmp_path: Path):
-    program = tmp_path / "deaf.py"
-    program.write_text(DEAF_RANK)
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone")
-    good = launch("", njobs=True)
-    argv = (*torchrun, "--nproc-per-node=2", str(program))
-    process = replace(good.processes[0], argv=argv)
-    end, _ = supervise_past_deadline(replace(good, processes=(process,)), up=2)
-    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 60 s")
-    assert not alive(str(program))
 
 
 def test_what_a_program_leaves_behind_ends_with_it():
@@ -286,7 +255,6 @@ from milabench_ddp.launch.spawn import Spawned
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from tests.support.launches import launch
-from tests.support.processes import alive
 def emit(event): print(getattr(event, "pid", ""), flush=True)
 Supervisor(launch("import time; time.sleep(60)"), os.environ, StopRequests(), emit).run()
 """

@@ -1,0 +1,43 @@
+"""Processes that ignore SIGTERM end at the deadline of their launch, and nothing stays behind."""
+
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.events import Outcome
+from tests.support.launches import launch
+from tests.support.processes import alive
+from tests.support.supervised import DEAF, DEAF_RANKS, supervise_past_deadline
+
+
+def test_deaf_ranks_in_sessions_of_their_own_end_at_the_deadline():
+    text = DEAF_RANKS + DEAF + "time.sleep(1000)"
+    end, _ = supervise_past_deadline(launch(text), up=1)
+    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 60 s")
+    assert end.processes[0].returncode == -signal.SIGKILL
+
+
+DEAF_RANK = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"
+subprocess.Popen([sys.executable, "-c", child, __file__], start_new_session=True)
+print("up", os.environ["RANK"], flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.slow
+def test_deaf_ranks_of_a_torchrun_end_at_the_deadline(tmp_path: Path):
+    program = tmp_path / "deaf.py"
+    program.write_text(DEAF_RANK)
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone")
+    good = launch("", njobs=True)
+    argv = (*torchrun, "--nproc-per-node=2", str(program))
+    process = replace(good.processes[0], argv=argv)
+    end, _ = supervise_past_deadline(replace(good, processes=(process,)), up=2)
+    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 60 s")
+    assert not alive(str(program))

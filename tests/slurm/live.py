@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.wait import PATIENCE
+
 SCRIPT = Path(__file__).parent / "cluster"
 REPOSITORY = Path(__file__).resolve().parents[2]
 ENDED = frozenset(
@@ -99,7 +101,7 @@ class LiveCluster:
 
     # What happens to jobs.
 
-    def run(self, *command: str | Path, timeout: float = 60) -> str:
+    def run(self, *command: str | Path, timeout: float = PATIENCE) -> str:
         """What a command prints on the login node, at the top of this repository."""
         done = subprocess.run(
             command, env=self.env, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout
@@ -111,7 +113,7 @@ class LiveCluster:
             )
         return done.stdout
 
-    def srun(self, *argv: str | Path, timeout: float = 60) -> str:
+    def srun(self, *argv: str | Path, timeout: float = PATIENCE) -> str:
         """What srun prints."""
         return self.run("srun", *argv, timeout=timeout)
 
@@ -133,11 +135,11 @@ class LiveCluster:
         rows = self.run("sacct", "-nP", "-j", job, "-o", "JobID,State").splitlines()
         return {name: state.split()[0] for name, state in (row.split("|") for row in rows)}
 
-    def await_running(self, job: str, timeout: float = 30) -> None:
+    def await_running(self, job: str, timeout: float = PATIENCE) -> None:
         """Wait until a job runs."""
         self.wait(f"{job} running", timeout, lambda: self.squeue(job) == "RUNNING")
 
-    def await_end(self, job: str, timeout: float = 60) -> str:
+    def await_end(self, job: str, timeout: float = PATIENCE) -> str:
         """Wait until a job has ended and the accounting says so; its state."""
         self.wait(f"the end of {job}", timeout, lambda: self.sacct(job).get(job) in ENDED)
         return self.sacct(job)[job]
@@ -154,7 +156,7 @@ class LiveCluster:
 
     def _script(self, *argv: str) -> str:
         done = subprocess.run(
-            [SCRIPT, *argv], env=self._environ, capture_output=True, text=True, timeout=100
+            [SCRIPT, *argv], env=self._environ, capture_output=True, text=True, timeout=PATIENCE
         )
         if done.returncode:
             raise AssertionError(f"cluster {' '.join(argv)}: {done.stdout}{done.stderr}")

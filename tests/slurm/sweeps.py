@@ -11,6 +11,7 @@ from pathlib import Path
 from milabench_ddp.results.read_state import require_state
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, RunState
+from tests.support.wait import PATIENCE
 
 from .live import REPOSITORY, LiveCluster
 
@@ -169,7 +170,7 @@ class Sweep:
             return []
         return [job.id for job in self.state().header.jobs]
 
-    def await_states(self, timeout: float = 60, **wanted: str) -> None:
+    def await_states(self, timeout: float = PATIENCE, **wanted: str) -> None:
         """Wait until benchmarks have such states; ``held_2`` means ``held-2``."""
         expected = {"-".join(name.rsplit("_", 1)): state for name, state in wanted.items()}
 
@@ -178,12 +179,12 @@ class Sweep:
 
         self.cluster.wait(f"{expected}", timeout, there)
 
-    def await_starts(self, name: str, count: int, timeout: float = 60) -> None:
+    def await_starts(self, name: str, count: int, timeout: float = PATIENCE) -> None:
         """Wait until so many processes of a benchmark were started."""
         self.cluster.wait(f"{name} started", timeout, lambda: self.starts()[name] >= count)
 
 
-def ended(command: subprocess.Popen[str], timeout: float = 120) -> tuple[int, str, str]:
+def ended(command: subprocess.Popen[str], timeout: float = PATIENCE) -> tuple[int, str, str]:
     """Wait for a command of milabench: its exit code, output and standard error."""
     try:
         out, err = command.communicate(timeout=timeout)

@@ -153,7 +153,7 @@ def test_the_time_limit_of_a_job_is_the_reason(nodes, early, name):
 
 def test_a_job_whose_coordinator_has_no_power_starts_again_on_other_nodes(nodes, early):
     sweep = early.orphaned
-    code, _, err = ended(early.orphaned_command, timeout=200)
+    code, _, err = ended(early.orphaned_command)
     assert code == 0, err
     assert len(sweep.jobs()) == 1
     assert set(sweep.states().values()) == {"ok"}

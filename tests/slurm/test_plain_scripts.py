@@ -35,14 +35,14 @@ def assert_two_by_two_ranks_trained(lines):
 
 
 def test_srun_of_the_torchrun_script_trains_on_two_nodes(cluster, metrics):
-    cluster.srun("--nodes=2", "--gres=gpu:2", "runners/torchrun_script.sh", *PROGRAM, timeout=240)
+    cluster.srun("--nodes=2", "--gres=gpu:2", "runners/torchrun_script.sh", *PROGRAM)
     assert_two_by_two_ranks_trained(metrics())
 
 
 def test_sbatch_of_the_srun_script_trains_on_two_nodes(cluster, metrics, tmp_path):
     output = tmp_path / "output"
     job = cluster.sbatch(f"--output={output}", "runners/srun.sh", *PROGRAM)
-    assert cluster.await_end(job, timeout=240) == "COMPLETED", output.read_text()
+    assert cluster.await_end(job) == "COMPLETED", output.read_text()
     assert_two_by_two_ranks_trained(metrics())
 
 
@@ -57,4 +57,4 @@ def test_a_crash_of_a_rank_fails_the_job(cluster, metrics, tmp_path):
         "import os, sys, time\nif os.environ['RANK'] == '3': sys.exit(7)\ntime.sleep(300)"
     )
     job = cluster.sbatch(f"--output={tmp_path}/output", "runners/srun.sh", crash)
-    assert cluster.await_end(job, timeout=240) == "FAILED"
+    assert cluster.await_end(job) == "FAILED"

@@ -87,7 +87,7 @@ def test_torchrun_over_the_nodes_of_a_sweep(cluster, make_sweep, tmp_path, alloc
     assert table[nodes[0]] == ["running"]
     if allocation == "shared":
         assert table[nodes[2]] == ["waiting.."]
-    code, out, err = ended(command, timeout=200)
+    code, out, err = ended(command)
     assert code == 0, out + err
     assert tiny.states() == dict.fromkeys(names, "ok")
     table = cells(tiny.table())

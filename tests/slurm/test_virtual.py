@@ -118,7 +118,7 @@ def test_a_process_of_somebody_else_is_not_ours(tmp_path):
         assert sleeper.poll() is None
     finally:
         ours.stop("sleep", kill=True)
-        sleeper.wait(timeout=5)
+        sleeper.wait()
     assert not ours.path("sleep").exists()
 
 

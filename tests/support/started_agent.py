@@ -15,7 +15,7 @@ from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark
-from tests.support.wait import wait_for
+from tests.support.wait import PATIENCE, wait_for
 
 Message = TypeVar("Message", bound=FromAgent)
 
@@ -119,7 +119,7 @@ class StartedAgent:
         self._stdin.close()
 
     def code(self) -> int:
-        return self.popen.wait(20)
+        return self.popen.wait(PATIENCE)
 
     def stderr(self) -> bytes:
         """Wait for the agent to end; returns what it printed on standard error."""

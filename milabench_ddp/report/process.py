@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
-from ..results.rates import is_rate, why_nothing_measured
+from ..results.rates import why_nothing_measured
 from ..results.records import Observation, Payload, Record, Run, unit_of
 from . import steady
+from .durations import Weighed, sum_of_ranks, weighed
 from .interval import Series
 from .ranks import RankId, rank_id
 
@@ -34,15 +35,13 @@ class ProcessResult:
         if end is None:
             return _without_end(self.record, self.run)
         verdict = _at_the_end(self.record, end)
-        if verdict.is_ok and self.unmeasured:
+        if verdict.is_ok and self.unmeasured and self.record.reports:
             return Verdict(Outcome.FAILED, self.unmeasured)
         return verdict
 
     @cached_property
     def unmeasured(self) -> str:
-        """Why it measured nothing, as its supervisor judges it; empty if it need not report."""
-        if not self.record.reports:
-            return ""
+        """Why its job measured nothing, as its supervisor judges it; empty if it did."""
         records = self.run.jobs.get(self.record.job, [self.record])
         return why_nothing_measured(record.told for record in records)
 
@@ -57,10 +56,28 @@ class ProcessResult:
         return self.status not in (Status.RUNNING, Status.OK, Status.SKIPPED)
 
     @cached_property
+    def _weighed(self) -> list[Weighed]:
+        """The observations that count, with their durations; of several ranks, their sums."""
+        if self.unmeasured:
+            return []
+        by_rank: dict[int, list[Observation]] = defaultdict(list)
+        for record in self._summed:
+            for seen in record.rates:
+                by_rank[seen.rank].append(seen)
+        ranks = [weighed(by_rank[rank]) for rank in sorted(by_rank)]
+        return sum_of_ranks([seen for seen in ranks if seen])
+
+    @property
+    def _summed(self) -> Sequence[Record]:
+        """The files whose rates are its own: of a job, all of them belong to the first with any."""
+        job = self.run.jobs.get(self.record.job, [self.record])
+        telling = [record for record in job if record.told.usable]
+        return telling if telling and telling[0] is self.record else []
+
+    @property
     def measured(self) -> list[Observation]:
-        """The observations that are neither marked as warm-up nor damaged."""
-        counting = [seen for seen in self.record.rates if not seen.warmup]
-        return [seen for seen in counting if is_rate(seen.rate)]
+        """The observations that are neither of the warm-up nor damaged; of ranks, their sums."""
+        return [seen for seen, _ in self._weighed]
 
     @cached_property
     def steady(self) -> steady.Steady:
@@ -69,22 +86,12 @@ class ProcessResult:
 
     @cached_property
     def series(self) -> Series | None:
-        """The observations in the steady state; None without any.
-
-        If the program reports how many steps each observation covers, an observation is weighted by
-        its duration. If not, all weigh the same: milabench's observations cover equal times.
-        """
-        kept = self.measured[self.steady.start :]
+        """The observations in the steady state, weighed as in ``durations``; None without any."""
+        kept = self._weighed[self.steady.start :]
         if not kept:
             return None
-        rates = tuple(float(seen.rate) for seen in kept)
-        seconds = []
-        for seen in kept:
-            if not seen.steps or seen.rate <= 0:
-                return Series(rates, (1.0,) * len(rates))
-            # every step does the same work, so this is the duration, in some unit of time
-            seconds.append(seen.steps / seen.rate)
-        return Series(rates, tuple(seconds))
+        rates = tuple(float(seen.rate) for seen, _ in kept)
+        return Series(rates, tuple(seconds for _, seconds in kept))
 
     @cached_property
     def unsteady_steps(self) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..codec import convert
 from ..samples import DeviceSample
-from .rates import is_rate, training_rates
+from .rates import is_rate, rank_of, training_rates
 from .records import (
     FACTS,
     TABLES,
@@ -45,13 +45,43 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
 
 
 def _rate(record: Record, rate: Any, data: Payload, report_defect: ReportDefect) -> None:
-    steps, units = data.get("steps"), data.get("units")
-    known = steps if isinstance(steps, int) and steps > 0 else None
-    record.rates.append(Observation(rate, known, data.get("warmup") is True))
-    if isinstance(units, str):
+    rank = rank_of(data)
+    seen = Observation(
+        rate,
+        _steps(data.get("steps"), report_defect),
+        data.get("warmup") is True,
+        (record.own_rank or 0) if rank is None else rank,
+        data.get("time"),
+        data.get("elapsed"),
+        data.get("arrived"),
+        _is_repeated(record, rate, data),
+    )
+    record.rates.append(seen)
+    if seen.repeated:
+        report_defect(DefectKind.REPEATED_RATE)
+    if isinstance(units := data.get("units"), str):
         record.units = record.units or units
     if not is_rate(rate):
         report_defect(DefectKind.BAD_RATE)
+
+
+def _steps(steps: Any, report_defect: ReportDefect) -> int | None:
+    if steps is None:
+        return None
+    if is_finite(steps) and steps > 0 and steps == int(steps):
+        return int(steps)
+    report_defect(DefectKind.BAD_STEP_COUNT)
+    return None
+
+
+def _is_repeated(record: Record, rate: Any, data: Payload) -> bool:
+    """Whether the same line was written before: only if it tells both its step and its time."""
+    line = data.get("rank"), data.get("step"), data.get("time"), rate
+    if not all(map(is_finite, line[1:])):
+        return False
+    before = len(record.lines)
+    record.lines.add(line if is_finite(line[0]) else line[1:])
+    return len(record.lines) == before
 
 
 def _samples(record: Record, gpudata: Any, report_defect: ReportDefect) -> None:

@@ -52,6 +52,8 @@ class DefectKind(StrEnum):
     NO_EVENT = "has no `event`: ignored"
     BAD_EVENT = "its event does not have the known form: ignored"
     BAD_RATE = "its rate is not a usable number: left out"
+    REPEATED_RATE = "is written twice: left out"
+    BAD_STEP_COUNT = "its `steps` is not a positive whole number: ignored"
     BAD_SAMPLE = "its device sample does not have the known form: left out"
     BAD_STEPS = "its step times are not usable numbers: left out"
     UNKNOWN_EVENT = "its event is unknown: ignored"
@@ -93,6 +95,11 @@ class Observation(NamedTuple):
     rate: Any  # units per second; in a damaged file, any JSON value
     steps: int | None = None  # how many steps it covers; milabench does not say
     warmup: bool = False
+    rank: int = 0  # whose rate it is; 0 if it is not told
+    time: Any = None  # when the program wrote it, in seconds since the epoch, as it says
+    elapsed: Any = None  # milabench: its duration in seconds; ours: since the loop began
+    arrived: Any = None  # when the supervisor read it, in seconds since the epoch
+    repeated: bool = False  # the same line was written before
 
 
 @dataclass(slots=True)
@@ -138,6 +145,7 @@ class Record:
     stopped: bool = False  # it sent `stop`: it had enough observations
     rates: list[Observation] = field(default_factory=list)
     told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate, counted
+    lines: set[object] = field(default_factory=set)  # what identifies each rate so far
     units: str = ""
     compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
     losses: list[Any] = field(default_factory=list)

@@ -6,6 +6,7 @@ our codec is not used.
 History of what we add to milabench's format (added fields only):
     1  ``config`` has schema, preset, repeat; ``start`` has pid, env; ``end`` has outcome, reason;
        the events ready and begin of the start barrier
+    2  a payload with a rate has ``arrived``, seconds since the epoch
 """
 
 import json
@@ -19,7 +20,7 @@ from ..events import Data, Ended, Event, Line, Note, Started
 from ..plan.launch import Launch, Process
 from .run_dir import RunDir
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class LaunchWriter:
                 self._append(tag, stream, text.encode("utf-8", "backslashreplace"))
                 self._put(tag, "line", text, stream)
             case Data(payload=payload):
+                if "rate" in payload:  # how long the rate was measured may follow from its time
+                    payload = {**payload, "arrived": round(event.time, 6)}
                 self._put(tag, "data", payload, "data")
             case Note(kind=kind, data=data):
                 self._put(tag, kind, data, "data")

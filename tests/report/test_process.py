@@ -59,10 +59,10 @@ def test_an_observation_weighs_as_much_as_it_took(tmp_path: Path) -> None:
     assert process.series.seconds == (0.5, 0.25)
 
 
-def test_observations_of_unknown_length_weigh_the_same(tmp_path: Path) -> None:
+def test_observations_of_unknown_length_are_for_the_same_work(tmp_path: Path) -> None:
     process = result(tmp_path, rate(10.0, steps=5), rate(20.0), end(0))
     assert process.series is not None
-    assert process.series.seconds == (1.0, 1.0)
+    assert process.series.seconds == (1.0, 0.5)
 
 
 def test_nothing_measured_is_no_series(tmp_path: Path) -> None:

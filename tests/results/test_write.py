@@ -38,14 +38,14 @@ def test_a_process_has_its_files_in_milabench_s_format(tmp_path: Path):
     assert config["data"] == {
         "name": "b", "group": "b", "tag": ["b", "D0"], "plan": {"method": "per_gpu"},
         "device": 0, "devices": [0], "weight": 1.0, "enabled": True, "num_machines": 1,
-        "arch": "cuda", "run_name": "mine", "preset": None, "schema": 1, "repeat": None, "url": "x",
+        "arch": "cuda", "run_name": "mine", "preset": None, "schema": 2, "repeat": None, "url": "x",
     }  # fmt: skip
     assert meta == {"event": "meta", "data": {"cpu": {"count": 2}}, "pipe": None}
     assert (start["data"]["command"], start["data"]["time"]) == (list(argv), 1.0)
     assert start["data"]["env"]["CUDA_VISIBLE_DEVICES"] == "0"
     assert rest == [
         {"event": "phase", "data": {"name": "init"}, "pipe": "data"},
-        {"event": "data", "data": {"task": "train", "rate": 2.0}, "pipe": "data"},
+        {"event": "data", "data": {"task": "train", "rate": 2.0, "arrived": 3.0}, "pipe": "data"},
         {"event": "line", "data": "out\n", "pipe": "stdout"},
         {"event": "line", "data": "err", "pipe": "stderr"},
     ]

@@ -6,6 +6,7 @@ MilabenchError            printed as one message by cli.main, exit code 2
  ├─ MachineError          the devices asked for are not there
  ├─ PlanError             a benchmark cannot be laid out on these devices
  ├─ RunDirError           the run folder cannot be made, written or read
+ ├─ PoolingError          runs that differ would be pooled
  └─ DispatchError         the cluster's scheduler, or a node, refuses or fails
 
 PrepareError              data or an environment could not be made, exit code 1
@@ -39,6 +40,10 @@ class PlanError(MilabenchError):
 
 class RunDirError(MilabenchError):
     """The run folder cannot be made, written or read."""
+
+
+class PoolingError(MilabenchError):
+    """Runs that differ would be pooled."""
 
 
 class DispatchError(MilabenchError):

@@ -201,8 +201,12 @@ class ReportOptions:
     """The options of ``report``."""
 
     runs: tuple[str, ...] = option(
-        (), "a run folder; several runs are pooled",
+        (), "a run folder; several runs are pooled, unless they differ",
         is_positional=True, nargs="+", metavar="RUN",
+    )  # fmt: skip
+    pool: bool = option(
+        False, "pool runs that differ in version, commit, machine, configuration or preset",
+        action="store_true",
     )  # fmt: skip
     compat: bool = option(False, "use exactly milabench's formulas", action="store_true")
     format: str = option("text", "the format of the report: text, csv or json", metavar="FORMAT")

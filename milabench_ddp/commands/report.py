@@ -35,6 +35,7 @@ def main(options: ReportOptions) -> int:
         compat_formulas=options.compat,
         weights=None if options.config is None else _weights(options.config),
         baseline=options.baseline,
+        pool=options.pool,
     )
     if options.table is None:
         text = FORMATS[options.format].report(made)

@@ -12,6 +12,7 @@ from ..results.records import Payload, Run, is_finite, recorded_weight
 from . import compat, failures, findings
 from .mfu import peaks
 from .model import UNKNOWN_OUTCOME, Failure, Report, Row, RunInfo
+from .pooling import check_poolable, cpu_of, devices_of, differences_of
 from .process import Processes, ProcessResult, succeeded
 from .score import suite_score
 from .settings import mapping_or_empty
@@ -28,6 +29,7 @@ def report_of(
     compat_formulas: bool = False,
     weights: Weights | None = None,
     baseline: str | Path | None = None,
+    pool: bool = False,
 ) -> Report:
     """Read run folders and calculate their report; runs of the same benchmark are pooled.
 
@@ -36,12 +38,18 @@ def report_of(
         compat_formulas: whether to use milabench's statistics instead of our own.
         weights: of the enabled benchmarks of a configuration, by name; None: the recorded weights.
         baseline: the folder of the run that the score is relative to; not for milabench's formulas.
+        pool: whether to pool runs that differ, too.
 
     Raises:
+        PoolingError: the runs differ.
         RunDirError: one of the paths is not a run folder.
     """
     distinct = {Path(path).resolve(): Path(path) for path in paths}
     runs = [read_run(path) for path in distinct.values()]
+    differences = differences_of(runs)
+    if not pool:
+        check_poolable(differences)
+    base = None if baseline is None else read_run(Path(baseline))
     planned = _planned(runs)
     weights = weights or {}
     processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
@@ -63,13 +71,19 @@ def report_of(
         missing = Counter(failure.benchmark for failure in unexplained)
         rows = _our_rows(processes_of, weights, missing, planned)
     infos = tuple(map(run_info, runs))
-    measured = findings.Measurements(compat_formulas, runs, infos, rows)
+    measured = findings.Measurements(
+        compat_formulas,
+        runs,
+        infos,
+        rows,
+        differences,
+        differences_of([*runs, base]) if base else (),
+    )
     found = findings.findings_of(measured)
     if compat_formulas:
         score = compat.milabench_score(rows)
     else:
-        base = None if baseline is None else report_of([baseline])
-        score = suite_score(rows, infos, base, weights)
+        score = suite_score(rows, infos, report_of([base.path]) if base else None, weights)
     return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score)
 
 
@@ -120,10 +134,9 @@ def run_info(run: Run) -> RunInfo:
     """The facts at the head of a run's report; those not recorded are empty."""
     meta: Payload = next((record.meta for record in run.records if record.meta), {})
     accelerators = mapping_or_empty(meta.get("accelerators"))
-    cpu = mapping_or_empty(meta.get("cpu"))
     started, ended = _span(run)
     arch = str(accelerators.get("arch") or _configured_arch(run))
-    devices = _devices(mapping_or_empty(accelerators.get("gpus")))
+    devices = devices_of(meta)
     if not devices and arch == "cpu":
         devices = "no GPU"
     info = RunInfo(
@@ -133,7 +146,7 @@ def run_info(run: Run) -> RunInfo:
         started=started,
         seconds=None if started is None or ended is None else ended - started,
         host=str(mapping_or_empty(meta.get("os")).get("nodename") or ""),
-        cpu=" x ".join(str(cpu[key]) for key in ("count", "brand") if cpu.get(key)),
+        cpu=cpu_of(meta),
         devices=devices,
         arch=arch,
         version=_version(meta),
@@ -152,13 +165,6 @@ def _configured_arch(run: Run) -> object:
         if arch := record.config.get("arch"):
             return arch
     return ""
-
-
-def _devices(gpus: Payload) -> str:
-    products: Counter[str] = Counter()
-    for gpu in gpus.values():
-        products[str(mapping_or_empty(gpu).get("product") or "unnamed device")] += 1
-    return ", ".join(f"{count} x {name}" for name, count in products.items())
 
 
 def _version(meta: Payload) -> str:

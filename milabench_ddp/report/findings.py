@@ -5,6 +5,7 @@ dicts. ``RUN_FINDINGS`` has functions ``Measurements -> Findings``; ``BENCHMARK_
 functions ``Row -> Findings``, and their sentences are prefixed with the benchmark's name.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +14,14 @@ from typing import Generic, TypeVar
 from ..events import Status
 from ..results.records import Payload, Run, is_finite
 from . import compat
+from .interval import Series, interval, pooled_mean
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
-from .stragglers import slow_devices, slow_ranks
+from .pooling import Difference, has_local_changes, mixed_facts
+from .stragglers import SURE, slow_devices, slow_ranks
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
 Subject = TypeVar("Subject")
+APART_BY = 0.05  # launches of the same benchmark differ by 1 to 2 %
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Measurements:
     runs: Sequence[Run]
     infos: Sequence[RunInfo]  # of the same runs
     rows: Rows  # in the order of their names
+    differences: Sequence[Difference] = ()  # between the runs
+    from_baseline: Sequence[Difference] = ()  # between the runs and the baseline of the score
 
 
 @dataclass(frozen=True)
@@ -65,35 +71,78 @@ def damaged_files(measured: Measurements) -> Findings:
             yield Finding(str(defect), place=str(defect.path), evidence=evidence)
 
 
-def different_presets(measured: Measurements) -> Findings:
-    """Runs with different presets are pooled into one number."""
-    presets = {info.preset for info in measured.infos}
-    return _pooled("runs with different presets are pooled", presets)
+def pooled_runs(measured: Measurements) -> Findings:
+    """How many runs are pooled."""
+    folders = [str(run.path) for run in measured.runs]
+    if len(folders) > 1:
+        sentence = f"{len(folders)} runs are pooled: {', '.join(folders)}"
+        yield Finding(sentence, evidence={"runs": folders})
 
 
-def different_devices(measured: Measurements) -> Findings:
-    """Runs on different devices are pooled into one number."""
-    devices = {info.devices for info in measured.infos}
-    return _pooled("runs with different devices are pooled", devices)
+def pooled_differences(measured: Measurements) -> Findings:
+    """What the pooled runs differ in."""
+    for differs in measured.differences:
+        yield Finding(f"runs that differ are pooled: {differs}", evidence={"runs": differs.runs})
+
+
+def baseline_differences(measured: Measurements) -> Findings:
+    """What the runs and the baseline of the score differ in."""
+    for differs in measured.from_baseline:
+        sentence = f"the score compares runs that differ: {differs}"
+        yield Finding(sentence, evidence={"runs": differs.runs})
+
+
+def mixed_runs(measured: Measurements) -> Findings:
+    """Runs whose results are from different software or hardware."""
+    for run in measured.runs:
+        for name, values in mixed_facts(run):
+            sentence = f"{run.path}: its results differ in {name}: {', '.join(values)}"
+            yield Finding(sentence, place=str(run.path), evidence={"values": values})
+
+
+def local_changes(measured: Measurements) -> Findings:
+    """Pooled runs of which it is not known whether their code is equal."""
+    folders = [str(run.path) for run in measured.runs if has_local_changes(run)]
+    if len(folders) > 1:
+        sentence = f"milabench had local changes, which may differ, in {', '.join(folders)}"
+        yield Finding(sentence, evidence={"runs": folders})
+
+
+def different_speeds(row: Row) -> Findings:
+    """Pooled runs whose speeds differ by more than chance."""
+    launches: dict[str, dict[tuple[str, str], list[Series]]] = {}
+    for process in row.processes:
+        if process.series is not None:
+            of_run = launches.setdefault(str(process.run.path), {})
+            of_run.setdefault(process.launch, []).append(process.series)
+    speeds = []
+    for folder, of_run in launches.items():
+        series = list(of_run.values())
+        sure = interval(series)
+        if sure is not None and not math.isnan(sure.sem):
+            speeds.append((pooled_mean(series), sure.sem, folder))
+    if len(speeds) < 2:
+        return
+    slow, fast = min(speeds), max(speeds)
+    apart = fast[0] - slow[0]
+    if apart <= max(APART_BY * fast[0], SURE * math.hypot(slow[1], fast[1])):
+        return
+    shown = ", ".join(f"{speed:.5g} ({folder})" for speed, _, folder in (slow, fast))
+    sentence = (
+        f"the pooled runs are {apart / fast[0]:.1%} apart, far more than their spread: {shown} "
+        f"{row.unit}"
+    )
+    evidence = {"slowest": slow[0], "fastest": fast[0], "apart": apart / fast[0]}
+    yield Finding(sentence.rstrip(), evidence=evidence)
 
 
 def several_units(row: Row) -> Findings:
     """Rates of one benchmark in several units."""
     units = {process.record.units for process in row.processes}
-    return _pooled("its rates have several units, and are pooled", units)
-
-
-def several_node_counts(row: Row) -> Findings:
-    """Runs of one benchmark on different numbers of nodes."""
-    configs = [process.record.config for process in row.processes]
-    counts = {str(config.get("num_machines", 1)) for config in configs}
-    return _pooled("runs on different numbers of nodes are pooled", counts)
-
-
-def _pooled(sentence: str, values: set[str]) -> Findings:
-    known = sorted(filter(None, values))
+    known = sorted(filter(None, units))
     if len(known) > 1:
-        yield Finding(f"{sentence}: {', '.join(known)}", evidence={"values": known})
+        sentence = f"its rates have several units, and are pooled: {', '.join(known)}"
+        yield Finding(sentence, evidence={"values": known})
 
 
 def left_out_by_milabench(measured: Measurements) -> Findings:
@@ -194,14 +243,17 @@ def _check(check: Payload) -> str:
 APART = "report on each run alone"
 RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "damaged_file": Finder(damaged_files, WARNING),
-    "different_presets": Finder(different_presets, WARNING, APART),
-    "different_devices": Finder(different_devices, WARNING, APART),
+    "pooled_runs": Finder(pooled_runs, NOTE),
+    "pooled_differences": Finder(pooled_differences, WARNING, APART),
+    "baseline_differences": Finder(baseline_differences, NOTE),
+    "mixed_run": Finder(mixed_runs, WARNING, "repeat it as a new run"),
+    "local_changes": Finder(local_changes, WARNING, "commit before a run"),
     "left_out_by_milabench": Finder(left_out_by_milabench, WARNING, "read it without --compat"),
     "measured_peak": Finder(measured_peaks, NOTE),
 }
 BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "several_units": Finder(several_units, WARNING, APART),
-    "several_node_counts": Finder(several_node_counts, WARNING, APART),
+    "different_speeds": Finder(different_speeds, WARNING, APART),
     "nothing_measured": Finder(nothing_measured, WARNING, "let it run for longer"),
     "unusable_rates": Finder(unusable_rates, WARNING, "mend the lines that the program writes"),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),

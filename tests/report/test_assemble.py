@@ -39,10 +39,11 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     write(tmp_path / "two", "b.D0", config("b"), start(), ok)
     write(tmp_path / "two", "b.D1", config("b"), start(), rates(50.0 + k for k in range(40)), ok)
     write(tmp_path / "two", "a.D0", config("a"), start(), rates([1.0]), ok)
-    made = report_of([tmp_path / "one", tmp_path / "two"])
+    one, two = tmp_path / "one", tmp_path / "two"
+    made = report_of([one, two], pool=True)
     assert list(made.warnings) == [
         f"{tmp_path}/one/a.D1.data:6: the last line is cut off: ignored",
-        "runs with different presets are pooled: full, small",
+        f"runs that differ are pooled: preset: small ({one}), full ({two})",
         "a: its rates have several units, and are pooled: images/s, items/s",
         "b: b.D1: no steady state: it still rises, from 74.5 to 84.5 (in 1 of 3 processes)",
     ]
@@ -60,8 +61,9 @@ def test_the_other_nodes_of_a_torchrun_report_nothing_and_that_is_right(tmp_path
     second = job("b", 2, 2, tag=["b", "0", "node1", "nolog"])
     write(tmp_path / "two", "b.0.node1.nolog", second, start(), end())
     assert report_of([tmp_path / "two"]).warnings == []
-    assert report_of([tmp_path / "one", tmp_path / "two"]).warnings == [
-        "b: runs on different numbers of nodes are pooled: 1, 2",
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert report_of([one, two], pool=True).warnings == [
+        f"runs that differ are pooled: b.num_machines: 1 ({one}), 2 ({two})",
     ]
 
 

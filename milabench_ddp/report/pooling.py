@@ -1,0 +1,228 @@
+"""Which runs may be pooled: those that measured the same work with the same software and hardware.
+
+Names of hosts and serial numbers of devices may differ: a run on other nodes of the same cluster
+measures the same thing again. A fact that a run did not record is not compared.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import PoolingError
+from ..results.records import Payload, Run, is_finite
+from .settings import mapping_or_empty
+
+MOST_SHOWN = 12
+ABSENT = "(absent)"
+# Keys of a benchmark's configuration that do not change what it measures.
+IRRELEVANT = (
+    *("because", "enabled", "group", "install_group", "install_variant", "max_duration", "pip"),
+    *("requires_capabilities", "tags", "url", "validation"),
+)
+# All that is compared of milabench's own configurations, which also say where they were run.
+OF_MILABENCH = ("argv", "env", "num_machines", "plan", "voir")
+PACKAGES = ("torchvision", "transformers", "triton")
+# Variables that change the speed of programs, unless they are paths or choose devices.
+VARIABLE = re.compile(r"(CUDA|GLOO|GOMP|HIP|HSA|KMP|MKL|NCCL|OMP|PYTORCH|RCCL|TORCH|UCX|XLA)")
+# The plan sets OMP_NUM_THREADS itself.
+NO_SETTING = re.compile(r"OMP_NUM_THREADS$|.*_(DEVICES|DEVICE_ORDER|DIR|FILE|HOME|PATH|ROOT)$")
+PROGRAM = re.compile(r".*/(?=benchmarks/)")  # the folder of a checkout
+
+Facts = Mapping[str, str]  # texts, by the name of what they are about
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something in which runs differ."""
+
+    field: str  # such as ``driver`` or ``resnet50.argv.--batch-size``
+    runs: Mapping[str, Sequence[str]]  # the run folders, by the value that they have
+
+    def __str__(self) -> str:
+        """``driver: 550.54 (runs/a), 560.28 (runs/b)``."""
+        values = [f"{value} ({', '.join(names)})" for value, names in self.runs.items()]
+        return f"{self.field}: {', '.join(values)}"
+
+
+def check_poolable(differences: Sequence[Difference]) -> None:
+    """Raise PoolingError if there is a difference; the message names the first ones."""
+    if not differences:
+        return
+    lines = ["runs that differ are not pooled:"]
+    lines += [f"  {difference}" for difference in differences[:MOST_SHOWN]]
+    if len(differences) > MOST_SHOWN:
+        lines.append(f"  ... and {len(differences) - MOST_SHOWN} more")
+    lines.append("report on each run alone, or pool them all the same with --pool")
+    raise PoolingError("\n".join(lines))
+
+
+def differences_of(runs: Sequence[Run]) -> list[Difference]:
+    """What runs differ in: software, hardware, preset, and the benchmarks that they share."""
+    found = list(_compared(runs, [_facts(run) for run in runs]))
+    with_header = all(run.state is not None for run in runs)
+    runs_of: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        for name in dict.fromkeys(record.name for record in run.records):
+            runs_of[name].append(run)
+    for name, those in runs_of.items():
+        settings = [_settings(run, name, with_header) for run in those]
+        keys = dict.fromkeys(key for known in settings for key in known)
+        complete = []
+        for known in settings:
+            complete.append({f"{name}.{key}": known.get(key, ABSENT) for key in keys})
+        found += _compared(those, complete)
+    return found
+
+
+def mixed_facts(run: Run) -> Iterator[tuple[str, list[str]]]:
+    """The facts of which one run has several values: it was resumed, or its nodes differ."""
+    for name, values in _facts_of_machines(run).items():
+        if len(values) > 1:
+            yield name, values
+
+
+def has_local_changes(run: Run) -> bool:
+    """Whether milabench's files differed from the commit that the run recorded."""
+    return run.state is not None and bool(_of(run.state.header.machine, "milabench").get("dirty"))
+
+
+def _compared(runs: Sequence[Run], facts: Sequence[Facts]) -> Iterator[Difference]:
+    """The facts of which runs have different values; ``facts`` has those of each run."""
+    for name in dict.fromkeys(name for known in facts for name in known):
+        having: dict[str, list[str]] = defaultdict(list)
+        for run, known in zip(runs, facts, strict=True):
+            if name in known:
+                having[known[name]].append(str(run.path))
+        if len(having) > 1:
+            yield Difference(name, having)
+
+
+def _facts(run: Run) -> Facts:
+    """The software and hardware of a run, and its preset."""
+    facts = {name: " and ".join(values) for name, values in _facts_of_machines(run).items()}
+    if run.state is None:
+        return facts
+    header = run.state.header
+    if header.preset:
+        facts["preset"] = header.preset
+    if has_local_changes(run) and COMMIT in facts:
+        facts[COMMIT] += " with local changes"
+    packages = _of(header.machine, "packages")
+    versions = {name: packages[name] for name in PACKAGES if name in packages}
+    versions["milabench"] = header.milabench
+    versions["Python"] = header.machine.get("python")
+    facts |= {name: str(version) for name, version in versions.items() if version}
+    if "environment" in header.machine:
+        chosen = []
+        for name, value in _of(header.machine, "environment").items():
+            if VARIABLE.match(name) and not NO_SETTING.match(name):
+                chosen.append(f"{name}={value}")
+        facts["environment"] = " ".join(chosen) or "without such variables"
+    return facts
+
+
+def _facts_of_machines(run: Run) -> dict[str, list[str]]:
+    """The facts that the nodes of a run recorded: each with its different values."""
+    found: dict[str, set[str]] = {name: set() for name in MACHINE_FACTS}
+    for record in run.records:
+        for name, of_meta in MACHINE_FACTS.items():
+            found[name].add(of_meta(record.meta))
+    known = {name: sorted(values - {""}) for name, values in found.items()}
+    return {name: values for name, values in known.items() if values}
+
+
+def _of(facts: Payload, name: str) -> Payload:
+    return mapping_or_empty(facts.get(name))
+
+
+def _fact(place: str, key: str) -> Callable[[Payload], str]:
+    return lambda meta: str(_of(meta, place).get(key) or "")
+
+
+def _of_gpus(key: str, unit: str = "") -> Callable[[Payload], str]:
+    """The different values of a fact over the GPUs of a node."""
+
+    def of(meta: Payload) -> str:
+        values = set()
+        for gpu in _of(_of(meta, "accelerators"), "gpus").values():
+            value = mapping_or_empty(gpu).get(key)
+            if value is not None:
+                values.add(f"{value:g}{unit}" if is_finite(value) else str(value))
+        return ", ".join(sorted(values))
+
+    return of
+
+
+def devices_of(meta: Payload) -> str:
+    """The devices of a node: ``8 x NVIDIA H200``; empty if they were not recorded."""
+    accelerators = _of(meta, "accelerators")
+    products: Counter[str] = Counter()
+    for gpu in _of(accelerators, "gpus").values():
+        products[str(mapping_or_empty(gpu).get("product") or "unnamed device")] += 1
+    if not products:
+        return "no GPU" if accelerators.get("arch") == "cpu" else ""
+    return ", ".join(f"{count} x {name}" for name, count in products.items())
+
+
+def cpu_of(meta: Payload) -> str:
+    """The CPUs of a node: ``96 x AMD EPYC 9654``; empty if they were not recorded."""
+    cpu = _of(meta, "cpu")
+    return " x ".join(str(cpu[key]) for key in ("count", "brand") if cpu.get(key))
+
+
+COMMIT = "milabench commit"
+MACHINE_FACTS: Mapping[str, Callable[[Payload], str]] = {  # of the `meta` of result files
+    "torch": _fact("pytorch", "torch"),
+    "CUDA": _fact("pytorch", "cuda"),
+    "ROCm": _fact("pytorch", "hip"),
+    "NCCL": _fact("pytorch", "nccl"),
+    "cuDNN": _fact("pytorch", "cudnn"),
+    "driver": _fact("accelerators", "driver"),
+    "devices": devices_of,
+    "power limit": _of_gpus("power_limit", " W"),
+    "ECC": _of_gpus("ecc"),
+    "CPU": cpu_of,
+    COMMIT: lambda meta: _fact("milabench", "commit")(meta)[:12],
+}
+
+
+def _settings(run: Run, name: str, with_header: bool) -> Facts:
+    """The configuration of a benchmark as far as it matters: texts by their keys."""
+    records = [record for record in run.records if record.name == name]
+    config = records[0].config
+    if run.state is not None:
+        config = _of(run.state.header.suite, name) or config
+    wanted = config.keys() - set(IRRELEVANT) if with_header else set(OF_MILABENCH)
+    base = str(run.path.resolve().parent.parent)  # of <base>/runs/<name>
+    found: dict[str, str] = {}
+    for key in config:
+        if key in wanted:
+            found |= _flat(key, config[key], base)
+    if "program" in found:
+        found["program"] = PROGRAM.sub("", found["program"])
+    if "definition" in found:
+        found["definition"] = PROGRAM.sub("", found["definition"])
+    found["devices"] = str(len(_devices(record.config for record in records)))
+    return found
+
+
+def _flat(key: str, value: object, base: str) -> dict[str, str]:
+    """A value as texts, with dots in the keys as in ``--override``, and ``{base}`` for its path."""
+    if not isinstance(value, Mapping):
+        return {key: str(value).replace(base, "{base}")}
+    found: dict[str, str] = {}
+    for name, inner in value.items():
+        found |= _flat(f"{key}.{name}", inner, base)
+    return found
+
+
+def _devices(configs: Iterable[Payload]) -> set[str]:
+    """The devices of a node that a benchmark was run on, by their indices."""
+    found: set[str] = set()
+    for config in configs:
+        devices = config.get("devices")
+        found |= set(map(str, devices)) if isinstance(devices, list) else set()
+        if config.get("device") is not None:
+            found.add(str(config["device"]))
+    return found

@@ -1,0 +1,297 @@
+"""Runs that may be pooled, and runs that differ in one thing each."""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milabench_ddp.cli import main
+from milabench_ddp.errors import PoolingError
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.model import Report
+from tests.support.rates import noisy
+from tests.support.result_files import config, end, line, rates, start, write, write_state
+
+GPU = {"product": "NVIDIA H100", "uuid": "GPU-1", "power_limit": 700.0, "ecc": True}
+META = {
+    "os": {"nodename": "node1", "release": "6.1"},
+    "cpu": {"count": 96, "brand": "AMD EPYC 9654"},
+    "accelerators": {"arch": "cuda", "driver": "580.95", "gpus": {"0": GPU, "1": GPU}},
+    "milabench": {"tag": "v1", "commit": "a" * 40, "date": "2026-11-01"},
+    "pytorch": {"torch": "2.15.0+cu132", "cuda": "13.2", "nccl": "2.30.7", "cudnn": "9.26"},
+}
+MACHINE = {
+    "milabench": {"version": "0.1", "dirty": False},
+    "packages": {"torch": "2.15.0", "triton": "3.9.0", "transformers": "5.23.0", "voir": "0.2"},
+    "python": "CPython 3.11.7",
+    "environment": {"NCCL_ALGO": "Ring", "OMP_NUM_THREADS": "4", "SLURM_JOB_ID": "1"},
+}
+SETTINGS = {
+    "program": "/one/checkout/benchmarks/gpt/main.py",
+    "argv": {"--batch-size": 32, "--amp": True},
+    "num_machines": 1,
+    "weight": 1.0,
+    "max_duration": 600,
+}
+
+
+@dataclass
+class Facts:
+    """What a run records; a test changes some of it."""
+
+    meta: Any = field(default_factory=lambda: deepcopy(META))
+    machine: Any = field(default_factory=lambda: deepcopy(MACHINE))
+    settings: Any = field(default_factory=lambda: deepcopy(SETTINGS))
+    preset: str = "full"
+    version: str = "0.1"
+    devices: int = 2
+    speed: float = 100.0
+
+
+Change = Callable[[Facts], object]
+
+
+def measured(folder: Path, facts: Facts | None = None, seed: int = 1) -> Path:
+    facts = facts or Facts()
+    write_state(
+        folder,
+        "ok",
+        {"b": "ok"},
+        preset=facts.preset,
+        milabench=facts.version,
+        machine=facts.machine,
+        suite={"b": facts.settings},
+    )
+    for device in range(facts.devices):
+        tagged = config("b", device=device, devices=[device], tag=["b", f"D{device}"])
+        values = rates(noisy(40, 0.0, seed + device, facts.speed))
+        meta = line("meta", facts.meta)
+        write(folder, f"b.D{device}", tagged, meta, start(), values, end(0, outcome="ok"))
+    return folder
+
+
+def changed(folder: Path, *changes: Change) -> Path:
+    facts = Facts()
+    for change in changes:
+        change(facts)
+    return measured(folder, facts, seed=11)
+
+
+def to(place: str, value: object) -> Change:
+    """Replace what stands at a place such as ``meta.cpu.count``."""
+    first, *keys = place.split(".")
+
+    def change(facts: Facts) -> None:
+        if not keys:
+            setattr(facts, first, value)
+            return
+        inner = getattr(facts, first)
+        for key in keys[:-1]:
+            inner = inner[key]
+        inner[keys[-1]] = value
+
+    return change
+
+
+SLOWER_GPU = {"0": {**GPU, "product": "NVIDIA A100"}, "1": {**GPU, "product": "NVIDIA A100"}}
+DIFFERENT: Sequence[tuple[Change, str, str, str]] = [
+    (to("meta.pytorch.torch", "2.16.0+cu132"), "torch", "2.15.0+cu132", "2.16.0+cu132"),
+    (to("meta.pytorch.cuda", "12.8"), "CUDA", "13.2", "12.8"),
+    (to("meta.pytorch.nccl", "2.27"), "NCCL", "2.30.7", "2.27"),
+    (to("meta.pytorch.cudnn", "9.1"), "cuDNN", "9.26", "9.1"),
+    (to("meta.accelerators.driver", "550.54"), "driver", "580.95", "550.54"),
+    (to("meta.milabench.commit", "b" * 40), "milabench commit", "a" * 12, "b" * 12),
+    (to("version", "0.2"), "milabench", "0.1", "0.2"),
+    (
+        to("machine.milabench.dirty", True),
+        "milabench commit",
+        "a" * 12,
+        f"{'a' * 12} with local changes",
+    ),
+    (to("machine.packages.triton", "3.8.0"), "triton", "3.9.0", "3.8.0"),
+    (to("machine.python", "CPython 3.12.1"), "Python", "CPython 3.11.7", "CPython 3.12.1"),
+    (
+        to("machine.environment.NCCL_ALGO", "Tree"),
+        "environment",
+        "NCCL_ALGO=Ring",
+        "NCCL_ALGO=Tree",
+    ),
+    (to("meta.accelerators.gpus", SLOWER_GPU), "devices", "2 x NVIDIA H100", "2 x NVIDIA A100"),
+    (to("meta.accelerators.gpus", {"0": GPU}), "devices", "2 x NVIDIA H100", "1 x NVIDIA H100"),
+    (
+        to("meta.accelerators.gpus.0", {**GPU, "power_limit": 500.0}),
+        "power limit",
+        "700 W",
+        "500 W, 700 W",
+    ),
+    (to("meta.cpu.brand", "Intel"), "CPU", "96 x AMD EPYC 9654", "96 x Intel"),
+    (to("preset", "small"), "preset", "full", "small"),
+    (to("settings.argv.--batch-size", 64), "b.argv.--batch-size", "32", "64"),
+    (to("settings.argv", {"--batch-size": 32}), "b.argv.--amp", "True", "(absent)"),
+    (to("settings.env", {"X": "1"}), "b.env.X", "(absent)", "1"),
+    (to("settings.num_machines", 2), "b.num_machines", "1", "2"),
+    (to("settings.weight", 3.0), "b.weight", "1.0", "3.0"),
+    (to("settings.program", "/p/other.py"), "b.program", "benchmarks/gpt/main.py", "/p/other.py"),
+    (to("devices", 4), "b.devices", "2", "4"),
+]
+
+
+@pytest.mark.parametrize(("change", "name", "first", "second"), DIFFERENT)
+def test_runs_that_differ_are_refused(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: Change,
+    name: str,
+    first: str,
+    second: str,
+) -> None:
+    one, two = measured(tmp_path / "runs/one"), changed(tmp_path / "runs/two", change)
+    for words in ([], ["--compat"], ["--csv"], ["--table", "throughput"]):
+        assert main(["report", str(one), str(two), *words]) == 2
+        out, error = capsys.readouterr()
+        assert (out, error.splitlines()) == (
+            "",
+            [
+                "milabench: runs that differ are not pooled:",
+                f"  {name}: {first} ({one}), {second} ({two})",
+                "report on each run alone, or pool them all the same with --pool",
+            ],
+        )
+    assert main(["report", str(two), str(one)]) == 2
+    assert main(["report", str(two)]) == main(["report", str(one)]) == 0
+    assert main(["report", str(one), str(two), "--pool"]) == 0
+    told = [found for found in report_of([one, two], pool=True).findings if found.evidence]
+    assert f"runs that differ are pooled: {name}: {first} ({one}), {second} ({two})" in [
+        found.sentence for found in told
+    ]
+
+
+def test_a_baseline_may_differ_and_it_is_told(tmp_path: Path) -> None:
+    other = changed(tmp_path / "base", to("settings.argv.--batch-size", 64))
+    made = report_of([measured(tmp_path / "run")], baseline=other)
+    assert made.score.value == pytest.approx(1.0, rel=0.01)
+    (note,) = made.notes
+    assert note.startswith("the score compares runs that differ: b.argv.--batch-size: 32 (")
+    assert not made.warnings
+
+
+ALIKE: Sequence[Change] = [
+    lambda facts: facts,
+    to("meta.os", {"nodename": "node2", "release": "6.1"}),
+    to("meta.accelerators.gpus", {str(k): {**GPU, "uuid": f"GPU-{k}"} for k in (3, 4)}),
+    to("meta.milabench.date", "2026-11-02"),
+    to("meta.milabench.tag", "v2"),  # of the same commit
+    to("machine.environment", {"NCCL_ALGO": "Ring", "SLURM_JOB_ID": "2", "CUDA_HOME": "/x"}),
+    to("machine.packages.voir", "0.3"),
+    to("settings.max_duration", 60),
+    to("settings.program", "/another/checkout/benchmarks/gpt/main.py"),
+    to("meta", {}),  # what a run did not record
+    to("machine", {}),
+]
+
+
+@pytest.mark.parametrize("change", ALIKE)
+def test_other_nodes_of_the_same_kind_are_pooled(tmp_path: Path, change: Change) -> None:
+    one, two = measured(tmp_path / "one"), changed(tmp_path / "two", change)
+    made = report_of([one, two])
+    (row,) = made.rows
+    assert row.n == 4
+    assert row.perf == pytest.approx(100.0, rel=0.01)
+    assert [found.sentence for found in made.findings] == [f"2 runs are pooled: {one}, {two}"]
+
+
+def test_paths_below_the_base_of_each_run_are_alike(tmp_path: Path) -> None:
+    folders = []
+    for name in ("one", "two"):
+        facts = Facts()
+        facts.settings["argv"]["--data"] = f"{tmp_path}/{name}/data"
+        folders.append(measured(tmp_path / name / "runs" / "r", facts))
+    assert not report_of(folders).warnings
+
+
+def test_the_nodes_of_a_run_are_compared_as_kinds(tmp_path: Path) -> None:
+    """One run on two nodes of a kind, one on another; then one on nodes of two kinds."""
+    meta = deepcopy(META)
+    meta["os"]["nodename"] = "node9"
+    kinds = (META, meta), (meta, meta), (meta, {**meta, "cpu": {"count": 8, "brand": "Xeon"}})
+    folders = []
+    for number, metas in enumerate(kinds):
+        folder = tmp_path / str(number)
+        folders.append(folder)
+        for node, seen in enumerate(metas):
+            tag = ["b", "D0", f"n{node}"]
+            tagged = config("b", device=0, devices=[0], tag=tag)
+            values = rates([5.0] * 9)
+            write(folder, ".".join(tag), tagged, line("meta", seen), start(), values, end())
+    assert not report_of(folders[:2]).warnings
+    with pytest.raises(PoolingError, match=r"CPU: 96 x AMD EPYC 9654 \(.*\), 8 x Xeon and 96 x"):
+        report_of(folders)
+    (warning,) = report_of(folders[2:]).warnings
+    assert warning == (f"{folders[2]}: its results differ in CPU: 8 x Xeon, 96 x AMD EPYC 9654")
+
+
+def test_a_run_that_was_resumed_with_another_version_is_told(tmp_path: Path) -> None:
+    run = measured(tmp_path / "r")
+    meta = {**META, "milabench": {"commit": "c" * 40}}
+    values = rates([5.0] * 9)
+    write(run, "c.D0", config("c"), line("meta", meta), start(), values, end(0, outcome="ok"))
+    (warning,) = report_of([run]).warnings
+    assert warning == f"{run}: its results differ in milabench commit: {'a' * 12}, {'c' * 12}"
+
+
+def test_many_runs_and_many_differences(tmp_path: Path) -> None:
+    facts = Facts(preset="small")
+    facts.settings["argv"] = {f"--x{k}": 1 for k in range(20)}
+    runs = [measured(tmp_path / "a"), measured(tmp_path / "b"), measured(tmp_path / "c", facts)]
+    with pytest.raises(PoolingError) as raised:
+        report_of(runs)
+    lines = str(raised.value).splitlines()
+    assert lines[1] == f"  preset: full ({runs[0]}, {runs[1]}), small ({runs[2]})"
+    assert len(lines) == 15
+    assert lines[-2] == "  ... and 11 more"
+    assert report_of(runs, pool=True).rows[0].n == 6
+
+
+def test_milabenchs_runs_are_compared_where_they_can_be(tmp_path: Path) -> None:
+    for name, batch in (("a", 1), ("b", 1), ("c", 2)):
+        settings = {"argv": {"--batch": batch}, "dirs": {"base": name}, "run_name": name}
+        write(tmp_path / name, "b.D0", config("b", **settings), start(), rates([5.0] * 9), end())
+    runs = [tmp_path / name for name in "abc"]
+    assert not report_of(runs[:2]).warnings
+    with pytest.raises(PoolingError, match=r"b\.argv\.--batch: 1 .*, 2 "):
+        report_of(runs)
+
+
+def test_uncommitted_changes_on_both_sides_are_told(tmp_path: Path) -> None:
+    dirty = to("machine.milabench.dirty", True)
+    runs = [changed(tmp_path / name, dirty) for name in "ab"]
+    (warning,) = report_of(runs).warnings
+    assert warning == f"milabench had local changes, which may differ, in {runs[0]}, {runs[1]}"
+
+
+def pair(folder: Path, *speeds: float) -> Report:
+    return report_of(
+        [
+            measured(folder / str(number), Facts(speed=speed), seed=20 * number)
+            for number, speed in enumerate(speeds)
+        ]
+    )
+
+
+@pytest.mark.parametrize("speeds", [(100.0, 92.5), (92.5, 100.0), (100.0, 99.0, 90.0)])
+def test_runs_whose_speeds_are_far_apart_are_told(
+    tmp_path: Path, speeds: tuple[float, ...]
+) -> None:
+    made = pair(tmp_path, *speeds)
+    (found,) = (found for found in made.findings if found.name == "different_speeds")
+    assert found.evidence["apart"] == pytest.approx(1 - min(speeds) / max(speeds), abs=0.01)
+    assert "apart, far more than their spread" in found.sentence
+    for speed in (min(speeds), max(speeds)):
+        assert f"({tmp_path / str(speeds.index(speed))})" in found.sentence
+
+
+def test_launches_that_differ_as_launches_do_are_not(tmp_path: Path) -> None:
+    assert not pair(tmp_path, 100.0, 98.4, 101.6).warnings

@@ -19,10 +19,11 @@ fitted to all sizes:
 
     time = alpha + bytes / beta
 
-by least squares of relative errors, (fit - time) / time: times span decades, and their noise is
-proportional to them. Without the weights 1/time^2 only the largest sizes would count, and alpha,
-the time of an empty message, would be lost in their noise. The residual is the root mean square of
-those relative errors: if it is large, the library changes its algorithm with the size.
+with alpha and beta of at least 0, by least squares of relative errors, (fit - time) / time: times
+span decades, and their noise is proportional to them. Where no line describes all sizes, because
+the library changes its protocol with the size, there are two or three lines, each for a range of
+sizes. Then alpha, the time of an empty message, is that of the smallest sizes, and beta that of the
+largest. The sizes at which lines change and the worst error are reported, too.
 
 The rate is the bus bandwidth of the largest size in GB/s (1e9 bytes per second); an observation is
 --number operations.
@@ -41,6 +42,7 @@ import torch
 import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.comm.alpha_beta import fit
 from benchmarks.comm.collectives import OPERATIONS, Exchange, RankTensors, checked_exchange
 from benchmarks.common import cli
 from benchmarks.common.clocks import clock_of
@@ -114,32 +116,6 @@ class Measured:
         return math.fsum(self.seconds) / len(self.seconds)
 
 
-@dataclass(frozen=True)
-class Line:
-    """The fit ``time = alpha + bytes / beta``."""
-
-    alpha: float  # seconds
-    beta: float  # bytes per second; inf where time does not grow with size
-    residual: float  # root mean square of the relative errors
-
-
-def fit(points: Sequence[tuple[float, float]]) -> Line | None:
-    """The line through (bytes, seconds), weighted 1/seconds^2; None for fewer than two sizes."""
-    if len({x for x, _ in points}) < 2:
-        return None
-    weights = [1 / t**2 for _, t in points]
-    total = math.fsum(weights)
-    pairs = list(zip(weights, points, strict=True))
-    x_mean = math.fsum(w * x for w, (x, _) in pairs) / total
-    t_mean = math.fsum(w * t for w, (_, t) in pairs) / total
-    slope = math.fsum(w * (x - x_mean) * (t - t_mean) for w, (x, t) in pairs)
-    slope /= math.fsum(w * (x - x_mean) ** 2 for w, (x, _) in pairs)
-    alpha = t_mean - slope * x_mean
-    errors = [(alpha + slope * x - t) / t for x, t in points]
-    residual = math.sqrt(math.fsum(e * e for e in errors) / len(errors))
-    return Line(alpha, 1 / slope if slope > 0 else math.inf, residual)
-
-
 def sizes(least: int, most: int, factor: int, unit: int) -> list[int]:
     """Sizes in bytes from ``least`` to ``most``, each a multiple of ``unit``, none twice."""
     found, size = set(), least
@@ -170,9 +146,9 @@ def timed_observations(
     return array("d", map(clock.milliseconds, [begin, *marks[:-1]], [end, *marks[1:]]))
 
 
-def rounded(value: float) -> float:
-    """The value with six digits, more than any clock has."""
-    return float(f"{value:.6g}")
+def rounded(value: float) -> float | None:
+    """The value with six digits, more than any clock has; None if it is not finite."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Measured) -> None:
@@ -197,17 +173,23 @@ def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Me
 
 
 def report_fit(emitter: Emitter, op: str, table: Sequence[Measured]) -> None:
-    """Report the line that is fitted to all sizes, if there is one."""
-    line = fit([(size.bytes, size.time) for size in table])
-    if line is not None:
-        row = {
-            "op": op,
-            "sizes": len(table),
-            "alpha_us": rounded(line.alpha * 1e6),
-            "beta_gb_s": rounded(line.beta / 1e9) if math.isfinite(line.beta) else None,
-            "residual": rounded(line.residual),
-        }
-        emitter.data("main", comm_fit=row)
+    """Report alpha and beta of all sizes, if there are several, and where they do not hold."""
+    found = fit([(size.bytes, size.time) for size in table])
+    if found is None:
+        return
+    row = {
+        "op": op,
+        "sizes": len(table),
+        "alpha_us": rounded(found.alpha * 1e6),
+        "alpha_error_us": rounded(found.alpha_error * 1e6),
+        "beta_gb_s": rounded(found.beta / 1e9),
+        "beta_error_gb_s": rounded(found.beta_error / 1e9),
+        "residual": rounded(found.residual),
+        "worst_error": rounded(found.worst_error),
+        "worst_bytes": found.worst_bytes,
+        "switches": list(found.switches),
+    }
+    emitter.data("main", comm_fit=row)
 
 
 def report_rates(emitter: Emitter, bus_factor: float, largest: Measured) -> None:

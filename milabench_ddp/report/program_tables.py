@@ -1,10 +1,11 @@
 """The tables of measurements that programs report row by row: communication and matrix products.
 
 A cell is the median over launches. The program fits ``alpha`` and ``beta`` of an operation to the
-line ``time = alpha + bytes / beta``. Bus bandwidth is defined as in nccl-tests.
+line ``time = alpha + bytes / beta``, or to several lines, each for a range of sizes. A note says
+where the lines change, and where they do not hold. Bus bandwidth is defined as in nccl-tests.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from .statistics import mean, median
 
 COMPARABLE = ("op", "backend", "dtype", "ranks")  # measurements are comparable if these are equal
 FIT = ("alpha_us", "beta_gb_s", "residual")
+OFF_THE_LINE = 0.1  # a relative error beyond which a note names the size
 MEASURED = ("time_us", "time_us_best", "time_us_worst", "algorithm_gb_s", "bus_gb_s")
 
 
@@ -38,7 +40,11 @@ class Operation:
 
 
 def communication(rows: Rows) -> Table:
-    """A row for each operation: its fit, and its bandwidth at the largest size."""
+    """A row for each operation: its fit, and its bandwidth at the largest size.
+
+    An earlier version of the program fitted alphas below 0, which are no latencies: they are left
+    out.
+    """
     columns = (
         Column("bench"),
         *map(Column, COMPARABLE),
@@ -49,13 +55,42 @@ def communication(rows: Rows) -> Table:
         Column("bus GB/s", ".4g"),
     )
     values = []
+    notes: list[str] = []
     for operation in _operations(rows):
-        fit = [median(fit.get(name) for fit in operation.fits) for name in FIT]
+        fits = [fit for fit in operation.fits if not _is_negative(fit.get("alpha_us"))]
+        fit = [median(fit.get(name) for fit in fits) for name in FIT]
+        notes += _remarks(operation)
         largest = operation.sizes[-1]
         bandwidth = operation.value(largest, "bus_gb_s")
         which = operation.benchmark, *operation.key
         values.append((*which, *fit, size_text(largest), bandwidth))
-    return Table(columns, tuple(values), "Communication")
+    return Table(columns, tuple(values), "Communication", tuple(notes))
+
+
+def _is_negative(value: object) -> bool:
+    return is_finite(value) and value < 0
+
+
+def _remarks(operation: Operation) -> Iterator[str]:
+    """Where the lines of an operation change, and where they are off."""
+    op, *_, ranks = operation.key
+    what = f"{operation.benchmark}: {op} of {ranks} ranks"
+    told: Counter[float] = Counter()
+    worst: list[tuple[float, str]] = []
+    for fit in operation.fits:
+        switches = fit.get("switches")
+        if isinstance(switches, list):
+            told.update(filter(is_finite, switches))
+        error, size = fit.get("worst_error"), fit.get("worst_bytes")
+        if is_finite(error) and is_finite(size):
+            worst.append((abs(error), size_text(int(size))))
+    switches = sorted(size for size, launches in told.items() if 2 * launches > len(operation.fits))
+    if switches:
+        sizes = ", ".join(size_text(int(size)) for size in switches)
+        yield f"({what} changes at {sizes}: alpha is that of smaller sizes, beta of larger ones)"
+    error, place = max(worst, default=(0.0, ""))
+    if error > OFF_THE_LINE:
+        yield f"({what} is not alpha + bytes / beta: {error:.0%} off at {place})"
 
 
 def curve(rows: Rows) -> Table:

@@ -26,6 +26,38 @@ def test_medians_of_several_launches() -> None:
     assert [(line[5], line[-1]) for line in curve([row(told, fits)]).rows] == [(8, 0.5), (64, 2.0)]
 
 
+def test_where_the_line_does_not_hold() -> None:
+    told = [of(size, 1.0) for size in (64, 1024, 4096)]
+    fits = [
+        {"op": "all_reduce", "alpha_us": 5.0, "worst_error": error, "worst_bytes": 64,
+         "switches": switches}
+        for error, switches in ((0.05, [1024]), (-0.35, [1024, 4096]), (0.2, []))
+    ]  # fmt: skip
+    assert communication([row(told, fits)]).notes == (
+        "(c: all_reduce of 8 ranks changes at 1Ki: alpha is that of smaller sizes, beta of larger "
+        "ones)",
+        "(c: all_reduce of 8 ranks is not alpha + bytes / beta: 35% off at 64)",
+    )
+    assert communication([row(told, fits[:1] * 2 + [{"op": "all_reduce"}])]).notes[1:] == ()
+
+
+def test_a_negative_alpha_of_an_old_run_is_no_latency() -> None:
+    fits = [
+        {"op": "all_reduce", "alpha_us": a, "beta_gb_s": b} for a, b in ((-3.0, 9.0), (4.0, 1.0))
+    ]
+    (found,) = communication([row([of(64, 1.0)], fits)]).rows
+    assert found[5:7] == (4.0, 1.0)
+    (found,) = communication([row([of(64, 1.0)], fits[:1])]).rows
+    assert found[5] != found[5]  # NaN
+
+
+@pytest.mark.parametrize(
+    "fit", [{"switches": 3}, {"switches": ["x", None]}, {"worst_error": "x", "worst_bytes": 3}]
+)
+def test_damaged_fits_have_no_notes(fit: dict[str, Any]) -> None:
+    assert communication([row([of(64, 1.0)], [{"op": "all_reduce", **fit}])]).notes == ()
+
+
 def test_what_differs_is_not_mixed() -> None:
     told = [of(8, 1.0), of(8, 2.0, op="broadcast"), of(8, 3.0, ranks=16)]
     assert [line[-1] for line in communication([row(told, [])]).rows] == [1.0, 2.0, 3.0]

@@ -91,7 +91,7 @@ class ProcessResult:
         if not kept:
             return None
         rates = tuple(float(seen.rate) for seen, _ in kept)
-        return Series(rates, tuple(seconds for _, seconds in kept))
+        return Series(rates, tuple(seconds for _, seconds in kept), self.steady.end)
 
     @cached_property
     def unsteady_steps(self) -> int:

@@ -1,33 +1,49 @@
-"""Finds where the steady state of a series of rates begins.
+"""Finds where the steady state of a series of rates begins, and whether the rest still moves.
 
 The marginal standard error rule, MSER (K. P. White, "An effective truncation heuristic for bias
 reduction in simulation output", Simulation 69(6), 1997; K. P. White, M. J. Cobb, S. C. Spratt,
 "A comparison of five steady-state truncation heuristics for simulation", WSC 2000): leave out the
 d first observations for which the squared standard error of the rest, sum((x - mean)^2)/(n - d)^2,
 is least. The rule balances the smaller bias against the fewer observations, and has no threshold
-to tune.
+to tune. We take the deviations from a straight line instead of the mean: a device that heats up
+slowly after one cold step has a start-up of one step.
 
 We add two guards, since a pause of the machine is not a warm-up:
 
-* rates are clipped to 5 robust standard deviations around the level of the second half
-  (winsorised), so that one slow step in the middle is not taken for the end of a ramp;
-* the observations that are left out must differ from the rest by 4 standard errors of the median.
+* a rate that is 5 robust standard deviations from the median of its neighbours is replaced by it
+  (R. K. Pearson, "Outliers in process modeling and identification", IEEE Transactions on Control
+  Systems Technology 10(1), 2002), so that one slow step is not taken for the end of a ramp;
+* the observations that are left out must differ from the line through the rest by 4 standard
+  errors, which heed that neighbours are alike (see ``batch_means``).
 
-At most half of a series is left out. If the rest still rises or falls, there is no steady state,
-and the report says so.
+At most half of a series is left out. A rule that takes all of that half has failed, as its authors
+say. It has also failed if both halves of the rest differ by more than 3 standard errors. These are
+of the deviations from the parabola or the step that fits best, so that what moves does not hide in
+its own error. The report tells by how much the rest rises or falls, and the confidence interval
+reaches to the level at its end (see ``interval``).
 """
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .batch_means import MeanError, mean_error
+
+if TYPE_CHECKING:
+    from .statistics import Floats
 
 FEWEST = 8  # with fewer, nothing is left out: too few to tell a ramp from chance
-CLIP = 5.0  # robust standard deviations
-REAL = 4.0  # standard errors
-MOVES = 0.02  # the smallest difference between both halves of the rest that matters, as a fraction
+FAR = 5.0  # robust standard deviations of a pause
+REAL = 4.0  # standard errors of a start-up
+MOVES = 3.0  # standard errors of a difference between halves that is told
+MAY_MOVE = 1.0  # and of one to whose end the interval reaches
+MATTERS = 0.005  # the smallest change that is told, as a fraction
+COARSE = 1e-3  # of the level: clocks are coarse, so closer rates are equal
+FITTED = 3  # parameters: two levels, and the place between them
+NEAR = 3  # neighbours on each side of a pause
+EDGE = 10  # a step has at least this part of the series on each side
 MAD_TO_STD = 1.4826  # of a normal distribution
-MEDIAN_TO_MEAN = 1.2533  # standard errors of a median and of a mean, of a normal distribution
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,8 @@ class Steady:
 
     start: int
     problem: str = ""
+    change: float = 0.0  # from the beginning to the end of the rest, as a fraction
+    end: float = 0.0  # how far the level at the end may be from the mean, as a fraction of it
 
 
 def steady_state(rates: Sequence[float]) -> Steady:
@@ -44,62 +62,138 @@ def steady_state(rates: Sequence[float]) -> Steady:
     Args:
         rates: finite, in units per second, in the order of time.
     """
+    import numpy as np
+
     n = len(rates)
     if n < FEWEST:
         return Steady(0)
-    level, spread = _robust(rates[n // 2 :])
-    low, high = level - CLIP * spread, level + CLIP * spread
-    clipped = [min(max(rate, low), high) for rate in rates]
-    start = _least_standard_error(clipped, n // 2)
-    while start and not _differ(rates[:start], rates[start:]):
+    calm = _without_pauses(np.array(rates, dtype=float))
+    start = most = n // 2
+    while start:
+        start = _least_standard_error(calm, most)
+        if _differ(calm[:start], calm[start:]):
+            break
         # a short ramp, and unusual rates later: look for the ramp alone
-        start = _least_standard_error(clipped, start // 2)
-    return Steady(start, _drift(rates[start:]))
+        most = start // 2
+    return _moves(calm[start:], start, failed=start == n // 2)
 
 
-def _robust(rates: Sequence[float]) -> tuple[float, float]:
-    level = statistics.median(rates)
-    mad = statistics.median(abs(x - level) for x in rates)
-    # clocks are coarse: if most rates are equal, one that differs by a thousandth is still near
-    return level, max(MAD_TO_STD * mad, 1e-3 * abs(level))
+def _without_pauses(rates: "Floats") -> "Floats":
+    """The rates, with the median of its neighbours for each later one that is far from it."""
+    import numpy as np
+
+    around = np.pad(rates, NEAR, mode="reflect")
+    middle = np.median(np.lib.stride_tricks.sliding_window_view(around, 2 * NEAR + 1), axis=1)
+    distances = np.abs(rates - middle)
+    spread = max(MAD_TO_STD * float(np.median(distances)), COARSE * abs(float(np.median(rates))))
+    is_pause = distances > FAR * spread
+    is_pause[:NEAR] = False  # a start-up
+    return np.where(is_pause, middle, rates)
 
 
-def _least_standard_error(rates: Sequence[float], most: int) -> int:
-    """The number of observations to leave out by MSER, at most ``most``."""
-    n, shift = len(rates), rates[-1]  # shifted near to the mean, the sums of squares stay exact
-    total = squares = 0.0
-    least, best = math.inf, 0
-    for d in range(n - 1, -1, -1):
-        x = rates[d] - shift
-        total += x
-        squares += x * x
-        kept = n - d
-        error = max(squares - total * total / kept, 0.0) / kept**2
-        if d <= most and error <= least:
-            least, best = error, d
-    return best
+def _least_standard_error(rates: "Floats", most: int) -> int:
+    """The number of observations to leave out by MSER around a line, at most ``most``."""
+    import numpy as np
+
+    n = len(rates)
+    place = np.arange(n, dtype=float)[::-1]
+    above = rates[::-1] - rates[-1]  # shifted near to the mean, the sums of squares stay exact
+    kept = np.arange(1.0, n + 1)
+    total = np.cumsum(above)
+    squares = np.cumsum(above**2) - total**2 / kept
+    place -= place[0]
+    products = np.cumsum(place * above) - np.cumsum(place) * total / kept
+    places = np.maximum(kept * (kept**2 - 1) / 12, 1.0)
+    around_line = np.maximum(squares - products**2 / places, 0.0)
+    smallest = kept * (1e-9 * np.abs(rates).max()) ** 2  # of rounding
+    errors = np.maximum(around_line, smallest) / kept**2
+    return int(np.argmin(errors[n - 1 - most :][::-1]))
 
 
-def _differ(first: Sequence[float], rest: Sequence[float]) -> bool:
-    """Whether the medians of two series differ by more than chance."""
-    if not first or not rest:
+def _differ(first: "Floats", rest: "Floats") -> bool:
+    """Whether the first rates are off the line through the rest by more than chance."""
+    import numpy as np
+
+    if not len(first):
         return False
-    level, spread = _robust(rest)
-    error = MEDIAN_TO_MEAN * spread * math.sqrt(1 / len(first) + 1 / len(rest))
-    return abs(statistics.median(first) - level) > REAL * error
+    count = len(rest)
+    place = np.arange(-len(first), count) - (count - 1) / 2
+    places = count * (count**2 - 1) / 12
+    line = rest.mean() + place * float(place[-count:] @ rest) / places
+    sem = _error(rest - line[-count:], 2).sem
+    far = float(place[: len(first)].mean())
+    error = sem * math.sqrt(count / len(first) + 1 + count * far**2 / places)
+    distance = abs(float(np.median(first - line[: len(first)])))
+    return distance > max(REAL * error, COARSE * abs(float(rest.mean())))
 
 
-def _drift(rates: Sequence[float]) -> str:
-    """A sentence if both halves differ by more than chance and enough to matter, else empty."""
-    if len(rates) < FEWEST:
-        return ""
-    half = len(rates) // 2
-    first, last = rates[:half], rates[-half:]
-    before = statistics.median(first)
-    after = statistics.median(last)
-    if abs(after - before) <= MOVES * abs(before):
-        return ""
-    if not (_differ(first, last) and _differ(last, first)):
-        return ""
-    how = "rises" if after > before else "falls"
-    return f"no steady state: it still {how}, from {before:.5g} to {after:.5g}"
+def _moves(rates: "Floats", start: int, *, failed: bool) -> Steady:
+    """The steady state, and how the rates in it still move.
+
+    Args:
+        rates: those from ``start`` on.
+        start: how many were left out.
+        failed: whether the end of the start-up was not found.
+    """
+    count = len(rates)
+    if count < FEWEST:
+        return Steady(start)
+    step = _step(rates)
+    # what moves must not hide in its own error: neither a bend nor a step
+    error = _error(rates - _nearest(rates, _curve(rates, 2), step), FITTED)
+    half = count // 2
+    halves = abs(float(rates[-half:].mean() - rates[:half].mean()))
+    # the error of their difference is twice that of the mean
+    sure = halves / max(2 * error.sem, 1e-12 * abs(float(rates.mean())))
+    fit = _nearest(rates, _curve(rates, 1), step)
+    before, after, mean = float(fit[0]), float(fit[-1]), float(rates.mean())
+    if min(before, mean) <= 0:
+        return Steady(start)
+    change = after / before - 1
+    end = 0.0
+    if sure > MAY_MOVE:
+        end = (after + math.copysign(2 * error.half_width, after - mean)) / mean - 1
+    problem = ""
+    if failed or (sure > MOVES and abs(change) > MATTERS):
+        within = " within half of the run" if failed else ""
+        how = "rises" if after > before else "falls"
+        problem = (
+            f"no steady state{within}: it still {how} {abs(change):.1%}, "
+            f"from {before:.5g} to {after:.5g}"
+        )
+    return Steady(start, problem, change, end)
+
+
+def _error(deviations: "Floats", parameters: int) -> MeanError:
+    """The error of the mean of rates, from the deviations from what was fitted to them."""
+    error = mean_error(deviations, parameters)
+    # rates that alternate have a very sure mean, but only over many of them
+    least = float(deviations.std(ddof=parameters)) / math.sqrt(len(deviations))
+    return MeanError(max(error.sem, least), error.freedom)
+
+
+def _nearest(rates: "Floats", *fits: "Floats") -> "Floats":
+    """The fit with the least squares."""
+    return min(fits, key=lambda fit: float(((rates - fit) ** 2).sum()))
+
+
+def _curve(rates: "Floats", degree: int) -> "Floats":
+    """The values of the polynomial of this degree through the rates."""
+    import numpy as np
+
+    place = np.linspace(-1, 1, len(rates))
+    values: Floats = np.polynomial.Polynomial.fit(place, rates, degree)(place)
+    return values
+
+
+def _step(rates: "Floats") -> "Floats":
+    """The values of the two levels, one after the other, that fit the rates best."""
+    import numpy as np
+
+    n = len(rates)
+    edge = max(2, n // EDGE)
+    count = np.arange(edge, n - edge + 1)
+    total = np.cumsum(rates - rates.mean())[count - 1]
+    # between the levels: the sum of squares that they explain is total^2 n / (count (n - count))
+    first = int(count[np.argmax(total**2 / (count * (n - count)))])
+    return np.repeat([rates[:first].mean(), rates[first:].mean()], [first, n - first])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.report.steady import FEWEST, steady_state
-from tests.support.rates import noisy
+from tests.support.rates import alternating, approaching, dwelling, falling, noisy, throttled
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -19,7 +19,6 @@ def test_a_ramp_is_left_out_and_the_mean_recovered(
         rates[k] *= 0.5 + 0.4 * k / ramp
     found = steady_state(rates)
     assert ramp <= found.start <= n // 2
-    assert found.problem == ""
     assert statistics.fmean(rates[found.start :]) == pytest.approx(100, abs=1.2)
 
 
@@ -41,12 +40,74 @@ def test_steady_rates_are_mostly_kept() -> None:
     assert statistics.fmean(start > 0 for start in starts) < 0.1
 
 
-def test_a_rate_that_goes_on_changing_is_no_steady_state() -> None:
-    rates = [50.0 + k for k in range(60)]
+SEEDS = range(40)
+
+
+@pytest.mark.parametrize(("n", "correlation"), [(20, 0.0), (60, 0.0), (60, 0.5), (200, 0.5)])
+def test_steady_rates_are_hardly_ever_said_to_move(n: int, correlation: float) -> None:
+    found = [steady_state(noisy(n, correlation, seed)) for seed in SEEDS]
+    assert sum(bool(each.problem) for each in found) <= 2
+
+
+def test_two_levels_in_turn_are_a_steady_state() -> None:
+    found = [steady_state(alternating(60, seed)) for seed in SEEDS]
+    assert {(each.start, each.problem) for each in found} == {(0, "")}
+    found = [steady_state(dwelling(200, seed)) for seed in SEEDS]
+    assert sum(bool(each.problem) for each in found) <= 4
+
+
+@pytest.mark.parametrize(
+    ("rates", "how"),
+    [([50.0 + k for k in range(60)], "rises"), ([120.0 - k for k in range(60)], "falls")],
+)
+def test_a_rate_that_goes_on_changing_is_no_steady_state(rates: list[float], how: str) -> None:
     found = steady_state(rates)
-    assert found.problem.startswith("no steady state: it still rises, from ")
     assert found.start <= 30
-    assert "it still falls" in steady_state(rates[::-1]).problem
+    change = abs(rates[-1] / rates[found.start] - 1)
+    assert found.change == pytest.approx(change if how == "rises" else -change, rel=0.02)
+    assert found.problem.startswith(
+        f"no steady state: it still {how} {abs(found.change):.1%}, from "
+    )
+
+
+def test_a_slow_fall_after_one_cold_step_is_told_in_figures() -> None:
+    """As most processes of a long run on L40S: only the cold step is a start-up."""
+    told = 0
+    for seed in SEEDS:
+        rates = falling(200, seed, 0.028)
+        rates[0] *= 0.3
+        found = steady_state(rates)
+        told += "it still falls" in found.problem
+        assert found.start <= 10
+        assert found.change == pytest.approx(-0.028, abs=0.012)
+        assert found.end == pytest.approx(-0.014, abs=0.012)
+    assert told >= 36
+
+
+def test_a_clock_that_drops_near_the_end_is_told() -> None:
+    found = [steady_state(throttled(60, seed)) for seed in SEEDS]
+    assert sum("it still falls" in each.problem for each in found) >= 36
+    for each in found:
+        assert each.start <= 6
+        assert each.end < -0.07
+
+
+def test_a_start_up_that_takes_the_whole_run_is_told() -> None:
+    found = [steady_state(approaching(60, seed, 0.2)) for seed in SEEDS]
+    assert sum("it still rises" in each.problem for each in found) >= 34
+    for each in found:
+        assert each.start >= 15
+        assert each.end > 0
+    over = [steady_state(approaching(60, seed, 0.05)) for seed in SEEDS]
+    assert sum(bool(each.problem) for each in over) <= 3
+
+
+def test_a_start_up_that_takes_half_of_the_run_has_no_known_end() -> None:
+    rates = [40.0 + 2 * k for k in range(25)] + noisy(35, 0.0, 3)
+    assert steady_state(rates).problem == ""
+    found = steady_state([40.0 + 2 * k for k in range(30)] + noisy(30, 0.0, 3))
+    assert found.start == 30
+    assert found.problem.startswith("no steady state within half of the run: it still ")
 
 
 def test_few_observations_are_kept() -> None:

@@ -101,11 +101,14 @@ def _compared(runs: Sequence[Run], facts: Sequence[Facts]) -> Iterator[Differenc
 def _facts(run: Run) -> Facts:
     """The software and hardware of a run, and its preset."""
     facts = {name: " and ".join(values) for name, values in _facts_of_machines(run).items()}
+    presets = {str(record.config.get("preset") or "") for record in run.records}
+    if run.state is not None:
+        presets = {run.state.header.preset}
+    if presets - {""}:
+        facts["preset"] = " and ".join(sorted(presets - {""}))
     if run.state is None:
         return facts
     header = run.state.header
-    if header.preset:
-        facts["preset"] = header.preset
     if has_local_changes(run) and COMMIT in facts:
         facts[COMMIT] += " with local changes"
     packages = _of(header.machine, "packages")
@@ -123,13 +126,23 @@ def _facts(run: Run) -> Facts:
 
 
 def _facts_of_machines(run: Run) -> dict[str, list[str]]:
-    """The facts that the nodes of a run recorded: each with its different values."""
-    found: dict[str, set[str]] = {name: set() for name in MACHINE_FACTS}
-    for record in run.records:
-        for name, of_meta in MACHINE_FACTS.items():
-            found[name].add(of_meta(record.meta))
-    known = {name: sorted(values - {""}) for name, values in found.items()}
-    return {name: values for name, values in known.items() if values}
+    """The facts that the nodes of a run recorded: each with its different values.
+
+    What no node recorded is that of the host where the run was started. Its software counts always,
+    but it may be a login node with other hardware.
+    """
+    head: Payload = {}
+    if run.state is not None:
+        machine = run.state.header.machine
+        head = {**machine, "cpu": _of(machine, "host").get("cpu")}
+    found: dict[str, list[str]] = {}
+    for name, of_meta in MACHINE_FACTS.items():
+        values = {of_meta(record.meta) for record in run.records} - {""}
+        if name in SOFTWARE or not values:
+            values |= {of_meta(head)} - {""}
+        if values:
+            found[name] = sorted(values)
+    return found
 
 
 def _of(facts: Payload, name: str) -> Payload:
@@ -171,7 +184,18 @@ def cpu_of(meta: Payload) -> str:
     return " x ".join(str(cpu[key]) for key in ("count", "brand") if cpu.get(key))
 
 
+def _device_memory(meta: Payload) -> str:
+    """The memory of the GPUs of a node in whole GiB, as drivers keep different amounts of it."""
+    sizes = set()
+    for gpu in _of(_of(meta, "accelerators"), "gpus").values():
+        total = _of(mapping_or_empty(gpu), "memory").get("total")
+        if is_finite(total):
+            sizes.add(f"{total / 1024:.0f} GiB")
+    return ", ".join(sorted(sizes))
+
+
 COMMIT = "milabench commit"
+SOFTWARE = ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", COMMIT)
 MACHINE_FACTS: Mapping[str, Callable[[Payload], str]] = {  # of the `meta` of result files
     "torch": _fact("pytorch", "torch"),
     "CUDA": _fact("pytorch", "cuda"),
@@ -180,6 +204,7 @@ MACHINE_FACTS: Mapping[str, Callable[[Payload], str]] = {  # of the `meta` of re
     "cuDNN": _fact("pytorch", "cudnn"),
     "driver": _fact("accelerators", "driver"),
     "devices": devices_of,
+    "device memory": _device_memory,
     "power limit": _of_gpus("power_limit", " W"),
     "ECC": _of_gpus("ecc"),
     "CPU": cpu_of,
@@ -203,6 +228,9 @@ def _settings(run: Run, name: str, with_header: bool) -> Facts:
         found["program"] = PROGRAM.sub("", found["program"])
     if "definition" in found:
         found["definition"] = PROGRAM.sub("", found["definition"])
+    nodes = records[0].config.get("num_machines")
+    if nodes is not None:  # without it in the configuration, as many as the run had
+        found["num_machines"] = str(nodes)
     found["devices"] = str(len(_devices(record.config for record in records)))
     return found
 

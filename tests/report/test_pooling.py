@@ -15,7 +15,13 @@ from milabench_ddp.report.model import Report
 from tests.support.rates import noisy
 from tests.support.result_files import config, end, line, rates, start, write, write_state
 
-GPU = {"product": "NVIDIA H100", "uuid": "GPU-1", "power_limit": 700.0, "ecc": True}
+GPU = {
+    "product": "NVIDIA H100",
+    "uuid": "GPU-1",
+    "memory": {"used": 1.0, "total": 81559.0},
+    "power_limit": 700.0,
+    "ecc": True,
+}
 META = {
     "os": {"nodename": "node1", "release": "6.1"},
     "cpu": {"count": 96, "brand": "AMD EPYC 9654"},
@@ -127,6 +133,12 @@ DIFFERENT: Sequence[tuple[Change, str, str, str]] = [
         "700 W",
         "500 W, 700 W",
     ),
+    (
+        to("meta.accelerators.gpus.0", {**GPU, "memory": {"total": 96 * 1024.0}}),
+        "device memory",
+        "80 GiB",
+        "80 GiB, 96 GiB",
+    ),
     (to("meta.cpu.brand", "Intel"), "CPU", "96 x AMD EPYC 9654", "96 x Intel"),
     (to("preset", "small"), "preset", "full", "small"),
     (to("settings.argv.--batch-size", 64), "b.argv.--batch-size", "32", "64"),
@@ -231,6 +243,30 @@ def test_the_nodes_of_a_run_are_compared_as_kinds(tmp_path: Path) -> None:
         report_of(folders)
     (warning,) = report_of(folders[2:]).warnings
     assert warning == (f"{folders[2]}: its results differ in CPU: 8 x Xeon, 96 x AMD EPYC 9654")
+
+
+def test_the_head_counts_by_its_software_and_where_nodes_recorded_nothing(tmp_path: Path) -> None:
+    def run(name: str, machine: Any, meta: Any = META) -> Path:
+        return measured(tmp_path / name, Facts(meta=meta, machine=machine))
+
+    login = {"host": {"cpu": {"count": 4, "brand": "Xeon"}}, "accelerators": {"arch": "cpu"}}
+    runs = [run("a", {}), run("b", login)]
+    assert not report_of(runs).warnings
+    with pytest.raises(PoolingError, match=r"torch: 2\.14 and 2\.15\.0\+cu132 \("):
+        report_of([run("c", {"pytorch": {"torch": "2.14"}}), *runs])
+    other = {"host": {"cpu": {"count": 8, "brand": "Xeon"}}}
+    with pytest.raises(PoolingError, match=r"CPU: 4 x Xeon .*, 8 x Xeon "):
+        report_of([run("d", login, {}), run("e", other, {})])
+
+
+def test_as_many_nodes_as_there_were(tmp_path: Path) -> None:
+    """A configuration without ``num_machines``: the result files say how many."""
+    for folder, nodes in (("a", 1), ("b", 2)):
+        write_state(tmp_path / folder, "ok", {"b": "ok"})
+        settings = config("b", num_machines=nodes)
+        write(tmp_path / folder, "b.0", settings, start(), rates([5.0] * 9), end(0, outcome="ok"))
+    with pytest.raises(PoolingError, match=r"b\.num_machines: 1 \(.*\), 2 \("):
+        report_of([tmp_path / "a", tmp_path / "b"])
 
 
 def test_a_run_that_was_resumed_with_another_version_is_told(tmp_path: Path) -> None:

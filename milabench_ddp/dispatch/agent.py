@@ -25,9 +25,10 @@ from ..launch.node_run import LaunchRunner
 from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..machine.detect import detect, partition
 from ..machine.devices import Node
+from ..machine.preflight import node_facts
 from ..machine.provenance import collect, meta
 from ..results.run_dir import RunDir
-from . import slurm_jobs
+from . import shared_folder, slurm_jobs
 from .nodes import free_ports, launch_runner, run_part
 from .protocol import (
     FindPorts,
@@ -127,7 +128,7 @@ class Agent:
                     self._tell_signals()
                     return
                 case Ping(id):
-                    self._connection.send(Pong(id))
+                    self._connection.send(Pong(id, time.time()))
                 case FindPorts(launch, count):
                     self._connection.send(Ports(launch, free_ports(count)))
                 case StartLaunch():
@@ -266,9 +267,11 @@ def _stdio() -> CoordinatorConnection:
 
 def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     run = RunDir(options.run)
+    witness = shared_folder.leave_witness(run)
     plan = read_record(run.plan_json, RunPlan)
-    node = _node(options, plan)
+    node, visible = _node(options, plan)
     machine = collect(plan.arch, node, sys.argv, os.environ)
+    hello = Hello(options.rank, node, options.address, node_facts(machine, visible), witness)
     facts = {**meta(machine), "node": node.name}
     with launch_runner(run, plan, node, facts, {**os.environ, NODE: node.name}) as runner:
         agent = Agent(runner, connection, options.timeouts)
@@ -278,14 +281,17 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
 
         signal.signal(signal.SIGUSR2, warned)
         with stopped_by_signals(agent):
-            agent.serve(Hello(options.rank, node, options.address))
+            agent.serve(hello)
 
 
-def _node(options: AgentOptions, plan: RunPlan) -> Node:
+def _node(options: AgentOptions, plan: RunPlan) -> tuple[Node, int]:
+    """The node with the devices of the plan, and how many GPUs it offers."""
     if options.parts:
-        return partition(plan.arch, plan.gpus or 1, options.rank, options.parts, os.environ)
-    node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
-    return replace(node, name=options.name or node.name)
+        node = partition(plan.arch, plan.gpus or 1, options.rank, options.parts, os.environ)
+        return node, 0
+    found = detect(plan.arch, plan.gpus, os.environ)
+    node = found.cluster.nodes[0]
+    return replace(node, name=options.name or node.name), found.visible
 
 
 if __name__ == "__main__":

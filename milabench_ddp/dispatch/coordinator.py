@@ -21,6 +21,7 @@ from .protocol import FromAgent, LaunchEnded, Ports, Signalled, Timeouts
 from .run_context import RunPlan
 
 Name = TypeVar("Name")
+_SHOWN = 3  # how many of the nodes that cannot be used a reason describes
 NEVER_BEGAN = Verdict(Outcome.CANCELLED, "stopped before it began")
 
 
@@ -143,6 +144,7 @@ class Coordinator:
 
     def _give_up(self, benchmark: Benchmark, size: int, alive: int) -> None:
         reason = f"it needs {size} of {self._plan.nodes} nodes, and {alive} can still be used"
+        reason = ": ".join([reason, *self._nodes.problems[:_SHOWN]])
         self._end_unstarted(benchmark, Verdict(Outcome.LOST, reason))
 
     def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:

@@ -3,14 +3,18 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from pathlib import Path
 
 from ..codec import write_record
 from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..progress import ProgressObserver
+from ..results.node_state import read_nodes
 from ..results.read_state import read_benchmark, require_state
 from ..results.run_dir import RunDir, alive
 from ..results.state import BenchmarkState, JobState, RunHeader
+from .job_ends import why_ended
+from .node_records import NodeTeller
 from .schedulers import Scheduler, scheduler_of
 from .slurm_jobs import CANCELLED, LIMIT, JobStatus
 
@@ -25,6 +29,7 @@ class JobFollower:
     """Asks a scheduler about the jobs of a run, and tells an observer of changes.
 
     Args:
+        run: the run folder.
         jobs: the jobs, whose states it keeps up to date.
         scheduler: has the jobs.
         observer: is told of changes.
@@ -33,15 +38,17 @@ class JobFollower:
 
     def __init__(
         self,
+        run: RunDir,
         jobs: Sequence[JobState],
         scheduler: Scheduler,
         observer: ProgressObserver,
         clock: Callable[[], float],
     ) -> None:
-        self._jobs, self._scheduler = jobs, scheduler
+        self._run, self._jobs, self._scheduler = run, jobs, scheduler
         self._observer, self._clock = observer, clock
         self._answers = True
         self._said: dict[str, JobStatus] = {}
+        self._details: dict[str, str] = {}  # by job: what the scheduler says of its end
         self._unknown: dict[str, float] = {}  # by job: since when the scheduler does not know it
 
     def have_ended(self) -> bool:
@@ -74,16 +81,17 @@ class JobFollower:
             why = f" ({status.why})" if status.why else ""
             self._observer.message(f"job {job.id}: {status.word}{why}")
         if status.has_ended:
-            job.state = status.word
+            job.state, self._details[job.id] = status.word, status.detail
 
     def verdict(self, benchmark: str, *, has_begun: bool) -> Verdict:
         """The verdict on a benchmark whose job ended before the benchmark did."""
-        words = [job.state for job in self._jobs if benchmark in job.benchmarks]
-        word = words[-1] if words else "UNKNOWN"
+        jobs = [job for job in self._jobs if benchmark in job.benchmarks]
+        word = jobs[-1].state if jobs else "UNKNOWN"
         if word in _AFTER and (has_begun or _AFTER[word] is CANCELLED):
             return _AFTER[word]
         began = "" if has_begun else " before it began"
-        return Verdict(Outcome.LOST, f"its job ended{began}: {word}")
+        why = why_ended(self._run, jobs[-1], self._details.get(jobs[-1].id, "")) if jobs else ""
+        return Verdict(Outcome.LOST, f"its job ended{began}: {word}{why and f', {why}'}")
 
 
 class RunFollower:
@@ -113,9 +121,12 @@ class RunFollower:
         self._run, self._observer, self._clock, self._sleep = run, observer, clock, sleep
         self._jobs = None
         if scheduler is not None:
-            self._jobs = JobFollower(header.jobs, scheduler, observer, clock)
+            self._jobs = JobFollower(run, header.jobs, scheduler, observer, clock)
         self.statuses = dict.fromkeys(header.suite, Status.WAITING)
         self._open = list(header.suite)  # those without a final result
+        self._teller = NodeTeller(observer)
+        if not tells_ended:
+            self._teller.ignore(read_nodes(run, _ignore))
         self._left: set[str] = set()  # those whose coordinator has ended before them
         self._ends: dict[str, float] = {}  # when a benchmark that may run again ended
         for name in header.suite:
@@ -152,7 +163,8 @@ class RunFollower:
         return 1.0 if all(self.statuses[name].has_ended for name in self._open) else ASK
 
     def look(self) -> None:
-        """Read the states of the benchmarks, and report which have begun or ended."""
+        """Read the states of the nodes and the benchmarks, and report what has changed."""
+        self._teller.tell(read_nodes(self._run, _ignore))
         for name in list(self._open):
             state = read_benchmark(self._run, name)
             if state is not None:
@@ -207,6 +219,10 @@ class RunFollower:
     def _end(self, name: str, verdict: Verdict) -> None:
         self.statuses[name] = Status(verdict.outcome)
         self._observer.end(name, verdict)
+
+
+def _ignore(_path: Path, _error: OSError | ValueError) -> None:
+    """Ignore a damaged file: it is written again."""
 
 
 def follow_jobs(

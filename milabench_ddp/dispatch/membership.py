@@ -7,18 +7,23 @@ import selectors
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
+from ..events import exit_reason
 from ..progress import ProgressObserver
+from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
+from .agent_process import last_lines, main_line
+from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
 from .protocol import Finish, FromAgent, Heartbeat, Hello, Ping, Pong, Problem, Timeouts
+from .shared_folder import why_not_shared
 from .transport import Connection, heartbeats
 
 REST = 1e-4  # seconds per node, for heartbeats to arrive together
+_END = 1.0  # seconds for an agent that has closed its pipes to end
 AgentConnection = Connection[FromAgent]
 Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
 
@@ -31,7 +36,22 @@ class _Member:
     connection: AgentConnection
     heard: float  # when its last message came, in monotonic seconds
     handle: NodeHandle | None = None
-    ping: str = ""  # the id that a lost node must answer
+    ping: str = ""  # the id that the node must answer
+    pinged: float = 0.0  # when it was sent, in seconds since the epoch
+    clock_due: float | None = None  # until when to wait for its clock, in monotonic seconds
+    is_refused: bool = False  # it cannot be used, though its pipes are open
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it may still join."""
+        return self.handle is None and not self.is_refused and not self.connection.is_closed
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the node is lost but may come back, since its pipes are still open."""
+        if self.handle is None:
+            return False
+        return not self.handle.is_alive and not self.connection.is_closed
 
 
 class Membership:
@@ -42,8 +62,9 @@ class Membership:
         agents: the connections to the started agents, by the names of their nodes.
         wake: a file descriptor; when it is readable, ``receive`` stops waiting.
         timeouts: how long to wait for the agents.
-        observer: is told which nodes are lost or back.
+        observer: is told which nodes do not join, are lost or back, or differ.
         clock: monotonic seconds.
+        wall_clock: seconds since the epoch.
     """
 
     def __init__(
@@ -54,14 +75,18 @@ class Membership:
         timeouts: Timeouts,
         observer: ProgressObserver,
         clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._run, self._timeouts, self._observer, self._clock = run, timeouts, observer, clock
+        self._wall_clock = wall_clock
+        self._records = NodeRecords(run, list(agents), observer)
         self._members = [_Member(name, each, clock()) for name, each in agents.items()]
         self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
         self._selector = selectors.DefaultSelector()
         self._selector.register(wake, selectors.EVENT_READ, None)
         for member in self._members:
             self._selector.register(member.connection.fd, selectors.EVENT_READ, member)
+        self._began = clock()
         self._until = clock() + timeouts.join  # until then, nodes may still join
         self._stack = ExitStack()
 
@@ -93,15 +118,24 @@ class Membership:
 
     @property
     def is_gathering(self) -> bool:
-        """Whether to wait for nodes that have not joined yet."""
-        is_awaited = any(_is_awaited(member) for member in self._members)
-        return is_awaited and self._clock() < self._until
+        """Whether to wait for nodes that have not joined yet, or not told their clocks."""
+        now = self._clock()
+        due = [each.clock_due for each in self._members if each.clock_due is not None]
+        if any(now < each for each in due):
+            return True
+        is_awaited = any(member.is_awaited for member in self._members)
+        return is_awaited and now < min(self._until, self._began + self._timeouts.gather)
 
     @property
     def may_grow(self) -> bool:
         """Whether more nodes may join or come back."""
-        may_come = any(_is_awaited(member) or _is_silent(member) for member in self._members)
+        may_come = any(member.is_awaited or member.is_silent for member in self._members)
         return may_come and self._clock() < self._until
+
+    @property
+    def problems(self) -> list[str]:
+        """Why nodes cannot be used, a sentence each."""
+        return self._records.problems
 
     # Messages.
 
@@ -129,6 +163,9 @@ class Membership:
                 yield from self._lose(
                     member, f"has sent no heartbeat for {self._timeouts.silence:g} s"
                 )
+            if member.is_awaited:
+                self._await(member, now - self._began)
+        self._records.tell()
 
     def _read(self, member: _Member) -> Said:
         messages = member.connection.receive()
@@ -140,71 +177,105 @@ class Membership:
                 self._greet(member, handle, message)
             else:
                 member.heard = self._clock()
-                if isinstance(message, Problem):
-                    self._observer.message(f"{handle.name}: {message.text}")
-                else:
-                    yield handle, message
+                match message:
+                    case Problem(text):
+                        self._observer.message(f"{handle.name}: {text}")
+                    case Pong(id, clock) if id == member.ping:
+                        self._set_clock(member, clock)
+                    case _:
+                        yield handle, message
         if messages is None:
             yield from self._forget(member)
 
     # Nodes that join, are lost, or are back.
 
+    def _await(self, member: _Member, waited: float) -> None:
+        """Take note of an agent that has ended, or that has not answered for long."""
+        peer, timeouts = member.connection.peer, self._timeouts
+        if peer is not None and peer.exit_status(0) is not None:
+            self._refuse(member, self._why_ended(member))  # another process may hold its pipes
+        elif waited >= timeouts.join:
+            self._unanswered(member, NodeStatus.FAILED, timeouts.join)
+        elif waited >= timeouts.notice:
+            self._unanswered(member, NodeStatus.AWAITED, timeouts.notice)
+
+    def _unanswered(self, member: _Member, status: NodeStatus, seconds: float) -> None:
+        if self._records.states[member.name].status is not NodeStatus.FAILED:
+            reason = f"has not answered for {seconds:g} s (see {self._run.node_log(member.name)})"
+            self._records.set(member.name, status, reason, self._last_lines(member))
+
+    def _refuse(self, member: _Member, reason: str) -> None:
+        """Take note that a node cannot be used, and end its agent."""
+        member.is_refused = True
+        self._records.set(member.name, NodeStatus.FAILED, reason, self._last_lines(member))
+        member.connection.send(Finish())
+
     def _meet(self, member: _Member, message: FromAgent) -> None:
         match message:
-            case Hello(rank, node, address):
+            case Problem(text):
+                self._refuse(member, text)
+            case Hello(rank, node, address, facts, witness):
+                if reason := why_not_shared(self._run, witness):
+                    self._refuse(member, reason)
+                    return
                 member.handle = NodeHandle(rank, node, address, member.connection.send)
                 member.heard = self._clock()
                 self._handles[rank] = member.handle
-            case Problem(text):
-                self._observer.message(f"{member.name}: {text}")
+                self._records.meet(member.name, node.name, facts)
+                member.clock_due = self._clock() + self._timeouts.clock
+                self._ping(member)
+
+    def _ping(self, member: _Member) -> None:
+        member.ping, member.pinged = uuid.uuid4().hex, self._wall_clock()
+        member.connection.send(Ping(member.ping))
+
+    def _set_clock(self, member: _Member, clock: float) -> None:
+        """Compare a node's clock with the middle of the time in which it answered."""
+        now = self._wall_clock()
+        error = (now - member.pinged) / 2
+        self._records.set_clock(member.name, clock - (member.pinged + error), error)
+        member.ping, member.clock_due = "", None
 
     def _greet(self, member: _Member, handle: NodeHandle, message: FromAgent) -> None:
         """Ask a lost node with a ``Ping``: only its ``Pong`` is sure to be a new message."""
         if not member.ping:
-            member.ping = uuid.uuid4().hex
-            member.connection.send(Ping(member.ping))
+            self._ping(member)
         elif isinstance(message, Pong) and message.id == member.ping:
             member.ping, member.heard = "", self._clock()
             handle.is_alive = True
-            self._observer.message(f"{handle.name} is back")
+            self._records.set(member.name, NodeStatus.JOINED)
 
     def _forget(self, member: _Member) -> Said:
         """Remove a node whose end of the pipes is closed: it will not be back."""
         self._selector.unregister(member.connection.fd)
         member.connection.close()
-        if member.handle is None:
-            log = self._run.node_log(member.name)
-            words = _last_line(log)
-            self._observer.message(f"{member.name} did not start: {words}(see {log})")
-        else:
+        if member.handle is not None:
             yield from self._lose(member, "is gone: its connection broke")
+        elif not member.is_refused:
+            reason, lines = self._why_ended(member), self._last_lines(member)
+            self._records.set(member.name, NodeStatus.FAILED, reason, lines)
+
+    def _why_ended(self, member: _Member) -> str:
+        """Why an agent ended before it joined: its exit status, and what it said."""
+        status = None
+        if member.connection.peer is not None:
+            status = member.connection.peer.exit_status(_END)
+        parts = [main_line(self._last_lines(member))]
+        if status is not None:
+            parts.insert(0, f"its agent ended with {exit_reason(status)}")
+        log = self._run.node_log(member.name)
+        return f"{': '.join(filter(None, parts))} (see {log})".lstrip()
+
+    def _last_lines(self, member: _Member) -> tuple[str, ...]:
+        peer = member.connection.peer
+        return peer.last_lines() if peer else last_lines(self._run.node_log(member.name))
 
     def _lose(self, member: _Member, reason: str) -> Said:
         handle = member.handle
         if handle is None or not handle.is_alive:
             return
-        handle.is_alive, member.ping = False, ""
+        handle.is_alive, member.ping, member.clock_due = False, "", None
         self._until = self._clock() + self._timeouts.reconnect
-        self._observer.message(f"{handle.name} {reason}")
+        self._records.set(member.name, NodeStatus.LOST, reason)
         yield handle, NodeLost(reason)
         handle.benchmark = None
-
-
-def _is_awaited(member: _Member) -> bool:
-    return member.handle is None and not member.connection.is_closed
-
-
-def _is_silent(member: _Member) -> bool:
-    """Whether the node is lost but may come back, since its pipes are still open."""
-    if member.handle is None:
-        return False
-    return not member.handle.is_alive and not member.connection.is_closed
-
-
-def _last_line(path: Path) -> str:
-    """The last line that an agent printed, followed by a blank; empty if it printed nothing."""
-    with suppress(OSError):
-        lines = path.read_text(errors="backslashreplace").strip().splitlines()
-        if lines:
-            return f"{lines[-1].strip()} "
-    return ""

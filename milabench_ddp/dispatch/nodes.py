@@ -77,6 +77,10 @@ class Nodes(Protocol):
     def may_grow(self) -> bool:
         """Whether more nodes may join or come back."""
 
+    @property
+    def problems(self) -> Sequence[str]:
+        """Why nodes cannot be used, a sentence each."""
+
     def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
         """The messages of the nodes and their losses; waits for at most ``timeout`` seconds."""
 
@@ -123,6 +127,7 @@ class ThisHost:
 
     is_gathering = False
     may_grow = False
+    problems = ()
 
     def _ask(self, message: ToAgent) -> bool:
         self._asked.append(message)

@@ -1,5 +1,6 @@
 """The messages between a coordinator and its agents: one JSON record per line."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -43,7 +44,7 @@ class StopLaunch(_Message, frozen=True, tag=True):
 
 
 class Ping(_Message, frozen=True, tag=True):
-    """Ask a node that was taken for lost whether it is back."""
+    """Ask a node for its clock; or one that was taken for lost, whether it is back."""
 
     id: str
 
@@ -61,6 +62,8 @@ class Hello(_Message, frozen=True, tag=True):
     rank: int
     node: Node
     address: str  # where the other nodes reach it
+    facts: Mapping[str, str] = {}  # of its preflight, for a comparison with the other nodes
+    witness: str = ""  # a file that it made in the run folder, for the coordinator to see
 
 
 class Ports(_Message, frozen=True, tag=True):
@@ -81,6 +84,7 @@ class Pong(_Message, frozen=True, tag=True):
     """The answer to a ``Ping``."""
 
     id: str
+    clock: float = 0.0  # the node's, in seconds since the epoch
 
 
 class Problem(_Message, frozen=True, tag=True):
@@ -106,6 +110,9 @@ class Timeouts:
     heartbeat: float = 1.0  # between two heartbeats
     silence: float = 20.0  # without a heartbeat, after which the other side is taken for lost
     join: float = 120.0  # for the nodes to join, from the start of the coordinator
+    gather: float = 30.0  # until benchmarks begin without the nodes that have not joined
+    notice: float = 10.0  # until the user is told which nodes have not joined
+    clock: float = 1.0  # for a node to tell its clock, before benchmarks begin
     others: float = 10.0  # for the other nodes of a launch to fail by themselves, after the first
     report: float = 30.0  # after deadline and grace, for a node to report the end of a launch
     reconnect: float = 60.0  # after the silence, for the lost side to come back

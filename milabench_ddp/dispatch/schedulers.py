@@ -72,6 +72,16 @@ def scheduler_of(run: RunDir) -> Scheduler:
     return SCHEDULERS[profile.cluster]
 
 
+def most_nodes(benchmarks: Sequence[Benchmark], nodes: int) -> int:
+    """The nodes that the largest of these benchmarks needs; the others fit on fewer.
+
+    Args:
+        benchmarks: at least one.
+        nodes: the nodes of a benchmark that does not set their number.
+    """
+    return max(benchmark.num_machines or nodes for benchmark in benchmarks)
+
+
 def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str) -> list[JobState]:
     """One job for all benchmarks, or one job for each, the largest first.
 
@@ -81,8 +91,8 @@ def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str
         allocation: ``shared`` for one job, or ``separate``.
     """
     if allocation == "shared":
-        most = max(benchmark.num_machines or nodes for benchmark in benchmarks)
-        return [JobState("all", most, tuple(benchmark.name for benchmark in benchmarks))]
+        names = tuple(benchmark.name for benchmark in benchmarks)
+        return [JobState("all", most_nodes(benchmarks, nodes), names)]
     jobs = []
     for benchmark in benchmarks:
         size = benchmark.num_machines or nodes

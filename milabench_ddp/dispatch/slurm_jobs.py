@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 
 from ..errors import DispatchError
 from ..events import Outcome, Verdict
@@ -19,6 +20,9 @@ LIMIT = Verdict(Outcome.TIMEOUT, "ended by the time limit of its job")
 CANCELLED = Verdict(Outcome.CANCELLED, "its job was cancelled")
 _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL",
           "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT")  # fmt: skip
+_FAILED = ("BOOT_FAIL", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY")
+NO_FILES = "could not open the files of its job"
+_NO_FILES_SIGNAL = "53"  # Slurm's sign of that; it is no signal
 _SECONDS = 30  # to wait for an answer of a busy controller
 _TRIES = 3
 RESTARTS = 3
@@ -26,11 +30,12 @@ RESTARTS = 3
 
 @dataclass(frozen=True)
 class JobStatus:
-    """The status of a job: the scheduler's word, whether the job has ended, and why it waits."""
+    """A job's status: the scheduler's word, whether it has ended, why it waits, how it failed."""
 
     word: str
     has_ended: bool
     why: str = ""
+    detail: str = ""  # of the end of a job that failed
 
 
 def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
@@ -45,11 +50,31 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
     for job, word, why in re.findall(r"^(\S+)\|(\w+)\|(.*)$", queued, re.MULTILINE):
         if job in ids:
             shown = "" if why == "None" else why
-            found[job] = JobStatus(word, word in _ENDED, shown)
+            found[job] = JobStatus(word, word in _ENDED, shown, _how_failed(job, word))
     for job in ids:
         if job not in found and (word := _last_word(job)):
-            found[job] = JobStatus(word, word in _ENDED)
+            found[job] = JobStatus(word, word in _ENDED, detail=_how_failed(job, word))
     return found
+
+
+def _how_failed(job: str, word: str) -> str:
+    """The exit status and the first node of a job that failed; empty if that is not known."""
+    if word not in _FAILED:
+        return ""
+    record = _job_record(job)
+    code, host = _field(record, "ExitCode"), _field(record, "BatchHost")
+    if not record:
+        rows = _ask("sacct", "-X", "--noheader", "--parsable2", "--format=ExitCode,NodeList",
+                    f"--jobs={job}")  # fmt: skip
+        code, _, nodes = (rows or "").strip().partition("|")
+        host = re.sub(r"\[(\d+).*|,.*", r"\1", nodes)  # the first of node[1-3]
+    status, _, signal = code.partition(":")
+    where = f" on {host}" if host else ""
+    if signal == _NO_FILES_SIGNAL:
+        return f"{host or 'its first node'} {NO_FILES}"
+    if signal not in ("", "0"):
+        return f"killed by signal {signal}{where}"
+    return f"exit status {status}{where}" if status not in ("", "0") else ""
 
 
 def _last_word(job: str) -> str:
@@ -132,6 +157,21 @@ def start_again() -> None:
         cancel([job])
 
 
+def keep_nodes(count: int) -> list[str]:
+    """Give back all nodes of this job but the first ones; returns the nodes that it still has.
+
+    A job that starts again gets as many nodes as before, even if it needs fewer by now.
+
+    Raises:
+        DispatchError: Slurm does not name them.
+    """
+    names = host_names()
+    if len(names) > count:
+        with TemporaryDirectory() as folder:  # scontrol leaves scripts where it runs
+            _ask("scontrol", "update", f"JobId={own_id()}", f"NumNodes={count}", cwd=folder)
+    return names[:count]
+
+
 def host_names() -> list[str]:
     """The nodes of this job, in Slurm's order, as Slurm names them.
 
@@ -144,10 +184,12 @@ def host_names() -> list[str]:
     return names.split()
 
 
-def _ask(*words: str) -> str | None:
+def _ask(*words: str, cwd: str | None = None) -> str | None:
     """The output of a command; None if it fails or does not answer."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=_SECONDS, check=False, cwd=cwd
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

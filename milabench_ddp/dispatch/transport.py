@@ -6,13 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..codec import decoder, encode
 from ..launch.metrics_channel import LineBuffer
 
 _CHUNK = 1 << 16
 Incoming = TypeVar("Incoming")
+
+
+class Peer(Protocol):
+    """The process at the other end of a connection."""
+
+    def exit_status(self, patience: float) -> int | None:
+        """Its exit status, negative for a signal; None if it runs on for ``patience`` seconds."""
+
+    def last_lines(self) -> tuple[str, ...]:
+        """The last lines that it printed on standard error."""
 
 
 class Connection(Generic[Incoming]):
@@ -24,6 +34,7 @@ class Connection(Generic[Incoming]):
         incoming: the union of the types of incoming messages.
         close: closes both descriptors.
         timeout: seconds after which a peer that reads nothing counts as gone.
+        peer: the process at the other end, if this one has started it.
     """
 
     def __init__(
@@ -33,8 +44,9 @@ class Connection(Generic[Incoming]):
         incoming: Any,
         close: Callable[[], None] = lambda: None,
         timeout: float = 20.0,
+        peer: Peer | None = None,
     ) -> None:
-        self.fd = read
+        self.fd, self.peer = read, peer
         self._write, self._decode, self._close = write, decoder(incoming), close
         self._timeout = timeout
         self._lines = LineBuffer()

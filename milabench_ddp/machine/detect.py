@@ -19,6 +19,7 @@ class Detection:
 
     cluster: Cluster
     notes: tuple[str, ...]
+    visible: int = 0  # how many GPUs the host offers, of which fewer may be used; 0 for CPU slots
 
 
 def detect(device: str | None, count: int | None, environ: Mapping[str, str]) -> Detection:
@@ -60,7 +61,8 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
     # Only the first label: the name becomes a part of tags, whose parts are separated by dots.
     hostname = socket.gethostname().split(".")[0]
     node = Node(hostname, found.devices[:count], cpu_count())
-    return Detection(Cluster(backend.name, (node,)), found.notes)
+    cluster = Cluster(backend.name, (node,))
+    return Detection(cluster, found.notes, available if cluster.has_gpu else 0)
 
 
 def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[str, str]) -> Node:

@@ -16,6 +16,7 @@ from ..results.records import Payload, Run, is_finite
 from . import compat
 from .interval import Series, interval, pooled_mean
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
+from .nodes import different_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
 from .stragglers import SURE, slow_devices, slow_ranks
 
@@ -249,6 +250,10 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "mixed_run": Finder(mixed_runs, WARNING, "repeat it as a new run"),
     "local_changes": Finder(local_changes, WARNING, "commit before a run"),
     "left_out_by_milabench": Finder(left_out_by_milabench, WARNING, "read it without --compat"),
+    "unused_node": Finder(lambda measured: unused_nodes(measured.runs), WARNING),
+    "different_nodes": Finder(
+        lambda measured: different_nodes(measured.runs), WARNING, "make the nodes alike"
+    ),
     "measured_peak": Finder(measured_peaks, NOTE),
 }
 BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {

@@ -12,6 +12,7 @@ from typing import Any
 from ..codec import convert, decode, read_record
 from ..errors import RunDirError
 from ..events import Outcome, Status
+from .node_state import read_nodes
 from .run_dir import RunDir, is_alive
 from .state import SCHEMA, BenchmarkState, RunHeader, RunState
 
@@ -53,7 +54,8 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
     benchmarks = {}
     for name in listed or header.suite:
         benchmarks[name] = _benchmark(run, name, listed.get(name), on_defect)
-    return RunState(_settled(run, header, benchmarks), benchmarks)
+    settled = _settled(run, header, benchmarks)
+    return RunState(settled, benchmarks, read_nodes(run, on_defect))
 
 
 def read_header(run: RunDir) -> RunHeader:

@@ -54,9 +54,18 @@ class RunDir:
         """The file of a Slurm job."""
         return self.path / "jobs" / f"{job}.json"
 
+    @property
+    def nodes(self) -> Path:
+        """The folder with the logs and the states of the nodes."""
+        return self.path / "nodes"
+
     def node_log(self, node: str) -> Path:
         """The output of a node's agent."""
-        return self.path / "nodes" / f"{node}.log"
+        return self.nodes / f"{node}.log"
+
+    def node_json(self, node: str) -> Path:
+        """The state of a node."""
+        return self.nodes / f"{node}.json"
 
     def data(self, tag: str) -> Path:
         """The events of a process."""

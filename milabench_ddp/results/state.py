@@ -15,6 +15,7 @@ from typing import Any
 
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Status, Verdict
+from .node_state import NodeState
 from .rates import RateCounts
 
 SCHEMA = 2
@@ -122,3 +123,4 @@ class RunState:
 
     header: RunHeader
     benchmarks: Mapping[str, BenchmarkState]  # by name, in the order of the suite
+    nodes: Mapping[str, NodeState] = field(default_factory=dict)  # those that have agents, by name

@@ -72,13 +72,14 @@ def test_a_node_that_never_comes_is_waited_for(room: Callable[..., Room]) -> Non
 def test_one_that_ended_before_its_hello_is_not_waited_for(room: Callable[..., Room]) -> None:
     it = room(2, missing=1)
     log = it.dir.node_log("n1")
-    log.parent.mkdir()
     log.write_text("Warning: one\nssh: connect to host n1 port 22: Connection refused\n\n")
     it.agents[1].close()
     assert it.hears() == []
     assert (it.nodes.is_gathering, it.nodes.may_grow) == (False, False)
     why = "ssh: connect to host n1 port 22: Connection refused"
-    assert it.told.messages == [f"n1 did not start: {why} (see {log})"]
+    said = f"n1 did not start: {why} (see {log})"
+    assert it.told.messages == [f"{said}\n    Warning: one\n    {why}"]
+    assert it.nodes.problems == [said]
 
 
 def test_one_that_printed_nothing(room: Callable[..., Room]) -> None:
@@ -94,5 +95,5 @@ def test_one_that_cannot_serve_says_why(room: Callable[..., Room]) -> None:
     it.agents[0].close()
     it.hears()
     it.hears()
-    assert it.told.messages[0] == "n0: no such device"
+    assert it.told.messages == ["n0 did not start: no such device"]
     assert not it.nodes.may_grow

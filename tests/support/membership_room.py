@@ -28,7 +28,10 @@ class Room:
 
     def hears(self) -> list[tuple[str, FromAgent | NodeLost]]:
         """The messages of the nodes about their work, by the names of the nodes."""
-        return [(handle.name, message) for handle, message in self.nodes.receive(0)]
+        found = [(handle.name, message) for handle, message in self.nodes.receive(0)]
+        for agent in self.agents:
+            agent.tell_clock()
+        return found + [(handle.name, message) for handle, message in self.nodes.receive(0)]
 
     def fall_silent(self, *speakers: int) -> list[tuple[str, FromAgent | NodeLost]]:
         """All agents except these send no heartbeat for a long time."""

@@ -1,6 +1,7 @@
 """The agent's end of a connection, scripted by a test."""
 
 import select
+import time
 
 from milabench_ddp.dispatch.protocol import (
     FromAgent,
@@ -21,13 +22,28 @@ class ScriptedAgent:
     def __init__(self, rank: int) -> None:
         self.rank, self.name = rank, f"n{rank}"
         self.coordinator_end, self._connection = connections()
+        self.clock_offset = 0.0  # seconds that its clock is ahead
+        self._heard: list[ToAgent] = []  # and not looked at
+        self._has_told_clock = False
 
     def say(self, message: FromAgent) -> None:
         assert self._connection.send(message)
 
-    def hello(self) -> "ScriptedAgent":
-        self.say(Hello(self.rank, node(self.rank), f"10.0.0.{self.rank + 1}"))
+    def hello(self, witness: str = "", **facts: str) -> "ScriptedAgent":
+        address = f"10.0.0.{self.rank + 1}"
+        self.say(Hello(self.rank, node(self.rank), address, facts, witness))
         return self
+
+    def tell_clock(self) -> None:
+        """Answer the first ping, which asks for the clock."""
+        if self._has_told_clock or self._connection.is_closed:
+            return
+        for message in self._receive() or ():
+            if isinstance(message, Ping) and not self._has_told_clock:
+                self._has_told_clock = True
+                self.say(Pong(message.id, time.time() + self.clock_offset))
+            else:
+                self._heard.append(message)
 
     def heartbeat(self) -> None:
         self.say(Heartbeat())
@@ -37,6 +53,11 @@ class ScriptedAgent:
 
     def hears(self) -> list[ToAgent] | None:
         """The messages sent to it until now, without heartbeats; None at the end."""
+        earlier, self._heard = self._heard, []
+        found = self._receive()
+        return earlier or None if found is None else earlier + found
+
+    def _receive(self) -> list[ToAgent] | None:
         found: list[ToAgent] = []
         while select.select([self._connection.fd], [], [], 0)[0]:
             messages = self._connection.receive()

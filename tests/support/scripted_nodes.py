@@ -76,6 +76,7 @@ class ScriptedNodes:
 
     is_gathering = False
     may_grow = False
+    problems: Sequence[str] = ()
 
     def __init__(self, nodes: Sequence[ScriptedNode], clock: Clock) -> None:
         self.nodes, self._clock = nodes, clock

@@ -1,15 +1,18 @@
 """Runners whose run ends with the command: on this host alone, or on agents that they start."""
 
 import os
+import shlex
 import subprocess
 import sys
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from ...codec import encode
+from ...config.runner_profile import RunnerProfile
 from ...errors import DispatchError
 from ...events import Outcome
 from ...launch.stop_requests import StopRequests, stopped_by_signals
@@ -19,6 +22,7 @@ from ...machine.provenance import meta
 from ...progress import ProgressObserver
 from ...results.run_dir import RunDir, alive, make_folder
 from ..agent import AgentOptions
+from ..agent_process import AgentProcess
 from ..coordinator import Coordinator
 from ..membership import AgentConnection, Membership
 from ..nodes import Nodes, ThisHost, launch_runner
@@ -33,6 +37,35 @@ _LEAVE = 10.0  # seconds after the grace for an agent to end
 def agent_command(options: AgentOptions) -> list[str]:
     """The command of a node's agent."""
     return [sys.executable, "-m", "milabench_ddp.dispatch.agent", encode(options).decode()]
+
+
+def agent_script(
+    options: AgentOptions, setup: Sequence[str], environment: Mapping[str, str]
+) -> str:
+    """A shell script that prepares a node, and then becomes its agent.
+
+    Args:
+        options: of the agent.
+        setup: shell commands to run before; one that fails ends the script, and is named.
+        environment: the variables to export to the agent.
+    """
+    lines = [*setup_lines(setup, environment), f"exec {shlex.join(agent_command(options))}"]
+    return "\n".join(lines)
+
+
+def setup_lines(setup: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """The lines of a shell script for the ``setup`` and the ``environment`` of a runner profile.
+
+    A command of ``setup`` may have a comment, and may change the shell, as ``module load`` does.
+    """
+    lines = []
+    for command in setup:
+        said = shlex.quote(f"the setup command failed: {command}")
+        # Standard input and output are the agent's connection, or the rest of the script.
+        run = f"eval {shlex.quote(command)} </dev/null >&2"
+        lines.append(f"{run} || {{ code=$?; echo {said} >&2; exit $code; }}")
+    lines += [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+    return lines
 
 
 @contextmanager
@@ -56,9 +89,10 @@ def started_agents(
     with ExitStack() as stack:
         stack.callback(_await_ends, running, grace + _LEAVE)
         for node, words in commands.items():
+            start = _size(run.node_log(node))
             popen = _start(run, node, words)
             running.append(popen)
-            connections[node] = _connection(popen)
+            connections[node] = _connection(popen, run.node_log(node), start)
         yield connections
 
 
@@ -78,7 +112,11 @@ def _start(run: RunDir, node: str, words: Sequence[str]) -> "subprocess.Popen[by
         raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
 
 
-def _connection(popen: "subprocess.Popen[bytes]") -> AgentConnection:
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _connection(popen: "subprocess.Popen[bytes]", log: Path, start: int) -> AgentConnection:
     stdin, stdout = popen.stdin, popen.stdout
     assert stdin is not None
     assert stdout is not None
@@ -87,7 +125,8 @@ def _connection(popen: "subprocess.Popen[bytes]") -> AgentConnection:
         stdin.close()
         stdout.close()
 
-    return Connection(stdout.fileno(), stdin.fileno(), FromAgent, close)
+    peer = AgentProcess(popen, log, start)
+    return Connection(stdout.fileno(), stdin.fileno(), FromAgent, close, peer=peer)
 
 
 def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:
@@ -206,10 +245,11 @@ class LocalRunner(AgentRunner):
 
     def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
         """An agent for each part of this host."""
-        nodes = context.plan.nodes
+        nodes, profile = context.plan.nodes, context.plan.runner or RunnerProfile("local")
         commands = {}
         for rank in range(nodes):
             # All of 127.0.0.0/8 is loopback: each node gets its own address.
             options = AgentOptions(context.run.path, rank, f"127.0.0.{rank + 1}", parts=nodes)
-            commands[f"node{rank}"] = agent_command(options)
+            script = agent_script(options, profile.setup, profile.environment)
+            commands[f"node{rank}"] = ["bash", "-c", script]
         return commands

@@ -5,7 +5,6 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from pathlib import Path
 
 from ...codec import write_record
 from ...config.runner_profile import RunnerProfile
@@ -16,6 +15,7 @@ from ...results.run_dir import RunDir
 from ...results.state import JobState, RunHeader
 from .. import slurm_jobs
 from ..follow import follow_jobs
+from ..job_ends import job_folder
 from ..run_context import RunContext
 from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
 from .base import Runner, ScriptRequest
@@ -102,7 +102,7 @@ def _submit_array(
 ) -> None:
     import submitit
 
-    folder = Path(profile.job_dir) if profile.job_dir else run.path / "submitit"
+    folder = job_folder(run, profile)
     wanted = parameters(profile, nodes)
     if profile.cluster != "slurm":
         wanted = {key: value for key, value in wanted.items() if not key.startswith("slurm_")}

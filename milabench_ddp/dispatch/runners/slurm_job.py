@@ -14,6 +14,7 @@ from types import FrameType
 
 from ...codec import read_record
 from ...display.run_progress import PlainProgress
+from ...events import Outcome
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...progress import ProgressObserver
 from ...results.read_state import read_benchmark, require_state
@@ -24,7 +25,8 @@ from ..agent import AgentOptions
 from ..coordinator import Coordinator
 from ..nodes import Nodes
 from ..run_context import RunPlan
-from .attached import agent_command, agents, this_host
+from ..schedulers import most_nodes
+from .attached import agent_script, agents, this_host
 
 _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",
          "--mem=0", "--kill-on-bad-exit=0", "--no-kill", "--export=ALL")  # fmt: skip
@@ -50,12 +52,15 @@ class JobTask:
             state = read_benchmark(run, benchmark.name)
             if benchmark.name in mine and not (state and state.is_final):
                 benchmarks.append(benchmark)
+        if not benchmarks:
+            return Outcome.OK  # a job that starts again may have nothing left to do
         with ExitStack() as stack:
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))
             _stop_on_warning(requests)
             observer = PlainProgress(sys.stdout)
-            nodes = stack.enter_context(_nodes(run, plan, requests, observer))
+            count = most_nodes(benchmarks, plan.nodes)
+            nodes = stack.enter_context(_nodes(run, plan, count, requests, observer))
             coordinator = Coordinator(
                 run, plan, benchmarks, nodes, requests, observer,
                 why_stopped=slurm_jobs.why_stopped,
@@ -77,14 +82,17 @@ def _stop_on_warning(requests: StopRequests) -> None:
 
 @contextmanager
 def _nodes(
-    run: RunDir, plan: RunPlan, requests: StopRequests, observer: ProgressObserver
+    run: RunDir, plan: RunPlan, count: int, requests: StopRequests, observer: ProgressObserver
 ) -> Iterator[Nodes]:
-    """The nodes of this job: agents in steps of Slurm, or this host without Slurm."""
+    """The first ``count`` nodes of this job: agents in steps of Slurm, or this host without it."""
     if slurm_jobs.own_id():
+        profile = plan.runner
+        assert profile is not None
         commands = {}
-        for rank, host in enumerate(slurm_jobs.host_names()):
-            words = agent_command(AgentOptions(run.path, rank, host, is_in_job=True))
-            commands[host] = [*_SRUN, f"--nodelist={host}", *words]
+        for rank, host in enumerate(slurm_jobs.keep_nodes(count)):
+            options = AgentOptions(run.path, rank, host, is_in_job=True)
+            script = agent_script(options, profile.setup, profile.environment)
+            commands[host] = [*_SRUN, f"--nodelist={host}", "bash", "-c", script]
         with agents(run, plan, commands, requests, observer) as nodes:
             yield nodes
     else:

@@ -15,6 +15,7 @@ from ...plan.bash import render
 from ...plan.launch import Launch
 from ...results.state import JobState
 from ..schedulers import split_into_jobs
+from .attached import setup_lines
 from .base import ScriptRequest
 
 _PORT = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"
@@ -38,10 +39,10 @@ def render_jobs(request: ScriptRequest) -> str:
         body = [
             "#!/usr/bin/env bash",
             *(f"#SBATCH --{flag}" for flag in flags(profile, job)),
-            *setup_lines(profile),
             _FIRST,
             _PORT,
             f"srun bash -c {shlex.quote(_NODE)} <<'MILABENCH_NODE'",
+            *setup_lines(profile.setup, profile.environment),
             render(mine, request.python).rstrip(),
             "MILABENCH_NODE",
         ]
@@ -68,7 +69,8 @@ def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "nodes": nodes,
         "tasks_per_node": 1,
-        "slurm_setup": [_TRAP, *setup_lines(profile)],
+        # The agents run the profile's setup, each on its node.
+        "slurm_setup": [_TRAP, f"export MILABENCH_SIGNAL_DELAY={profile.signal_delay}"],
         "slurm_use_srun": False,
         # A lost node ends its own benchmark, but not the job: the other benchmarks go on.
         "slurm_additional_parameters": {"no_kill": True, **other_options(profile)},
@@ -78,12 +80,6 @@ def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
         if setting.submitit and value is not None:
             found[setting.submitit] = value
     return found
-
-
-def setup_lines(profile: RunnerProfile) -> list[str]:
-    """The shell commands that a job runs before its agents."""
-    exports = [f"export {name}={shlex.quote(value)}" for name, value in profile.environment.items()]
-    return [*profile.setup, *exports, f"export MILABENCH_SIGNAL_DELAY={profile.signal_delay}"]
 
 
 def other_options(profile: RunnerProfile) -> dict[str, str | bool]:

@@ -4,7 +4,6 @@ When the connection ends, for any reason, the agent's standard input ends, and t
 launch: no remote process outlives the run.
 """
 
-import shlex
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from ...machine.devices import Cluster
 from ...results.run_dir import RunDir
 from ..agent import AgentOptions
 from ..run_context import RunContext
-from .attached import AgentRunner, agent_command
+from .attached import AgentRunner, agent_script
 from .base import NodeRequest
 
 
@@ -66,11 +65,10 @@ def ssh_commands(
         environment: the environment variables to export to the agent.
     """
     ordered = sorted(hosts, key=lambda host: not host.main)
-    exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
     commands = {}
     for rank, host in enumerate(ordered):
-        words = agent_command(AgentOptions(run.path, rank, host.ip, host.name))
-        script = " && ".join([*setup, *exports, f"exec {shlex.join(words)}"])
+        options = AgentOptions(run.path, rank, host.ip, host.name)
+        script = agent_script(options, setup, environment)
         prefix = ["sh", "-c"] if _is_this_host(host) else _ssh(host, key)
         commands[host.name] = [*prefix, script]
     return commands

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.codec import decode, write_record
+from milabench_ddp.codec import write_record
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch import slurm_jobs
 from milabench_ddp.dispatch.agent import AgentOptions
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.runners import slurm_job
+from milabench_ddp.dispatch.runners.attached import agent_script
 from milabench_ddp.dispatch.runners.slurm_job import JobTask
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.read_state import read_benchmark
@@ -66,7 +68,15 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.setattr(slurm_jobs, "host_names", lambda: ["n01", "n02"])
+    monkeypatch.setattr(slurm_jobs, "host_names", lambda: ["n01", "n02", "n03"])
+    asked = []
+
+    def ask(*words: str, cwd: str) -> str:
+        assert Path(cwd) != Path.cwd()
+        asked.append(words)
+        return ""
+
+    monkeypatch.setattr(slurm_jobs, "_ask", ask)
     found: dict[str, Sequence[str]] = {}
 
     @contextmanager
@@ -77,13 +87,37 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     monkeypatch.setattr(slurm_job, "agents", agents)
     monkeypatch.setattr(Coordinator, "execute", lambda _: Outcome.OK)
     monkeypatch.setattr(slurm_job, "_stop_on_warning", lambda _: None)
-    assert task(tmp_path)() is Outcome.OK
-    assert list(found) == ["n01", "n02"]
+    parts = [benchmark("a", num_machines=2), benchmark("b", num_machines=1), benchmark("c")]
+    profile = RunnerProfile(
+        "slurm", setup=("module load cuda",), environment={"NCCL_DEBUG": "WARN"}
+    )
+    run = context(tmp_path, *parts, nodes=3, runner=profile)
+    write_record(run.run.job_json("all"), JobState("all", 3, ("a", "b", "c")))
+    write_record(run.run.state_json("c"), BenchmarkState("c", Status.OK, ended=2.0))
+    assert JobTask(str(tmp_path), "all")() is Outcome.OK
+    assert list(found) == ["n01", "n02"]  # the third is not needed any more
+    assert asked == [("scontrol", "update", "JobId=7", "NumNodes=2")]
     for rank, (host, words) in enumerate(found.items()):
         assert words[0] == "srun"
         step = {"--overlap", "--nodes=1", "--ntasks=1", "--kill-on-bad-exit=0", "--no-kill"}
         assert {*step, f"--nodelist={host}"} <= set(words)
-        assert decode(words[-1], AgentOptions) == AgentOptions(tmp_path, rank, host, is_in_job=True)
+        assert words[-3:-1] == ["bash", "-c"]
+        options = AgentOptions(tmp_path, rank, host, is_in_job=True)
+        assert words[-1] == agent_script(options, ("module load cuda",), {"NCCL_DEBUG": "WARN"})
+
+
+def test_a_job_with_nothing_left_to_do_ends_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+
+    def agents(*_: Any) -> Any:
+        raise AssertionError("no agent is needed")
+
+    monkeypatch.setattr(slurm_job, "agents", agents)
+    it = task(tmp_path, done=RATE)
+    write_record(RunDir(tmp_path).state_json("done"), BenchmarkState("done", Status.OK, ended=2.0))
+    assert it() is Outcome.OK
 
 
 @pytest.mark.usefixtures("handlers")

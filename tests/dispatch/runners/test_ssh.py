@@ -35,7 +35,7 @@ def test_the_main_node_is_first_and_each_has_its_rank() -> None:
     assert list(found) == ["one", "two"]
     for rank, host in enumerate((ONE, TWO)):
         words = agent_command(AgentOptions(RUN.path, rank, host.ip, host.name))
-        assert found[host.name][-1] == f"exec {shlex.join(words)}"
+        assert found[host.name][-1] == f"exec {shlex.join(words)}"  # without a setup
 
 
 def test_ssh_asks_nothing_and_notices_a_host_that_is_gone() -> None:
@@ -59,6 +59,24 @@ def test_setup_comes_first_and_a_failure_of_it_is_the_end() -> None:
     text = script("one", setup=("false", "echo never"), environment={"A": "1"})
     done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_setup_may_change_the_shell_print_and_read() -> None:
+    """It may have a comment or several lines, and has no part in the connection of the agent."""
+    lines = ("echo hello; cat # a comment", "b() {\n  export B=$A$1\n}", "A=1", "b 2")
+    text = script("one", setup=lines)
+    text = text[: text.index("exec ")] + "cat; echo $B"
+    done = subprocess.run(
+        ["sh", "-c", text], input="a message\n", capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("a message\n12\n", "hello\n")
+
+
+def test_a_setup_command_that_fails_is_named() -> None:
+    text = script("one", setup=("true", "module_load 'cuda 13'"))
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 127
+    assert done.stderr.splitlines()[-1] == "the setup command failed: module_load 'cuda 13'"
 
 
 def test_a_run_needs_the_hosts_and_a_script_does_not() -> None:

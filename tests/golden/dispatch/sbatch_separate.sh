@@ -12,12 +12,11 @@ sbatch <<'MILABENCH_JOB'
 #SBATCH --partition=train
 #SBATCH --account=mine
 #SBATCH --exclusive=user
-module load cuda
-export NCCL_SOCKET_IFNAME='en s'
-export MILABENCH_SIGNAL_DELAY=60
 export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
 srun bash -c 'export NODE_RANK=$SLURM_NODEID; exec bash -s' <<'MILABENCH_NODE'
+eval 'module load cuda' </dev/null >&2 || { code=$?; echo 'the setup command failed: module load cuda' >&2; exit $code; }
+export NCCL_SOCKET_IFNAME='en s'
 #!/usr/bin/env bash
 set -euo pipefail
 trap 'exit 130' INT
@@ -69,12 +68,11 @@ sbatch <<'MILABENCH_JOB'
 #SBATCH --partition=train
 #SBATCH --account=mine
 #SBATCH --exclusive=user
-module load cuda
-export NCCL_SOCKET_IFNAME='en s'
-export MILABENCH_SIGNAL_DELAY=60
 export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
 srun bash -c 'export NODE_RANK=$SLURM_NODEID; exec bash -s' <<'MILABENCH_NODE'
+eval 'module load cuda' </dev/null >&2 || { code=$?; echo 'the setup command failed: module load cuda' >&2; exit $code; }
+export NCCL_SOCKET_IFNAME='en s'
 #!/usr/bin/env bash
 set -euo pipefail
 trap 'exit 130' INT

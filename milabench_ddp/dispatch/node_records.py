@@ -1,0 +1,97 @@
+"""The states of the nodes of one coordinator: on disk, and told to the user."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..codec import write_record
+from ..progress import ProgressObserver
+from ..results.node_state import NodeState, NodeStatus, differences
+from ..results.run_dir import RunDir
+
+
+class NodeTeller:
+    """Tells an observer what becomes of nodes, and in what they differ; each sentence once."""
+
+    def __init__(self, observer: ProgressObserver) -> None:
+        self._observer = observer
+        self._known: dict[str, NodeState] = {}
+        self._differences: set[str] = set()
+
+    def ignore(self, nodes: Mapping[str, NodeState]) -> None:
+        """Take note of the states in which an earlier attempt has left nodes."""
+        self._known.update(nodes)
+
+    def tell(self, nodes: Mapping[str, NodeState]) -> None:
+        """Tell what has changed since the last call; differences once all have been heard of."""
+        for name, state in nodes.items():
+            text = _change(self._known.get(name, NodeState(state.name)), state)
+            if text:
+                self._observer.message(text)
+        self._known = dict(nodes)
+        if any(state.is_expected for state in nodes.values()):
+            return
+        for each in differences(nodes.values()):
+            if each.sentence not in self._differences:
+                self._differences.add(each.sentence)
+                self._observer.message(each.sentence)
+
+
+def _change(before: NodeState, now: NodeState) -> str:
+    if (before.status, before.reason) == (now.status, now.reason):
+        return ""
+    if now.status is NodeStatus.JOINED:
+        if before.status is NodeStatus.LOST:
+            return f"{now.name} is back"
+        return f"{now.name} has joined" if before.reason else ""
+    return "\n    ".join([now.problem, *now.log]) if now.problem else ""
+
+
+class NodeRecords:
+    """Keeps the states of nodes, writes each change to disk, and tells it.
+
+    Args:
+        run: the run folder.
+        names: the nodes, by the names under which their agents were started.
+        observer: is told what becomes of them.
+    """
+
+    def __init__(self, run: RunDir, names: list[str], observer: ProgressObserver) -> None:
+        self._run, self._teller = run, NodeTeller(observer)
+        self.states = {name: NodeState(name) for name in names}
+        for name in names:
+            self._write(name)
+
+    @property
+    def problems(self) -> list[str]:
+        """Why nodes cannot be used, a sentence each."""
+        return [state.problem for state in self.states.values() if state.problem]
+
+    def set(
+        self, name: str, status: NodeStatus, reason: str = "", log: tuple[str, ...] = ()
+    ) -> None:
+        """Set whether a node takes part, and why it does not."""
+        self._change(name, replace(self.states[name], status=status, reason=reason, log=log))
+
+    def meet(self, name: str, own_name: str, facts: Mapping[str, str]) -> None:
+        """Take note that a node has joined, with the name that it gives itself, and its facts."""
+        before = self.states[name]
+        joined = replace(
+            before, name=own_name, status=NodeStatus.JOINED, reason="", log=(), facts=facts
+        )
+        self._change(name, joined)
+
+    def set_clock(self, name: str, offset: float, error: float) -> None:
+        """Set by how many seconds a node's clock is ahead, and the uncertainty of that."""
+        self._change(name, replace(self.states[name], clock_offset=offset, clock_error=error))
+
+    def tell(self) -> None:
+        """Tell what has changed."""
+        self._teller.tell(self.states)
+
+    def _change(self, name: str, state: NodeState) -> None:
+        if state != self.states[name]:
+            self.states[name] = state
+            self._write(name)
+
+    def _write(self, name: str) -> None:
+        write_record(self._run.node_json(name), self.states[name])

@@ -1,0 +1,42 @@
+"""Checks that a node and its coordinator see the same run folder, and that the node can write it.
+
+The node leaves a file, a *witness*, with a name that was never used: no cache of a network file
+system can have it. The coordinator looks for it.
+"""
+
+import uuid
+from contextlib import suppress
+
+from ..errors import RunDirError
+from ..results.run_dir import RunDir, make_folder
+
+_ADVICE = "all nodes must see the run folder; choose such a place with --base"
+
+
+def leave_witness(run: RunDir) -> str:
+    """Leave a witness in the run folder; returns its name.
+
+    Raises:
+        RunDirError: there is no such folder on this node, or it cannot be written.
+    """
+    if not run.plan_json.exists():
+        raise RunDirError(f"{run.plan_json} is not there: {_ADVICE}")
+    make_folder(run.nodes)
+    name = f".seen-{uuid.uuid4().hex}"
+    try:
+        (run.nodes / name).touch()
+    except OSError as error:
+        raise RunDirError(f"cannot write {run.nodes}: {error.strerror}: {_ADVICE}") from error
+    return name
+
+
+def why_not_shared(run: RunDir, witness: str) -> str:
+    """Why the folder in which a node has left its witness is not this one; empty if it is."""
+    if not witness:
+        return ""
+    path = run.nodes / witness
+    if not path.exists():
+        return f"{run.path} is another folder there: {_ADVICE}"
+    with suppress(OSError):
+        path.unlink()
+    return ""

@@ -1,0 +1,28 @@
+"""Findings about the nodes of runs: those that could not be used, and those that differ."""
+
+from collections.abc import Sequence
+
+from ..results.node_state import NodeState, differences
+from ..results.records import Run
+from .model import Finding, Findings
+
+
+def unused_nodes(runs: Sequence[Run]) -> Findings:
+    """Nodes that did not start, or were lost."""
+    for run in runs:
+        for node in _nodes(run):
+            if node.problem:
+                evidence = {"status": str(node.status), "log": list(node.log)}
+                yield Finding(node.problem, place=node.name, evidence=evidence)
+
+
+def different_nodes(runs: Sequence[Run]) -> Findings:
+    """Nodes whose driver, GPUs, software, environment or clock differ from those of most nodes."""
+    for run in runs:
+        for each in differences(_nodes(run)):
+            place = ", ".join(each.nodes)
+            yield Finding(each.sentence, place=place, evidence={"values": dict(each.values)})
+
+
+def _nodes(run: Run) -> Sequence[NodeState]:
+    return list(run.state.nodes.values()) if run.state else []

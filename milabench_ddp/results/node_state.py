@@ -1,0 +1,118 @@
+"""The nodes of a run: one file ``nodes/<node>.json`` for each, and the facts in which they differ.
+
+The coordinator of the nodes writes them; ``run``, ``watch`` and ``report`` read them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+
+from ..codec import decode
+from .run_dir import RunDir
+
+CLOCK_LIMIT = 0.5  # seconds by which a clock may be off before that is told
+_SHOWN = 8  # names that a sentence lists
+OnDefect = Callable[[Path, OSError | ValueError], None]
+
+
+class NodeStatus(StrEnum):
+    """Whether a node takes part in a run."""
+
+    AWAITED = "awaited"  # its agent was started, and has not answered yet
+    JOINED = "joined"
+    FAILED = "failed"  # it never joined
+    LOST = "lost"  # it had joined
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """A node of a run, and the facts of its preflight: the file ``nodes/<node>.json``."""
+
+    name: str
+    status: NodeStatus = NodeStatus.AWAITED
+    reason: str = ""  # why it has not joined or is lost
+    log: tuple[str, ...] = ()  # the last lines of its agent, where it has not joined
+    facts: Mapping[str, str] = field(default_factory=dict)
+    clock_offset: float | None = None  # seconds that its clock is ahead of its coordinator's
+    clock_error: float = 0.0  # the uncertainty of that, in seconds
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether it will probably join soon."""
+        return self.status is NodeStatus.AWAITED and not self.reason
+
+    @property
+    def problem(self) -> str:
+        """The sentence that says why it cannot be used; empty if it can, or soon will."""
+        match self.status:
+            case NodeStatus.FAILED:
+                return f"{self.name} did not start: {self.reason}"
+            case NodeStatus.LOST | NodeStatus.AWAITED if self.reason:
+                return f"{self.name} {self.reason}"
+            case _:
+                return ""
+
+
+@dataclass(frozen=True)
+class NodeDifference:
+    """Something in which a node differs from most nodes."""
+
+    sentence: str
+    nodes: tuple[str, ...]  # those that differ
+    values: Mapping[str, str] = field(default_factory=dict)  # of all nodes
+
+
+def read_nodes(run: RunDir, on_defect: OnDefect) -> dict[str, NodeState]:
+    """The nodes of a run by name; none where a run has no agents, or is of an earlier version."""
+    nodes = {}
+    for path in sorted(run.nodes.glob("*.json")):
+        try:
+            nodes[path.stem] = decode(path.read_bytes(), NodeState)
+        except (OSError, ValueError) as error:
+            on_defect(path, error)
+    return nodes
+
+
+def differences(nodes: Iterable[NodeState]) -> Iterator[NodeDifference]:
+    """The facts in which nodes differ from most nodes, then the clocks that are off."""
+    met = [node for node in nodes if node.facts]
+    for fact in dict.fromkeys(fact for node in met for fact in node.facts):
+        missing = "not set" if fact.startswith("$") else "not there"
+        values = {node.name: node.facts.get(fact, missing) for node in met}
+        if len(set(values.values())) > 1:
+            yield _difference(fact, values)
+    for node in met:
+        if node.clock_offset is not None and _is_off(node.clock_offset, node.clock_error):
+            yield _clock_difference(node.name, node.clock_offset)
+
+
+def _difference(fact: str, values: Mapping[str, str]) -> NodeDifference:
+    groups: dict[str, list[str]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(name)
+    usual, *others = sorted(groups.values(), key=len, reverse=True)
+    parts = [f"{values[names[0]]} on {shown_names(names)}" for names in others]
+    has_majority = all(len(names) < len(usual) for names in others)
+    rest = f"the other {len(usual)} nodes"
+    where = rest if has_majority and len(usual) > 1 else shown_names(usual)
+    sentence = f"nodes differ: {fact} is {', '.join(parts)}, and {values[usual[0]]} on {where}"
+    return NodeDifference(sentence, tuple(chain.from_iterable(others)), values)
+
+
+def _is_off(offset: float, error: float) -> bool:
+    return abs(offset) - error > CLOCK_LIMIT
+
+
+def _clock_difference(name: str, offset: float) -> NodeDifference:
+    side = "ahead of" if offset > 0 else "behind"
+    sentence = f"nodes differ: the clock of {name} is {abs(offset):.1f} s {side} the coordinator's"
+    return NodeDifference(sentence, (name,), {name: f"{offset:.3f}"})
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """The names in a sentence, the first ones if there are many."""
+    if len(names) > _SHOWN:
+        return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
+    return ", ".join(names)

@@ -33,7 +33,7 @@ def why_ended(run: RunDir, job: JobState, detail: str) -> str:
         return detail
     folder = job_folder(run, profile)
     if detail.endswith(NO_FILES):
-        return f"{detail} in {folder}: choose a folder that all nodes see with --job-dir"
+        return f"{detail} in {folder}: choose a folder that all nodes see, with --base or --job-dir"
     log = folder / job.id / f"{job.id}_0_log.err"
     words = main_line(last_lines(log))
     if not words:

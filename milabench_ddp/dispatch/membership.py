@@ -201,7 +201,9 @@ class Membership:
 
     def _unanswered(self, member: _Member, status: NodeStatus, seconds: float) -> None:
         if self._records.states[member.name].status is not NodeStatus.FAILED:
-            reason = f"has not answered for {seconds:g} s (see {self._run.node_log(member.name)})"
+            it = "it " if status is NodeStatus.FAILED else ""  # its sentence has a subject
+            log = self._run.node_log(member.name)
+            reason = f"{it}has not answered for {seconds:g} s (see {log})"
             self._records.set(member.name, status, reason, self._last_lines(member))
 
     def _refuse(self, member: _Member, reason: str) -> None:

@@ -72,9 +72,12 @@ def test_a_host_that_refuses(sweep: Sweep) -> None:
     done = sweep.at.milabench("run", "sweep.yaml", *OVER_SSH)
     assert done.code == 1
     why = "ssh: connect to host me@127.0.0.3 port 22: Connection refused"
-    assert f"two did not start: {why} (see {sweep.at.run()}/nodes/two.log)" in done.err
+    said = f"two did not start: its agent ended with exit status 255: {why}"
+    assert f"{said} (see {sweep.at.run()}/nodes/two.log)" in done.err
+    assert said in done.out  # a finding of the report
     assert sweep.statuses() == {"a-1": "ok", "a-2": "lost", "b-1": "ok", "b-2": "lost"}
-    assert sweep.state("a-2").reason == "it needs 2 of 2 nodes, and 1 can still be used"
+    lost = f"it needs 2 of 2 nodes, and 1 can still be used: {said} (see "
+    assert sweep.state("a-2").reason.startswith(lost)
     sweep.at.write("refuses", "nobody")
     sweep.started()
     again = sweep.at.milabench("run", "--resume", str(sweep.at.run()))

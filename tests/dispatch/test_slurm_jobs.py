@@ -166,3 +166,36 @@ def test_nodes_that_slurm_does_not_name(says: Says) -> None:
     says("scontrol", "slurm_load_jobs error", 1)
     with pytest.raises(DispatchError, match="does not name the nodes"):
         slurm_jobs.host_names()
+
+
+@pytest.mark.parametrize(
+    ("record", "detail"),
+    [
+        ("ExitCode=127:0 NodeList=node[1-3] BatchHost=node1", "exit status 127 on node1"),
+        ("ExitCode=0:9 BatchHost=node1", "killed by signal 9 on node1"),
+        ("ExitCode=0:53 BatchHost=node1", "node1 could not open the files of its job"),
+        ("ExitCode=0:0", ""),
+    ],
+)
+def test_how_a_job_failed(says: Says, record: str, detail: str) -> None:
+    says("squeue", "")
+    says("sacct", "", 1)
+    says("scontrol", f"JobId=6 JobState=FAILED {record}")
+    assert slurm_jobs.statuses(["6"]) == {"6": JobStatus("FAILED", True, detail=detail)}
+
+
+def test_a_job_that_only_the_accounts_know(says: Says) -> None:
+    says("squeue", "")
+    says("scontrol", "", 1)
+    says("sacct", "127:0|node[3-4]")
+    assert slurm_jobs._how_failed("6", "FAILED") == "exit status 127 on node3"
+    assert slurm_jobs._how_failed("6", "CANCELLED") == ""
+
+
+@pytest.mark.usefixtures("job")
+def test_nodes_that_are_not_needed_any_more_are_given_back(says: Says) -> None:
+    asked = says("scontrol", "node3\nnode4\nnode7")
+    assert slurm_jobs.keep_nodes(3) == ["node3", "node4", "node7"]
+    assert "update" not in asked.read_text()
+    assert slurm_jobs.keep_nodes(2) == ["node3", "node4"]
+    assert asked.read_text().splitlines()[-1] == "update JobId=7 NumNodes=2"

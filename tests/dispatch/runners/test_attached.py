@@ -8,12 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.codec import decode
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.agent import AgentOptions
 from milabench_ddp.dispatch.nodes import Nodes
 from milabench_ddp.dispatch.run_context import RunContext
 from milabench_ddp.dispatch.runners import RUNNERS
-from milabench_ddp.dispatch.runners.attached import AgentRunner, HostRunner, LocalRunner
+from milabench_ddp.dispatch.runners.attached import (
+    AgentRunner,
+    HostRunner,
+    LocalRunner,
+    agent_script,
+)
 from milabench_ddp.dispatch.runners.base import NodeRequest
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Data, Event, Outcome, Started, Status, Verdict
@@ -127,11 +132,12 @@ def test_the_cluster_of_parts_of_this_host() -> None:
 
 
 def test_each_part_has_an_address_of_its_own(tmp_path: Path) -> None:
-    found = LocalRunner().commands(context(tmp_path, nodes=3))
+    profile = RunnerProfile("local", setup=("ulimit -n 64",), environment={"A": "1"})
+    found = LocalRunner().commands(context(tmp_path, nodes=3, runner=profile))
     assert list(found) == ["node0", "node1", "node2"]
     for rank, words in enumerate(found.values()):
         options = AgentOptions(tmp_path, rank, f"127.0.0.{rank + 1}", parts=3)
-        assert decode(words[-1], AgentOptions) == options
+        assert words == ["bash", "-c", agent_script(options, ("ulimit -n 64",), {"A": "1"})]
 
 
 def test_a_run_on_two_parts(tmp_path: Path) -> None:

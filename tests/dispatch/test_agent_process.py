@@ -1,0 +1,48 @@
+"""The process of an agent: how it ended, and the last lines that it printed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.dispatch.agent_process import AgentProcess, last_lines, main_line
+
+
+def test_only_the_lines_of_this_process_count(tmp_path: Path) -> None:
+    log = tmp_path / "n1.log"
+    log.write_text("of an earlier attempt\n")
+    start = log.stat().st_size
+    text = "import sys; print('one\\n\\ntwo', file=sys.stderr); sys.exit(3)"
+    with log.open("ab") as err, subprocess.Popen([sys.executable, "-c", text], stderr=err) as popen:
+        process = AgentProcess(popen, log, start)
+        assert process.exit_status(20.0) == 3
+        assert process.last_lines() == ("one", "two")
+
+
+def test_one_that_runs_on_has_no_exit_status(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "600"]) as popen:
+        process = AgentProcess(popen, tmp_path / "log", 0)
+        assert process.exit_status(0) is None
+        assert process.last_lines() == ()
+        popen.kill()
+
+
+def test_a_long_log_has_a_few_last_lines(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("".join(f"{k}\n" for k in range(100_000)))
+    assert last_lines(log) == ("99995", "99996", "99997", "99998", "99999")
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        ((), ""),
+        (("a", " b "), "b"),
+        (("bash: python: not found", "srun: error: node3: task 0: Exited with exit code 127"),
+         "bash: python: not found"),
+        (("srun: error: Unable to create step",), "srun: error: Unable to create step"),
+    ],
+)  # fmt: skip
+def test_the_line_that_says_why(lines: tuple[str, ...], line: str) -> None:
+    assert main_line(lines) == line

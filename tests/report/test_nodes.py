@@ -1,0 +1,48 @@
+"""The findings about nodes: those that differ or could not be used, first and last."""
+
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.codec import write_record
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.model import Severity
+from milabench_ddp.results.node_state import NodeState, NodeStatus
+from milabench_ddp.results.run_dir import RunDir
+from tests.support.result_files import config, end, rates, start, write, write_state
+
+SAME = {"the driver": "580.95"}
+
+
+def run(folder: Path, *nodes: NodeState) -> Path:
+    write(folder, "b.D0", config("b"), start(), rates([100.0, 101.0, 100.0] * 10), end())
+    write_state(folder, "ok", {"b": "ok"})
+    for node in nodes:
+        write_record(RunDir(folder).node_json(node.name), node)
+    return folder
+
+
+@pytest.mark.parametrize("odd", ["n1", "n3"])
+def test_nodes_that_differ_and_nodes_that_were_not_used(tmp_path: Path, odd: str) -> None:
+    nodes = [NodeState(name, NodeStatus.JOINED, facts=SAME) for name in ("n1", "n2", "n3")]
+    nodes = [each for each in nodes if each.name != odd]
+    other = NodeState(odd, NodeStatus.JOINED, facts={"the driver": "570.1"})
+    missing = NodeState("n9", NodeStatus.FAILED, "exit status 127", log=("no python",))
+    found = report_of([run(tmp_path, *nodes, other, missing)]).findings
+    by_name = {finding.name: finding for finding in found}
+    different, unused = by_name["different_nodes"], by_name["unused_node"]
+    said = f"nodes differ: the driver is 570.1 on {odd}, and 580.95 on the other 2 nodes"
+    assert (different.sentence, different.place) == (said, odd)
+    assert different.evidence == {"values": {**dict.fromkeys(["n1", "n2", "n3"], "580.95"),
+                                             odd: "570.1"}}  # fmt: skip
+    assert (unused.sentence, unused.place) == ("n9 did not start: exit status 127", "n9")
+    assert unused.evidence == {"status": "failed", "log": ["no python"]}
+    assert {different.severity, unused.severity} == {Severity.WARNING}
+
+
+def test_equal_nodes_and_a_run_without_agents_have_no_finding(tmp_path: Path) -> None:
+    nodes = [NodeState(name, NodeStatus.JOINED, facts=SAME) for name in ("n1", "n2")]
+    for number, some in enumerate((nodes, [])):
+        (tmp_path / str(number)).mkdir()
+        found = report_of([run(tmp_path / str(number), *some)]).findings
+        assert not {"different_nodes", "unused_node"} & {finding.name for finding in found}

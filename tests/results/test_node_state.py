@@ -1,0 +1,120 @@
+"""The facts in which nodes differ, and the clocks that are off, whichever node it is."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.codec import write_record
+from milabench_ddp.results.node_state import (
+    NodeState,
+    NodeStatus,
+    differences,
+    read_nodes,
+    shown_names,
+)
+from milabench_ddp.results.read_state import refuse
+from milabench_ddp.results.run_dir import RunDir
+
+SAME = {"the driver": "580.95", "the GPU": "NVIDIA H100", "$NCCL_DEBUG": "WARN"}
+
+
+def nodes(count: int, **others: dict[str, str | None]) -> list[NodeState]:
+    """Nodes with the same facts, except for these of some; None takes a fact away."""
+    found = []
+    for number in range(1, count + 1):
+        name = f"n{number}"
+        facts = {**SAME, **others.get(name, {})}
+        known = {fact: value for fact, value in facts.items() if value is not None}
+        found.append(NodeState(name, NodeStatus.JOINED, facts=known))
+    return found
+
+
+def sentences(found: list[NodeState]) -> list[str]:
+    return [each.sentence.removeprefix("nodes differ: ") for each in differences(found)]
+
+
+def test_equal_nodes_do_not_differ() -> None:
+    assert sentences(nodes(4)) == []
+    assert sentences([]) == []
+
+
+@pytest.mark.parametrize("odd", ["n1", "n2", "n4"])
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"the driver": "570.1"}, "the driver is 570.1 on {0}, and 580.95 on the other 3 nodes"),
+        ({"$NCCL_ALGO": "Ring"}, "$NCCL_ALGO is Ring on {0}, and not set on the other 3 nodes"),
+        ({"$NCCL_DEBUG": None}, "$NCCL_DEBUG is not set on {0}, and WARN on the other 3 nodes"),
+        (
+            {"the GPU": None},
+            "the GPU is not there on {0}, and NVIDIA H100 on the other 3 nodes",
+        ),
+    ],
+)
+def test_a_node_that_differs_is_named_with_both_values(
+    odd: str, facts: dict[str, str | None], said: str
+) -> None:
+    found = nodes(4, **{odd: facts})
+    assert sentences(found) == [said.format(odd)]
+    (difference,) = differences(found)
+    assert difference.nodes == (odd,)
+    assert set(difference.values) == {"n1", "n2", "n3", "n4"}
+
+
+def test_without_a_majority_all_are_named() -> None:
+    assert sentences(nodes(2, n2={"the driver": "570.1"})) == [
+        "the driver is 570.1 on n2, and 580.95 on n1"
+    ]
+    halves = nodes(4, n3={"the driver": "570.1"}, n4={"the driver": "570.1"})
+    assert sentences(halves) == ["the driver is 570.1 on n3, n4, and 580.95 on n1, n2"]
+
+
+def test_several_others_and_many_names() -> None:
+    found = nodes(5, n1={"the driver": "1"}, n5={"the driver": "2"})
+    assert sentences(found) == ["the driver is 1 on n1, 2 on n5, and 580.95 on the other 3 nodes"]
+    assert shown_names([f"n{k}" for k in range(20)]).endswith("n7 and 12 more")
+
+
+def test_a_node_that_was_not_met_has_no_facts() -> None:
+    missing = NodeState("n9", NodeStatus.FAILED, "exit status 1")
+    assert sentences([*nodes(2), missing]) == []
+
+
+@pytest.mark.parametrize(
+    ("offset", "error", "said"),
+    [
+        (11.5, 0.01, ["the clock of n1 is 11.5 s ahead of the coordinator's"]),
+        (-2.0, 0.01, ["the clock of n1 is 2.0 s behind the coordinator's"]),
+        (0.3, 0.01, []),
+        (2.0, 1.8, []),  # the answer took so long that nothing is known
+    ],
+)
+def test_a_clock_that_is_off(offset: float, error: float, said: list[str]) -> None:
+    (node,) = nodes(1)
+    off = replace(node, clock_offset=offset, clock_error=error)
+    assert sentences([off, *nodes(3)[1:]]) == said
+
+
+def test_problems_are_sentences() -> None:
+    states = [
+        NodeState("n1", NodeStatus.JOINED),
+        NodeState("n1"),
+        NodeState("n1", reason="has not answered for 10 s"),
+        NodeState("n1", NodeStatus.LOST, "is gone"),
+        NodeState("n1", NodeStatus.FAILED, "no GPU"),
+    ]
+    said = ["", "", "n1 has not answered for 10 s", "n1 is gone", "n1 did not start: no GPU"]
+    assert [state.problem for state in states] == said
+    assert [state.is_expected for state in states] == [False, True, False, False, False]
+
+
+def test_states_are_read_back(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    assert read_nodes(run, refuse) == {}
+    state = NodeState("n1", NodeStatus.FAILED, "no GPU", ("a", "b"), SAME, 0.5, 0.1)
+    write_record(run.node_json("n1"), state)
+    run.node_json("n2").write_text("{")
+    damaged = []
+    assert read_nodes(run, lambda path, _: damaged.append(path)) == {"n1": state}
+    assert damaged == [run.node_json("n2")]

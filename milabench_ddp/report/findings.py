@@ -197,7 +197,7 @@ def no_steady_state(row: Row) -> Findings:
         sentence = f"{tag}: {unsteady[0].steady.problem}"
         if count > 1:
             sentence += f" (in {len(unsteady)} of {count} processes)"
-        evidence = {"unsteady": len(unsteady), "processes": count}
+        evidence = {"unsteady": len(unsteady), "processes": count, "change": row.drift}
         yield Finding(sentence, place=tag, evidence=evidence)
 
 

@@ -89,6 +89,7 @@ def _process(process: ProcessResult) -> dict[str, Any]:
         "warmup_marked": process.warmup_marked,
         "warmup_detected": process.steady.start,
         "steady": not process.steady.problem,
+        "drift": process.steady.change if process.steady.problem else 0.0,
         "seconds": record.seconds,
     }
 

@@ -23,7 +23,7 @@ from operator import mul
 from .batch_means import MeanError, mean_error
 from .statistics import mean
 
-COVERAGE = 0.95
+WITHIN = "the mean rate within this launch"
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,14 @@ class Interval:
     sem: float
     low: float
     high: float
+    launches: int = 1
+
+    @property
+    def holds(self) -> str:
+        """What it holds: not the same for one launch as for several."""
+        if self.launches == 1:
+            return WITHIN
+        return f"the mean rate over {self.launches} launches"
 
 
 def pooled_mean(launches: Launches) -> float:
@@ -74,7 +82,8 @@ def interval(launches: Launches) -> Interval | None:
     below = math.fsum(-end for end in ends if end < 0) / len(ends)
     above = math.fsum(end for end in ends if end > 0) / len(ends)
     low = middle - max(error.half_width, below)
-    return Interval(error.sem, low, middle + max(error.half_width, above))
+    high = middle + max(error.half_width, above)
+    return Interval(error.sem, low, high, len(launches))
 
 
 def _over_launches(launches: Launches) -> MeanError:

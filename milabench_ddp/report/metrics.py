@@ -11,7 +11,10 @@ differs. A bandwidth is that of each link and does not add up over nodes, so its
     efficiency(N) = bandwidth(N) / bandwidth(N0)
 
 The spread adds the half widths h of both 95 % intervals, relative to their values, as
-independent errors: ``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)``.
+independent errors: ``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)`` (G. Y. Zou, A. Donner,
+"Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008). They
+are intervals over launches. A benchmark with a single launch has none: how much the steps of one
+launch vary does not say how far the next launch will be.
 """
 
 import math
@@ -111,7 +114,7 @@ class Efficiency:
     """An efficiency, half the width of its 95 % interval, and the nodes that it is relative to."""
 
     value: float
-    spread: float  # NaN if one of the two throughputs has no interval
+    spread: float  # NaN if one of the two throughputs is of a single launch
     base: int  # nodes
     fewest: int  # nodes of the smallest combination of the sweep, which may have no throughput
 
@@ -133,7 +136,8 @@ def _efficiency_metric(rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
         return found.get(row.name, UNKNOWN_EFFICIENCY)
 
     return Metric(
-        f"of {_ideals(rows)}, and half of its 95 % interval",
+        f"of {_ideals(rows)}, and half of its 95 % interval over launches "
+        "(a single launch has none)",
         lambda row: of(row).value,
         lambda row: of(row).spread,
         lambda row: of(row).note,
@@ -185,8 +189,8 @@ def _efficiency(row: Row, base: Row, fewest: int) -> Efficiency:
 
 
 def _half_width(row: Row) -> float:
-    """Half the width of the 95 % interval of ``perf``, as a fraction of it."""
-    if row.summary.interval is None or not row.perf > 0:
+    """Half of the 95 % interval of ``perf`` over launches, as a fraction of it; NaN for one."""
+    if row.summary.interval is None or row.summary.launches < 2 or not row.perf > 0:
         return NAN
     low, high = row.summary.interval
     return (high - low) / 2 / row.perf

@@ -30,6 +30,7 @@ class Summary:
     """Our own statistics beside the main table's columns; its fields are keys of the JSON."""
 
     interval: tuple[float, float] | None = None  # of 95 %, in units of ``perf``
+    interval_holds: str | None = None  # the mean rate within this launch, or over 5 launches
     observations: int = 0  # in the steady state
     warmup_marked: int = 0  # by the programs
     warmup_detected: int = 0  # more, found before the steady state
@@ -125,6 +126,12 @@ class Row:
     def is_bandwidth(self) -> bool:
         """Whether the rate is the bandwidth of a link, which more nodes or jobs do not add to."""
         return is_bandwidth(self.processes)
+
+    @property
+    def drift(self) -> float:
+        """By how much a rate still moves at most, as a fraction; NaN where all are steady."""
+        moving = [each.steady.change for each in self.processes if each.steady.problem]
+        return max(moving, key=abs, default=NAN)
 
     @property
     def allocated(self) -> float:

@@ -2,7 +2,8 @@
 
 The rate of a process is its total units over its total time in the steady state. ``perf`` is the
 mean of these rates over the processes, as in milabench. ``std`` is the standard deviation of all
-observations in the steady state. ``sem`` is the standard error of ``perf`` (see ``interval``).
+observations in the steady state. ``sem`` is the standard error of ``perf``: within
+its launch, or over several (see ``interval``).
 """
 
 from collections import defaultdict
@@ -57,6 +58,7 @@ def summary_row(
         unit=unit_of(records),
         summary=Summary(
             interval=(sure.low, sure.high) if sure else None,
+            interval_holds=sure.holds if sure else None,
             observations=len(rates),
             warmup_marked=sum(process.warmup_marked for process in processes),
             warmup_detected=sum(process.steady.start for process in processes),

@@ -65,7 +65,7 @@ def main_values(row: Row) -> tuple[Any, ...]:
 
 
 def main_table(rows: Rows, *, compat: bool = False) -> Table:
-    """A row for each benchmark: milabench's columns, and the unit at the end.
+    """A row for each benchmark: milabench's columns, then the unit, and how a rate still moves.
 
     Args:
         rows: the benchmarks.
@@ -75,8 +75,24 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
     for index, column in enumerate(MAIN_COLUMNS):
         if column.name in ("perf", "score") and not compat:
             columns[index] = Rate(column.name, column.format, unknown=column.unknown)
-    values = tuple((*main_values(row), row.unit) for row in rows)
-    return Table((*columns, Column("unit", unknown="")), values)
+    columns += [Column("unit", unknown=""), Column("drift", "+.1%", unknown="")]
+    values = tuple((*main_values(row), row.unit, row.drift) for row in rows)
+    notes = () if compat else _what_intervals_hold(rows)
+    table = Table(tuple(columns), values, notes=notes)
+    return without_unknown(table, always=len(columns) - 1)
+
+
+def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:
+    """Which of the errors are within a single launch, and do not hold a rerun."""
+    known = [row for row in rows if row.summary.interval is not None]
+    single = [row.name for row in known if row.summary.launches == 1]
+    if not known:
+        return ()
+    if not single:
+        return ("(sem% is over launches)",)
+    of = "" if len(single) == len(known) else f" of {', '.join(single)}"
+    over = "" if not of else "over launches, but "
+    return (f"(sem% is {over}within the launch{of}: another launch can differ by more)",)
 
 
 def steps(rows: Rows) -> Table:

@@ -74,12 +74,12 @@ def test_every_metric_says_what_it_is() -> None:
     assert all(metric.meaning for metric in METRICS.values())
 
 
-def point(nodes: int, perf: float, half: float = 0.0, **matrix: Any) -> Row:
+def point(nodes: int, perf: float, half: float = 0.0, launches: int = 5, **matrix: Any) -> Row:
     """A combination whose interval is ``perf``, plus or minus the fraction ``half`` of it."""
     interval = [perf * (1 - half), perf * (1 + half)]
     config = {"matrix": {"nodes": nodes, **matrix}}
     name = "-".join(map(str, (nodes, *matrix.values())))
-    summary = Summary(interval=interval)
+    summary = Summary(interval=interval, launches=launches, reporting=launches)
     return Row(name, 0, 1, nodes, perf, NAN, NAN, NAN, perf, 1.0, summary=summary,
                config=config)  # fmt: skip
 
@@ -90,6 +90,14 @@ def test_worked_example() -> None:
     assert found["8"].value == pytest.approx(0.8)
     assert found["8"].spread == pytest.approx(0.8 * 0.05)
     assert found["8"].base == 2
+
+
+def test_a_single_launch_has_no_spread_to_compare_by() -> None:
+    for ones in ((1, 5), (5, 1), (1, 1)):
+        table = [point(2, 200.0, 0.03, ones[0]), point(8, 640.0, 0.04, ones[1])]
+        found = efficiencies(table, lambda _: True)
+        assert found["8"].value == pytest.approx(0.8)
+        assert math.isnan(found["8"].spread)
 
 
 POSITIVE = st.floats(0.01, 1e6)
@@ -128,7 +136,10 @@ def test_bandwidth_does_not_add_up_over_nodes(tmp_path: Path, comm: dict[str, An
     values = {name: of.value for name, of in found.items()}
     assert values == {"b-1": 1.0, "b-2": 1.0, "b-16": 0.5, "b-128": 1.0}
     meaning = metric_of("efficiency", rows, lambda _: True).meaning
-    assert meaning == "of the bandwidth of the fewest nodes, and half of its 95 % interval"
+    assert meaning == (
+        "of the bandwidth of the fewest nodes, and half of its 95 % interval over launches "
+        "(a single launch has none)"
+    )
 
 
 def test_bandwidth_and_training_in_one_sweep(tmp_path: Path) -> None:
@@ -141,7 +152,8 @@ def test_bandwidth_and_training_in_one_sweep(tmp_path: Path) -> None:
     assert {of.value for of in found.values()} == {1.0}
     assert metric_of("efficiency", rows, lambda _: True).meaning == (
         "of the throughput of the fewest nodes, times nodes (weak scaling), or the bandwidth of "
-        "the fewest nodes, and half of its 95 % interval"
+        "the fewest nodes, and half of its 95 % interval over launches "
+        "(a single launch has none)"
     )
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import report_json
-from milabench_ddp.report.model import Report, Row
-from milabench_ddp.report.tables import TABLES, every_rank, slowest_ranks
+from milabench_ddp.report.model import Report, Row, Summary
+from milabench_ddp.report.statistics import NAN
+from milabench_ddp.report.tables import TABLES, every_rank, main_table, slowest_ranks
 from milabench_ddp.report.tables import steps as steps_of
 from milabench_ddp.report.text import report_text
 from milabench_ddp.table import Table, csv_text
@@ -168,3 +169,21 @@ def test_what_cannot_be_compared_is_left_out(tmp_path: Path) -> None:
         settings = config("f", device=device, tag=tag)
         write(tmp_path, ".".join(tag), settings, start(), tried, steps(0, [1.0 + device]), end())
     assert not slowest_ranks(report_of([tmp_path]).rows)
+
+
+def test_the_main_table_says_what_its_errors_hold() -> None:
+    def row(name: str, launches: int) -> Row:
+        summary = Summary(interval=(9.0, 11.0), launches=launches)
+        return Row(name, 0, 1, 1, 10.0, 0.1, 0.1, NAN, 10.0, 1.0, summary=summary)
+
+    def note(*rows: Row) -> str:
+        return " ".join(main_table(rows).notes)
+
+    assert note(row("a", 1), row("b", 1)) == (
+        "(sem% is within the launch: another launch can differ by more)"
+    )
+    assert note(row("a", 1), row("b", 5)) == (
+        "(sem% is over launches, but within the launch of a: another launch can differ by more)"
+    )
+    assert note(row("b", 5)) == "(sem% is over launches)"
+    assert main_table([row("b", 5)], compat=True).notes == ()

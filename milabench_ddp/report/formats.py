@@ -11,6 +11,7 @@ from typing import Any
 from ..codec import encode_indented
 from ..table import Table, csv_text
 from .model import Report, Row, RunInfo
+from .monitored import devices
 from .process import ProcessResult
 from .ranks import RankSummary
 from .statistics import deviation
@@ -66,6 +67,11 @@ def _row(row: Row) -> dict[str, Any]:
         return {**values, "summary": row.milabench}
     values |= _fields(row.summary)
     values["processes"] = [_process(process) for process in row.processes]
+    monitored = devices([row])
+    if monitored:
+        names = [column.name for column in monitored.columns[1:]]
+        lines = [dict(zip(names, line[1:], strict=True)) for line in monitored.rows]
+        values["devices"] = lines
     if row.ranks or row.tables:  # the data of the other tables in the text report, in full
         values |= {"step_ms": row.step_ms, "mfu": row.mfu, "peak": row.peak}
         values |= {"ranks": [_rank(rank) for rank in row.ranks], **row.tables}

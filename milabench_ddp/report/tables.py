@@ -10,6 +10,7 @@ from typing import Any
 
 from ..table import Column, Table, without_unknown
 from .model import Row, Rows
+from .monitored import devices
 from .program_tables import communication, curve, matrix_products
 from .ranks import RankSummary
 from .statistics import NAN, mean, median
@@ -228,6 +229,7 @@ IN_THE_TEXT: tuple[MakeTable, ...] = (steps, slowest_ranks, communication, matri
 TABLES: Mapping[str, MakeTable] = {
     "steps": steps,
     "ranks": every_rank,
+    "devices": devices,
     "communication": communication,
     "curve": curve,
     "sweeps": matrix_products,

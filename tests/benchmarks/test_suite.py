@@ -37,6 +37,19 @@ def test_dynamo_is_models_by_backends_by_breaks():
     assert len(suite("small", "dynamo").benchmarks) == 2 * (1 + 2 * 2)
 
 
+def test_eager_in_ddp_experiments_is_no_dynamo():
+    points = {}
+    for benchmark in suite("full", "sweeps/ddp_experiments").benchmarks:
+        args = program(benchmark.program.parent.name).options().parse_args(benchmark.argv)
+        point = benchmark.record["matrix"]
+        key = point["model"], point["backend"], point["breaks"], point["nodes"]
+        points[key] = args.compile, args.optimize_ddp
+    assert len(points) == 6 * 2 * 2  # on the only node
+    for (_, backend, breaks, _), (compiler, how) in points.items():
+        assert compiler == {"eager": "none", "inductor": "inductor"}[backend]
+        assert backend == "eager" or how == breaks
+
+
 def test_presets():
     full, small = suite("full"), suite("small")
     disabled = {skip.name for skip in full.skipped}

@@ -62,19 +62,14 @@ class _DDP(WrappedModel):
     model: DistributedDataParallel
 
     def metrics(self) -> dict[str, Any]:
-        """Also the buckets, their communication and the exposed part of it (milliseconds).
+        """Also the number of buckets.
 
-        The times are means of DDP's own samples, of the first 10 steps and every 100th.
+        Not the times that DDP logs: it samples the first 10 steps and then every 100th, so most of
+        its samples are of the warm-up.
         """
         seen = self.model._get_ddp_logging_data()
         sizes = seen.get("rebuilt_bucket_sizes") or seen.get("bucket_sizes") or ""
-        found: dict[str, Any] = {"buckets": len([size for size in sizes.split(",") if size])}
-        total = seen.get("avg_backward_comm_time", 0)
-        if total:
-            overlapped = seen.get("avg_backward_compute_comm_overlap_time", 0)
-            found["communication_ms"] = round(total / 1e6, 4)
-            found["exposed_communication_ms"] = round((total - overlapped) / 1e6, 4)
-        return super().metrics() | found
+        return super().metrics() | {"buckets": len([size for size in sizes.split(",") if size])}
 
     def unsynced(self) -> AbstractContextManager[Any]:
         """The context of DDP."""

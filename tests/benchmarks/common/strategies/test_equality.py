@@ -32,6 +32,7 @@ TWO = {
     "fsdp-offload": "--mode fsdp --cpu-offload --accumulate 2",
     "tp": "--mode tp",
     "tp-sequence": "--mode tp --sequence-parallel",
+    "tp-offload": "--mode tp --sequence-parallel --activation offload",
 } | {f"pipeline-{name}": f"--mode pipeline --schedule {name}" for name in SCHEDULES}
 TWO_COARSE = {
     "bf16-hook": "--mode ddp --comm-hook bf16",

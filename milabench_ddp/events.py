@@ -121,7 +121,8 @@ class Note:
     """Any other event that a program sends over the metrics channel.
 
     ``kind`` is phase, stop, error, overseer_error, message, ready or begin; or, for a line that is
-    not an event, format_error (not JSON, not an object) or binary (not UTF-8).
+    not an event, format_error (not JSON, not an object) or binary (not UTF-8). Of the supervisor:
+    writers, the ranks that had the metrics channel open, where rates do not tell theirs.
     """
 
     tag: str

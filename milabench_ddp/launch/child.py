@@ -10,6 +10,7 @@ from typing import Literal
 from ..events import Ended, Event, Line, Note, Outcome, Started, Verdict
 from ..results.state import ProcessState
 from . import reap
+from .channel_ranks import ChannelRanks
 from .metrics_channel import Fifo, LineBuffer, parse_line
 from .spawn import Spawned
 from .verdict import Observations, judge
@@ -43,6 +44,9 @@ class Child:
         self.observed = Observations(own_rank)
         self.exit_fd = os.pidfd_open(popen.pid)  # readable once the process has ended
         self._process, self._popen, self._emit = process, popen, emit
+        self.channel_ranks: ChannelRanks | None = None  # if several ranks may share the channel
+        if own_rank is None and len(process.devices) > 1:
+            self.channel_ranks = ChannelRanks(metrics.path, process.env[reap.MARK])
         self._started = time.time() - (time.monotonic() - spawned.started)
         self._streams: dict[int, Stream | None] = {  # by descriptor; None is the metrics channel
             popen.stdout.fileno(): "stdout",
@@ -107,6 +111,7 @@ class Child:
             verdict = Verdict(Outcome.FAILED, self.spawned.error)
         else:
             # Over several nodes rank 0 reports for all, and only the coordinator sees all of them.
+            self._tell_writers()
             must_report = self._process.job is None
             verdict = judge(self.observed, returncode, stopped, must_report)
         now = time.time()
@@ -126,8 +131,20 @@ class Child:
             told=self.observed.told,
         )
 
+    def _tell_writers(self) -> None:
+        """Record the ranks that had the channel open, if there are rates that tell no rank."""
+        told, channel = self.observed.told, self.channel_ranks
+        if channel is None or not told.unranked:
+            return
+        told.see_writers(channel.ranks, channel.opened)
+        if told.writers or told.reopened:
+            writers = {"ranks": sorted(channel.ranks), "opened": channel.opened}
+            self._emit(Note(self.tag, time.time(), "writers", writers))
+
     def close(self) -> None:
         """Close its descriptors."""
+        if self.channel_ranks is not None:
+            self.channel_ranks.close()
         os.close(self.exit_fd)
         with self._popen:  # closes its pipes
             pass

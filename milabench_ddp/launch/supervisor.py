@@ -125,6 +125,8 @@ class Supervisor:
                 self._watch(child.exit_fd, partial(self._finish, child))
                 for fd in child.pipes:
                     self._watch(fd, partial(self._read, child, fd))
+                if child.channel_ranks is not None and child.channel_ranks.fd >= 0:
+                    self._watch(child.channel_ranks.fd, child.channel_ranks.look)
                 child.emit_start()
             self._alive = list(self._children)
             while self._alive:
@@ -158,8 +160,9 @@ class Supervisor:
 
     def _finish(self, child: Child) -> None:
         self._alive.remove(child)
-        for fd in (child.exit_fd, *child.pipes):
-            with suppress(KeyError):  # a pipe that had ended before
+        watch = (child.channel_ranks.fd,) if child.channel_ranks is not None else ()
+        for fd in (child.exit_fd, *child.pipes, *watch):
+            with suppress(KeyError, ValueError):  # a pipe that had ended, a watch that is not there
                 self._selector.unregister(fd)
         self._ends[child.tag] = child.finish(self._policy.verdict)
 

@@ -189,6 +189,18 @@ def unusable_rates(row: Row) -> Findings:
             yield Finding(sentence, place=tag, evidence={"left_out": left_out, "rates": total})
 
 
+def unknown_writers(row: Row) -> Findings:
+    """Rates that do not tell their rank, where several ranks may have written them."""
+    for process in row.processes:
+        if process.record.told.reopened:
+            tag = process.record.tag
+            yield Finding(
+                f"{tag}: its rates do not tell their `rank`, and $MILABENCH_METRICS was opened for "
+                f"each line: if several ranks wrote them, perf is not the rate of all",
+                place=tag,
+            )
+
+
 def no_steady_state(row: Row) -> Findings:
     """Rates that still rise or fall at the end."""
     unsteady = [process for process in row.processes if process.steady.problem]
@@ -261,6 +273,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "different_speeds": Finder(different_speeds, WARNING, APART),
     "nothing_measured": Finder(nothing_measured, WARNING, "let it run for longer"),
     "unusable_rates": Finder(unusable_rates, WARNING, "mend the lines that the program writes"),
+    "unknown_writers": Finder(unknown_writers, WARNING, 'add "rank" to each line'),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),
     "start_up_left_out": Finder(start_up_left_out, NOTE),
     "memory_not_sampled": Finder(memory_not_sampled, NOTE),

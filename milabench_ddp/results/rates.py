@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 from ..events import NO_RATE, NO_USABLE_RATE
 
 LARGEST = 1e100  # the squares of such numbers can still be added up
+OFTEN = 10  # times that a channel is opened: not once by a rank, but again and again
 _SHOWN = 20  # characters of a rate that cannot be used
 
 
@@ -49,7 +50,8 @@ class RateCounts:
     first_unusable: str = ""
     ranks: set[int] = field(default_factory=set)  # those that told a usable rate, and their rank
     units: set[str] = field(default_factory=set)  # of the usable rates
-    writers: set[int] = field(default_factory=set)  # ranks that had the channel open meanwhile
+    writers: set[int] = field(default_factory=set)  # ranks that had the channel open, if several
+    reopened: bool = False  # the channel was opened for each line: by whom is not known
 
     def add(self, payload: Mapping[str, Any], own_rank: int | None = None) -> None:
         """Count the rates of a payload.
@@ -82,6 +84,11 @@ class RateCounts:
             self.ranks.add(rank)
         if isinstance(units := payload.get("units"), str) and units:
             self.units.add(units)
+
+    def see_writers(self, ranks: set[int], opened: int) -> None:
+        """Take note of the ranks that were seen to have the channel open, and how often it was."""
+        self.writers = ranks if len(ranks) > 1 else set()
+        self.reopened = not self.writers and opened >= OFTEN
 
     @property
     def flaws(self) -> str:
@@ -134,7 +141,7 @@ def _why_not_one_rate(counts: list[RateCounts]) -> str:
     elif ranks - {0}:
         who = "several of its ranks tell rates"
     elif len(writers) > 1:
-        who = f"{len(writers)} of its ranks have the file of $MILABENCH_METRICS open"
+        who = f"{len(writers)} of its ranks had the file of $MILABENCH_METRICS open"
     else:
         return ""
     lines = sum(each.unranked for each in unranked)

@@ -13,7 +13,7 @@ from typing import Any
 from .payload import add_payload
 from .records import DefectKind, FileDefect, Record
 
-KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin")
+KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin", "writers")
 NOT_PARSED = b'{"event": "line", '
 
 
@@ -119,6 +119,8 @@ class _EventReader:
                 said = data if isinstance(data, dict) else {"message": data}
                 words = [str(said[key]) for key in ("type", "message") if said.get(key)]
                 self.defect(DefectKind.INSTRUMENT, number, ": ".join(words))
+            case "writers", {"ranks": list() as ranks, "opened": int() as opened}:
+                record.told.see_writers({rank for rank in ranks if type(rank) is int}, opened)
             case "format_error" | "binary", _:
                 self.defect(DefectKind.FORMAT_ERROR, number)
             case _ if event not in KNOWN_WITHOUT_USE:

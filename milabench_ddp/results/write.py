@@ -6,7 +6,8 @@ our codec is not used.
 History of what we add to milabench's format (added fields only):
     1  ``config`` has schema, preset, repeat; ``start`` has pid, env; ``end`` has outcome, reason;
        the events ready and begin of the start barrier
-    2  a payload with a rate has ``arrived``, seconds since the epoch
+    2  a payload with a rate has ``arrived``, seconds since the epoch; the event ``writers``: the
+       ranks that had the metrics channel open, where rates do not tell theirs
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The results of ``--check-correctness``, as a report shows them."""
+"""Findings about correctness and about rates, as a report shows them."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Severity
-from tests.support.result_files import config, end, rates, start, told, write
+from tests.support.result_files import config, end, job, line, rate, rates, start, told, write
 
 RIGHT = {
     "ok": True,
@@ -69,3 +69,24 @@ def test_each_finding_has_the_name_under_which_it_is_found(tmp_path: Path) -> No
     assert (last.name, last.benchmark, last.place) == ("slow_device", "b", "device 2")
     assert last.evidence["slower"] == pytest.approx(0.1, abs=0.001)
     assert last.advice
+
+
+def test_rates_that_are_left_out_beside_others(tmp_path: Path) -> None:
+    bad = rate(float("nan")), rate(-1.0), line("data", {"rate": 7.0}, "data")
+    write(tmp_path, "b.D0", config("b"), start(), rates([5.0] * 3), *bad, end(0, outcome="ok"))
+    assert (
+        "b: b.D0: 3 of 6 rates left out: 2 not positive, finite numbers (the first is nan); "
+        '1 without "task": "train"'
+    ) in report_of([tmp_path]).warnings
+
+
+def test_rates_of_unknown_writers(tmp_path: Path) -> None:
+    opened = line("writers", {"ranks": [], "opened": 30}, "data")
+    write(tmp_path, "b.0", job("b"), start(), rates([5.0] * 30), opened, end(0, outcome="ok"))
+    report = report_of([tmp_path])
+    assert any("if several ranks wrote them" in text for text in report.warnings)
+    (tmp_path / "b.0.data").unlink()
+    several = line("writers", {"ranks": [0, 1], "opened": 2}, "data")
+    write(tmp_path, "b.0", job("b"), start(), rates([5.0] * 30), several, end(0))
+    (failure,) = report_of([tmp_path]).failures
+    assert failure.reason.startswith("2 of its ranks had the file of $MILABENCH_METRICS open")

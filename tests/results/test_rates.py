@@ -92,12 +92,23 @@ def test_rates_of_several_ranks_must_tell_them() -> None:
 
 def test_ranks_that_share_the_channel_must_tell_themselves() -> None:
     several = counted(GOOD)
-    several.writers = {0, 1}
+    several.see_writers({0, 1}, 2)
     why = why_nothing_measured([several])
-    assert why.startswith("2 of its ranks have the file of $MILABENCH_METRICS open, and 1 line")
+    assert why.startswith("2 of its ranks had the file of $MILABENCH_METRICS open, and 1 line")
     told = counted({**GOOD, "rank": 0})
-    told.writers = {0, 1}
+    told.see_writers({0, 1}, 2)
     assert why_nothing_measured([told]) == ""
+    alone = counted(GOOD)
+    alone.see_writers({0}, 1)
+    assert (why_nothing_measured([alone]), alone.reopened) == ("", False)
+
+
+def test_a_channel_that_is_opened_for_each_line_hides_its_writers() -> None:
+    counts = counted(GOOD, GOOD, GOOD)
+    counts.see_writers({0}, 9)
+    assert not counts.reopened
+    counts.see_writers({0}, 10)
+    assert (why_nothing_measured([counts]), counts.reopened) == ("", True)
 
 
 @pytest.mark.parametrize("rank", [True, -1, 1.0, "1", None, [1]])

@@ -18,7 +18,7 @@ known; only their ratios matter.
 
    Lines that were held in a buffer come in a bunch, within ``SOON`` of each other: they are
    compared as one, by the time since the bunch before. Of arrival and ``time``, the one with more
-   bunches counts.
+   bunches counts. Where both kinds fit, each line is for the same work.
 4. There are no times, or too few bunches to tell, such as all lines at the end: each line is for
    the same work, and lasted ``1 / rate``. milabench writes a line for each step.
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 FEWEST = 3  # times between lines, or bunches: with fewer, they show no pattern
 SOON = 0.01  # seconds: a line that comes sooner after another was held in a buffer
 FITS = 0.25  # the largest mean deviation of the times from a pattern, as a fraction
+ALIKE = 0.01  # two kinds that fit so nearly as well cannot be told apart: the same work is usual
 PAUSE = 5.0
 OVERLAPS = 0.1  # the largest share of lines whose clocks may disagree
 
@@ -126,7 +127,7 @@ def _by_clock(lines: Sequence[Observation], counting: Sequence[int]) -> list[flo
     each, off_count = _fit(took, by_count)
     if min(off_work, off_count) <= FITS:
         seen = [lines[k] for k in counting]
-        return _for_same_work(seen) if off_work <= off_count else [1.0] * len(seen)
+        return _for_same_work(seen) if off_work <= off_count + ALIKE else [1.0] * len(seen)
     found = dict.fromkeys(counting, each)  # a line whose time is not known is a usual one
     for bunch, work, count in zip(bunches, by_work, by_count, strict=True):
         seconds = min(bunch.seconds, PAUSE * max(unit * work, each * count))

@@ -127,6 +127,13 @@ def test_a_line_for_steps_of_any_number() -> None:
     assert perf(with_steps) == pytest.approx(truth, rel=1e-12)
 
 
+def test_bunches_that_all_take_as_long_are_of_lines_for_the_same_work() -> None:
+    for wobble in (-1e-4, 1e-4):  # whichever kind fits better by chance
+        lines = buffered(every_steps(IN_TURN))
+        lines = [(when + wobble * (k // 20 % 2), value) for k, (when, value) in enumerate(lines)]
+        assert perf(arriving(lines)) == pytest.approx(18.1818, rel=1e-4)
+
+
 @pytest.mark.parametrize("lateness", [0.0005, 0.003])
 def test_a_busy_machine_that_reads_late(lateness: float) -> None:
     draw = random.Random(5)

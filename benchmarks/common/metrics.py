@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 LINE_LIMIT = select.PIPE_BUF  # bytes, the newline included
-CHUNK = 128  # steps in a line of step times: two lists of 12 characters a value fit the limit
+CHUNK = 256  # times in a line of step times: 12 characters each fit the limit
 
 
 class LineTooLongError(ValueError):
@@ -33,14 +33,20 @@ def encode(payload: Mapping[str, Any]) -> bytes:
 
 
 def split_steps(payload: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The payload itself, or for step times a payload for each ``CHUNK`` steps."""
+    """The payload itself, or for step times a payload for every few steps: ``CHUNK`` times."""
     times = payload.get("step_times")
     if times is None:
         yield payload
         return
-    for k in range(0, len(times["ms"]), CHUNK):
-        lists = {name: times[name][k : k + CHUNK] for name in ("ms", "wait_ms")}
-        yield {**payload, "step_times": {**times, "from": times["from"] + k, **lists}}
+    parts = times.get("parts", {})
+    size = max(CHUNK // (2 + len(parts)), 1)
+    for k in range(0, len(times["ms"]), size):
+        chunk = {**times, "from": times["from"] + k}
+        for name in ("ms", "wait_ms"):
+            chunk[name] = times[name][k : k + size]
+        if parts:
+            chunk["parts"] = {name: ms[k : k + size] for name, ms in parts.items()}
+        yield {**payload, "step_times": chunk}
 
 
 class Channel:
@@ -102,17 +108,27 @@ class Emitter:
         )
 
     def step_times(
-        self, rank: int, first: int, ms: Sequence[float], wait_ms: Sequence[float]
+        self,
+        rank: int,
+        first: int,
+        ms: Sequence[float],
+        wait_ms: Sequence[float],
+        parts: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
-        """Send the time of every step of a rank from ``first`` on, and its wait for data, in ms."""
-        times = {
-            "rank": rank,
-            "from": first,
-            "ms": [round(value, 4) for value in ms],  # to 0.1 us
-            "wait_ms": [round(value, 4) for value in wait_ms],
-        }
-        if times["ms"]:
-            self.data("main", step_times=times)
+        """Send the times of every step of a rank from ``first`` on, in ms.
+
+        They are the time of the whole step, of its wait for data, and of each of its ``parts``.
+        """
+        if not ms:
+            return
+        times = {"rank": rank, "from": first, "ms": _rounded(ms), "wait_ms": _rounded(wait_ms)}
+        if parts:
+            times["parts"] = {name: _rounded(found) for name, found in parts.items()}
+        self.data("main", step_times=times)
+
+
+def _rounded(ms: Sequence[float]) -> list[float]:
+    return [round(value, 4) for value in ms]  # to 0.1 us
 
 
 def print_payload(payload: Mapping[str, Any]) -> None:

@@ -30,6 +30,7 @@ class RankSummary:
     first: int  # index of the first measured step
     ms: Sequence[float]
     wait_ms: Sequence[float]
+    parts: Mapping[str, Sequence[float]]  # ms in each step; empty if the body has one part
     memory_peak: list[float] | None  # allocated, reserved; MiB
     step_fractions: Mapping[str, float]  # of the wait for data and of each part of the body
     part_ms: Mapping[str, tuple[float, float]]  # mean and standard deviation
@@ -132,6 +133,7 @@ class Session:
             timer.first,
             timer.ms,
             timer.wait_ms,
+            timer.part_ms if len(timer.part_ms) > 1 else {},
             peak_memory(self.device),
             timer.step_fractions(),
             timer.part_spread(),
@@ -146,7 +148,7 @@ class Session:
             self._emitter.data(
                 "main", rank=rank, shares=summary.step_fractions, part_ms=summary.part_ms
             )
-        self._emitter.step_times(rank, summary.first, summary.ms, summary.wait_ms)
+        self._emitter.step_times(rank, summary.first, summary.ms, summary.wait_ms, summary.parts)
         if summary.memory_peak is not None:
             self._emitter.data("main", rank=rank, memory_peak=summary.memory_peak)
 

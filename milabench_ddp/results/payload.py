@@ -14,7 +14,13 @@ from .records import (
     Payload,
     Rank,
     Record,
+    ToldNumber,
     is_finite,
+)
+
+NOT_NUMBERS = frozenset(
+    {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed"}  # rates, counts and dates
+    | {"gpudata", "step_times", "part_ms", *TABLES}  # read by functions of their own
 )
 
 ReportDefect = Callable[[DefectKind], None]
@@ -42,6 +48,30 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
     for key in TABLES:
         if isinstance(data.get(key), dict):
             record.tables.setdefault(key, []).append(data[key])
+    if data.get("warmup") is not True:
+        _add_numbers(record, rank if _is_rank(rank) else 0, data)
+
+
+def _add_numbers(record: Record, rank: int, data: Payload) -> None:
+    """Add the numbers of a metric line, also those one level down.
+
+    Numbers in a group of ``FACTS`` keep their names; in another group they are ``group.name``.
+    """
+    for key, value in data.items():
+        if key in NOT_NUMBERS:
+            continue
+        if not isinstance(value, dict):
+            _add_number(record, key, rank, value)
+            continue
+        for name, inner in value.items():
+            whole = name if key in FACTS else f"{key}.{name}"
+            _add_number(record, whole, rank, inner)
+
+
+def _add_number(record: Record, name: str, rank: int, value: Any) -> None:
+    if is_finite(value):
+        told = ToldNumber(value, record.told.usable)
+        record.numbers.setdefault(name, {}).setdefault(rank, []).append(told)
 
 
 def _rate(record: Record, rate: Any, data: Payload, report_defect: ReportDefect) -> None:
@@ -116,8 +146,15 @@ def _take_steps(record: Record, times: Any) -> bool:
     """Append step times to those of their rank; return whether they are usable."""
     match times:
         case {"rank": rank, "ms": list() as ms, "wait_ms": list() as wait_ms} if _is_rank(rank):
-            return _rank(record, rank).take(ms, wait_ms)
+            parts = times.get("parts") or {}
+            if not _are_lists(parts):
+                return False
+            return _rank(record, rank).take(ms, wait_ms, parts)
     return False
+
+
+def _are_lists(parts: Any) -> bool:
+    return isinstance(parts, dict) and all(isinstance(found, list) for found in parts.values())
 
 
 def _add_to_rank(record: Record, rank: int, data: Payload) -> None:

@@ -89,6 +89,13 @@ TABLES = ("comm", "comm_fit", "sweep")
 """The keys of payloads that it reports for one size or shape after another, a table row each."""
 
 
+class ToldNumber(NamedTuple):
+    """A number in a metric line, and its place among the observations of the same file."""
+
+    value: float
+    seen: int  # how many observations after the warm-up came before it
+
+
 class Observation(NamedTuple):
     """An observation of the training rate, as it was written."""
 
@@ -106,30 +113,42 @@ class Observation(NamedTuple):
 class Rank:
     """The measurements of one rank, as rank 0 reports them at the end; without the warm-up.
 
-    The times of 8,192 ranks and 1,000 steps stay in memory, so they are an array of doubles, and
-    only the sum of the waits is kept.
+    The times of 8,192 ranks and 1,000 steps stay in memory, so they are arrays: doubles for the
+    steps, and single precision, which is exact to 1e-7, for their parts.
     """
 
     ms: "array[float]" = field(default_factory=lambda: array("d"))  # of each step
-    waited: float = 0.0  # for data in all of these steps, in ms
+    wait_ms: "array[float]" = field(default_factory=lambda: array("f"))  # for data in each step
+    parts: "dict[str, array[float]]" = field(default_factory=dict)  # ms in each step, by part
+    # Of programs that do not tell the parts of each step: over all steps after the warm-up
     shares: Mapping[str, float] = field(default_factory=dict)  # of the steps, by part; sum 1
     part_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation
     allocated: float = math.nan  # the most memory, in MiB; NaN where it is not known
     reserved: float = math.nan
     node: str = ""  # the node on which it runs, if there are several
 
-    def take(self, ms: list[float], wait_ms: list[float]) -> bool:
+    @property
+    def waited(self) -> float:
+        """The wait for data in all steps together, in ms."""
+        return math.fsum(self.wait_ms)
+
+    def take(
+        self, ms: list[float], wait_ms: list[float], parts: Mapping[str, list[float]] | None = None
+    ) -> bool:
         """Append steps in the order of time; if one is not a time, append none and return False."""
         try:
-            steps, waited = array("d", ms), math.fsum(wait_ms)
+            steps, waits = array("d", ms), array("f", wait_ms)
+            times = {name: array("f", found) for name, found in (parts or {}).items()}
         except (OverflowError, TypeError, ValueError):
             return False
-        if not (math.isfinite(sum(steps)) and math.isfinite(waited)):
+        if not all(math.isfinite(sum(found)) for found in (steps, waits, *times.values())):
             return False
         if steps and min(steps) < 0:
             return False
         self.ms.extend(steps)
-        self.waited += waited
+        self.wait_ms.extend(waits)
+        for name, found in times.items():
+            self.parts.setdefault(name, array("f")).extend(found)
         return True
 
 
@@ -152,6 +171,8 @@ class Record:
     samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
     ranks: dict[int, Rank] = field(default_factory=dict)  # those that were reported
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
+    # every number of the metric lines, by name and rank, but rates and what only counts or dates
+    numbers: dict[str, dict[int, list[ToldNumber]]] = field(default_factory=dict)
     tables: dict[str, list[Payload]] = field(default_factory=dict)  # by TABLES
     errors: list[Payload] = field(default_factory=list)
     defects: list[FileDefect] = field(default_factory=list)

@@ -74,9 +74,44 @@ def test_rows_of_a_table_are_kept_in_their_order() -> None:
     assert record.tables == {"comm": [{"bytes": 8}, {"bytes": 4}], "sweep": [{"m": 2}]}
 
 
+def test_the_parts_of_each_step_are_joined() -> None:
+    first, second = times(0, [4.0, 5.0], [1.0, 1.0]), times(0, [6.0], [1.0])
+    first["step_times"]["parts"] = {"forward": [3.0, 4.0]}
+    second["step_times"]["parts"] = {"forward": [5.0]}
+    record, faults = taken(first, second)
+    assert list(record.ranks[0].parts["forward"]) == [3.0, 4.0, 5.0]
+    assert list(record.ranks[0].wait_ms) == [1.0, 1.0, 1.0]
+    assert faults == []
+
+
+@pytest.mark.parametrize("bad", [3, {"forward": 1.0}, {"forward": ["x"]}, {"forward": [math.inf]}])
+def test_steps_with_damaged_parts_are_left_out(bad: Any) -> None:
+    payload = times(0, [1.0], [0.0])
+    payload["step_times"]["parts"] = bad
+    record, faults = taken(payload)
+    assert faults == [DefectKind.BAD_STEPS]
+    assert not any(len(rank.ms) for rank in record.ranks.values())
+
+
+def test_every_number_is_kept_by_name_and_rank() -> None:
+    record, _ = taken(
+        {"task": "train", "rank": 0, "rate": 5.0, "steps": 2, "step": 1, "time": 9.0},
+        {"task": "train", "rank": 1, "norm": 0.5, "model": {"build_s": 2, "name": "x"}},
+        {"norm": 0.25, "warmup": True},
+        {"norm": True, "other": {"deep": {"deeper": 1.0}, "flat": math.nan, "one": 1.0}},
+    )
+    assert record.numbers == {
+        "norm": {1: [(0.5, 1)]},
+        "build_s": {1: [(2, 1)]},
+        "other.one": {0: [(1.0, 1)]},
+    }
+
+
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
 ANY = st.recursive(SCALARS, lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=4)
-INNER = st.fixed_dictionaries({}, optional=dict.fromkeys(("rank", "ms", "wait_ms", "forward"), ANY))
+INNER = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("rank", "ms", "wait_ms", "forward", "parts"), ANY)
+)
 KEYS = ("rank", "step_times", "memory_peak", "shares", "part_ms", "comm", "comm_fit", "sweep")
 
 

@@ -31,6 +31,18 @@ def test_step_times_arrive_whole_in_lines_that_are_atomic(ms, first, rank):
         index += len(part["ms"])
 
 
+@given(ms=TIMES, count=st.integers(1, 5))
+def test_the_parts_of_each_step_arrive_whole(ms, count):
+    sent, names = [], [f"part {k}" for k in range(count)]
+    metrics.Emitter(sent.append).step_times(0, 3, ms, ms, dict.fromkeys(names, ms))
+    lines = [metrics.encode(part) for part in metrics.split_steps(sent[0])]
+    chunks = [json.loads(line)["step_times"] for line in lines]
+    for name in names:
+        joined = [value for chunk in chunks for value in chunk["parts"][name]]
+        assert joined == [round(value, 4) for value in ms]
+    assert all(len(chunk["parts"][names[0]]) == len(chunk["ms"]) for chunk in chunks)
+
+
 def test_no_steps_are_no_line():
     sent = []
     metrics.Emitter(sent.append).step_times(0, 5, [], [])

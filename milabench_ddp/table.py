@@ -8,6 +8,57 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 UNKNOWN = "-"
+MOST_DIGITS = 6  # of a number that is known to more
+
+
+class Measured(float):
+    """A measured number, and its uncertainty, to which the digits of its text are cut.
+
+    Everywhere but in text it is a number like any other, at full precision.
+    """
+
+    error: float  # in the same unit; NaN or 0 if it is not known
+    with_error: bool  # whether its text shows the uncertainty
+
+    def __new__(cls, value: float, error: float, *, with_error: bool = False) -> "Measured":
+        """The number ``value``, give or take ``error``."""
+        made = super().__new__(cls, value)
+        made.error, made.with_error = error, with_error
+        return made
+
+    def text(self, format: str) -> str:
+        """The text: ``11,100 ±400``, ``0.9312 ±0.0004``, ``37.8%``.
+
+        The uncertainty is rounded up to one digit, or to two if the first is 1 or 2, and the number
+        to the same place.
+
+        Args:
+            format: of a number of unknown uncertainty; if it ends with ``%``, the text is in per
+                cent.
+        """
+        if not (math.isfinite(self) and 0 < self.error < math.inf):
+            return f"{float(self):{format}}"
+        scale, unit = (100, "%") if format.endswith("%") else (1, "")
+        value, error = scale * float(self), scale * self.error
+        places = _places(value, error)
+        shown = math.ceil(round(error * 10.0**places, 6)) / 10.0**places
+        text = _fixed(value, places)
+        if self.with_error:
+            text += f" ±{_fixed(shown, places)}"
+        return text + unit
+
+
+def _places(value: float, error: float) -> int:
+    """How many places after the point are known; negative for tens, hundreds and so on."""
+    exponent = math.floor(math.log10(error))
+    places = -exponent + (error / 10.0**exponent <= 2.9)
+    if value:
+        places = min(places, MOST_DIGITS - 1 - math.floor(math.log10(abs(value))))
+    return places
+
+
+def _fixed(value: float, places: int) -> str:
+    return f"{round(value, places):,.{max(places, 0)}f}"
 
 
 @dataclass(frozen=True)
@@ -31,6 +82,8 @@ class Column:
         """A value as the column shows it."""
         if is_unknown(value):
             return self.unknown
+        if isinstance(value, Measured):
+            return value.text(self.format)
         return format(value, self.format) if self.format else str(value)
 
 

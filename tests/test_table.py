@@ -1,12 +1,20 @@
 import csv
 import io
-from math import isnan, nan
+from math import inf, isnan, nan
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.table import Column, Table, csv_text, is_unknown, text_lines, without_unknown
+from milabench_ddp.table import (
+    Column,
+    Measured,
+    Table,
+    csv_text,
+    is_unknown,
+    text_lines,
+    without_unknown,
+)
 
 COLUMNS = (Column("bench"), Column("rate", ".1f"), Column("unit"), Column("n", right=True))
 TABLE = Table(
@@ -84,3 +92,42 @@ def test_csv_has_every_digit_and_nothing_for_what_is_not_known(rows: list[tuple]
     for row, cells in zip(rows, read[1:], strict=True):
         assert cells[1] == ("" if isnan(row[1]) else repr(row[1]))
         assert (cells[2], float(cells[3])) == ("", row[3])
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "format", "text"),
+    [
+        (11069.19, 387.0, ".2f", "11,100 ±400"),
+        (0.931234, 0.00037, ".2f", "0.9312 ±0.0004"),
+        (11569.19, 150.0, ".2f", "11,570 ±150"),
+        (2.0, 0.2999, ".2f", "2.0 ±0.3"),
+        (2.0, 0.3, ".2f", "2.0 ±0.3"),
+        (72.0, 800.0, ".2f", "100 ±800"),
+        (-5.02, 0.041, ".2f", "-5.02 ±0.05"),
+        (0.0, 0.1, ".2f", "0.00 ±0.10"),
+        (0.378, 0.004, ".1%", "37.8 ±0.4%"),
+        (100.0, 1e-9, ".2f", "100.000 ±0.001"),
+        (4.0, nan, ".2f", "4.00"),
+        (4.0, 0.0, ".2f", "4.00"),
+        (4.0, inf, ".2f", "4.00"),
+    ],
+)
+def test_digits_follow_the_uncertainty(value: float, error: float, format: str, text: str) -> None:
+    assert Measured(value, error, with_error=True).text(format) == text
+    alone = Measured(value, error).text(format)
+    assert alone.rstrip("%") == text.split(" ±")[0].rstrip("%")
+
+
+@given(st.floats(1e-3, 1e6), st.floats(1e-4, 0.5))
+def test_the_error_in_the_text_is_never_too_small(value: float, relative: float) -> None:
+    shown, error = Measured(value, value * relative, with_error=True).text("g").split(" ±")
+    said = float(error.replace(",", ""))
+    assert value * relative <= said * (1 + 1e-6)
+    assert said <= 1.5 * value * relative
+    assert abs(float(shown.replace(",", "")) - value) <= said
+
+
+def test_a_spreadsheet_gets_the_number_without_its_error() -> None:
+    table = Table((Column("x", ".1f"),), ((Measured(1.23456, 0.1),), (Measured(nan, nan),)))
+    assert csv_text(table).splitlines() == ["x", "1.23456", '""']
+    assert list(text_lines(table)) == ["   x", "1.23", "   -"]

@@ -19,7 +19,8 @@ from ..results.records import (
     unit_of,
 )
 from ..samples import DeviceSample
-from .model import MilabenchStatistics, MilabenchSummary, Row, Rows, Score
+from .milabench_summary import MilabenchStatistics, MilabenchSummary
+from .model import Row, Rows, Score
 from .process import succeeded
 from .statistics import NAN, percentile, ratio
 

@@ -15,6 +15,7 @@ from ..events import Status
 from ..results.records import Payload, Run, is_finite
 from . import compat
 from .interval import Series, interval, pooled_mean
+from .mfu import above_peak
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
 from .nodes import different_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
@@ -159,7 +160,7 @@ def left_out_by_milabench(measured: Measurements) -> Findings:
 
 def measured_peaks(measured: Measurements) -> Findings:
     """The peak that MFU is a fraction of."""
-    peaks = {row.peak for row in measured.rows}
+    peaks = {row.peak for row in measured.rows if is_finite(row.mfu)}
     known = [peak for peak in peaks if peak is not None]
     for peak in sorted(known, key=lambda peak: (peak.precision, peak.benchmark)):
         speed = f"{peak.tflop_s:.4g} TFLOP/s"
@@ -274,6 +275,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "nothing_measured": Finder(nothing_measured, WARNING, "let it run for longer"),
     "unusable_rates": Finder(unusable_rates, WARNING, "mend the lines that the program writes"),
     "unknown_writers": Finder(unknown_writers, WARNING, 'add "rank" to each line'),
+    "above_peak": Finder(above_peak, WARNING, "check the FLOP of its model, and its precision"),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),
     "start_up_left_out": Finder(start_up_left_out, NOTE),
     "memory_not_sampled": Finder(memory_not_sampled, NOTE),

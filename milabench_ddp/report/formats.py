@@ -18,6 +18,7 @@ from .statistics import deviation
 from .sweep import Sweep, sweep_table
 from .tables import MAIN_COLUMNS, main_table, main_values
 from .text import report_text, sweep_text, table_text
+from .told import Told
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,23 @@ def _row(row: Row) -> dict[str, Any]:
     if row.milabench is not None:
         return {**values, "summary": row.milabench}
     values |= _fields(row.summary)
+    values["told"] = {name: _told(told) for name, told in row.told.items()}
     values["processes"] = [_process(process) for process in row.processes]
     monitored = devices([row])
     if monitored:
         names = [column.name for column in monitored.columns[1:]]
         lines = [dict(zip(names, line[1:], strict=True)) for line in monitored.rows]
         values["devices"] = lines
-    if row.ranks or row.tables:  # the data of the other tables in the text report, in full
+    # the data of the other tables in the text report, in full
+    if row.ranks or row.tables or row.told:
         values |= {"step_ms": row.step_ms, "mfu": row.mfu, "peak": row.peak}
         values |= {"ranks": [_rank(rank) for rank in row.ranks], **row.tables}
     return values
+
+
+def _told(told: Told) -> dict[str, Any]:
+    """A number that programs told, over processes, ranks and repeats."""
+    return {"mean": told.mean, "std": told.std, "n": len(told.values)}
 
 
 def _process(process: ProcessResult) -> dict[str, Any]:

@@ -15,6 +15,10 @@ independent errors: ``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)`` (G. Y. Zou,
 "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008). They
 are intervals over launches. A benchmark with a single launch has none: how much the steps of one
 launch vary does not say how far the next launch will be.
+
+The spread of other metrics that are proportional to a rate is the distance to the farther end of
+the 95 % interval of that rate. The spread of a number that programs tell is its standard deviation
+over processes, ranks and repeats.
 """
 
 import math
@@ -23,14 +27,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..errors import SelectionError, did_you_mean
-from ..results.records import is_finite
+from ..table import Measured
 from .model import Row, Rows
 from .settings import NODES, matrix, nodes_of
 from .statistics import NAN
 from .tables import TABLES
+from .told import Told
 
 EFFICIENCY = "efficiency"
 WEAK = "weak"
+UNTOLD = Told((NAN,))
 Number = Callable[[Row], float]
 
 
@@ -42,28 +48,39 @@ class Metric:
     value: Number
     spread: Number = lambda _: NAN
     note: Callable[[Row], str] = lambda _: ""
-    format: str = ""  # empty: four digits, but all digits before the point
+    format: str = ""  # without a known spread; empty: four digits, but all before the point
 
     def shown(self, row: Row) -> str:
-        """The number as text: ``0.93 ±0.02``; empty if it is not known."""
-        value, spread = self.value(row), self.spread(row)
+        """The number as text: ``0.93 ±0.04``; empty if it is not known."""
+        value = self.value(row)
         if not math.isfinite(value):
             return ""
         usual = ".0f" if abs(value) >= 1000 else ".4g"
-        text = format(value, self.format or usual)
-        if spread > 0:
-            text += f" ±{format(spread, self.format)}"
-        return text
+        return Measured(value, self.spread(row), with_error=True).text(self.format or usual)
+
+
+def _proportional(meaning: str, value: Number, format: str = "") -> Metric:
+    """A metric that is proportional to the rate, and is as uncertain."""
+    return Metric(
+        f"{meaning}, and its 95 % interval, of one launch or of several",
+        value,
+        lambda row: value(row) * row.half_width,
+        format=format,
+    )
 
 
 METRICS: Mapping[str, Metric] = {
-    "throughput": Metric("units per second of all devices together", lambda row: row.throughput),
+    "throughput": _proportional(
+        "units per second of all devices together", lambda row: row.throughput
+    ),
     "latency": Metric("ms of a step, the median of ranks' medians", lambda row: row.step_ms),
     "memory": Metric("MiB, the most in use on a device", lambda row: row.peak_memory),
     "allocated": Metric("MiB, the most that a rank allocated", lambda row: row.allocated),
     "reserved": Metric("MiB, the most that a rank reserved", lambda row: row.reserved),
-    "mfu": Metric("model FLOPs, relative to the measured peak", lambda row: row.mfu, format=".1%"),
-    "perf": Metric("units per second of a process", lambda row: row.perf),
+    "mfu": _proportional(
+        "model FLOPs, relative to the measured peak", lambda row: row.mfu, format=".1%"
+    ),
+    "perf": _proportional("units per second of a process", lambda row: row.perf),
     "score": Metric("units per second of the machine, less what failed", lambda row: row.score),
     "sem": Metric("standard error of perf, as a fraction", lambda row: row.sem),
     "std": Metric("deviation of perf's observations, as a fraction", lambda row: row.std),
@@ -90,7 +107,10 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
         reported |= reported_numbers(row).keys()
     if name in reported:
         return Metric(
-            "as the programs reported it", lambda row: reported_numbers(row).get(name, NAN)
+            "the mean of what the programs reported, and the standard deviation over processes, "
+            "ranks and repeats",
+            lambda row: reported_numbers(row).get(name, UNTOLD).mean,
+            lambda row: reported_numbers(row).get(name, UNTOLD).std,
         )
     known = {*METRICS, *TABLES, EFFICIENCY, *reported}
     raise SelectionError(
@@ -99,14 +119,16 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
     )
 
 
-def reported_numbers(row: Row) -> dict[str, float]:
-    """The numbers that the programs of a benchmark reported, by their names."""
-    numbers: dict[str, float] = {}
-    for group in ("model", "shares", "correctness"):
-        for key, value in row.reported(group).items():
-            if is_finite(value):
-                numbers[key] = float(value)
-    return numbers
+def reported_numbers(row: Row) -> dict[str, Told]:
+    """The numbers that the programs of a benchmark reported, by their names.
+
+    The shares of the parts of a step are those of the steady state.
+    """
+    shares: dict[str, list[float]] = defaultdict(list)
+    for rank in row.ranks:
+        for part, share in rank.shares.items():
+            shares[part].append(share)
+    return {**row.told, **{part: Told(tuple(found)) for part, found in shares.items()}}
 
 
 @dataclass(frozen=True)

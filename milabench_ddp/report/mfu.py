@@ -5,26 +5,45 @@
 Model FLOPs are those of the model, without recomputation, by the formula of each program (A.
 Chowdhery and others, "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B). The peak
 is not that of a data sheet, which no program reaches: matrix products on the same devices reached
-it. If several benchmarks measured products of a precision, the fastest is the peak.
+it. If several benchmarks measured products of a precision, the fastest is the peak. No program
+exceeds it: where one seems to, there is no MFU.
 """
 
+import statistics
 from collections import defaultdict
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..results.records import Record, is_finite
-from .model import Peak
-from .process import Processes
-from .statistics import mean
+from ..results.records import Record
+from .model import Finding, Findings, Peak, Row
+from .process import Processes, counted
+from .statistics import NAN, mean
+from .told import TFLOPS, told_by
 
 UNIT = "TFLOP/s"
-OPTIONS = ("--dtype", "--precision")
-DEFAULT = "fp32"  # the precision of every program without such an option
-AUTOCAST = {"amp": "bf16", "amp-fp16": "fp16"}  # the precision in which matrix products run
+# Of programs that do not tell their precision. FSDP's lowers that of the parameters.
+OPTIONS = ("--mixed-precision", "--precision", "--dtype")
+NOT_LOWERED = ("", "none", "fp32")
+NAMES = {  # the precision of matrix products, by its other names
+    "amp": "bf16",
+    "amp-fp16": "fp16",
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "float32": "fp32",
+}
 
 RunPrecision = tuple[Path, str]
 Peaks = Mapping[RunPrecision, Peak]
+
+
+@dataclass(frozen=True)
+class Utilisation:
+    """The MFU of a benchmark, which is NaN if it is not known."""
+
+    mfu: float = NAN
+    peak: Peak | None = None
+    impossible: float = NAN  # the most TFLOP/s that exceed the peak; then there is no MFU
 
 
 def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
@@ -32,9 +51,9 @@ def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
     found: dict[RunPrecision, Peak] = {}
     for name in sorted(benchmarks):
         rates: dict[RunPrecision, list[float]] = defaultdict(list)
-        for process in benchmarks[name]:
-            if process.record.units == UNIT and process.series is not None:
-                key = process.run.path, precision(process.record)
+        for process in counted(benchmarks[name]):
+            key = process.run.path, precision(process.record)
+            if process.record.units == UNIT and process.series is not None and key[1]:
                 rates[key].append(process.series.mean)
         for key, values in rates.items():
             peak = Peak(name, key[1], mean(values))
@@ -43,33 +62,78 @@ def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
     return found
 
 
-def utilisation(processes: Processes, known: Peaks) -> tuple[float, Peak | None]:
-    """The MFU of a benchmark, as the mean over its processes (NaN if unknown), and its peak."""
-    fractions: list[float] = []
-    used = None
+def utilisation(processes: Processes, known: Peaks) -> Utilisation:
+    """The MFU of a benchmark: its mean TFLOP/s of a device over its peak.
+
+    If the processes are of runs with different peaks, the peak is their harmonic mean. So the MFU
+    of processes that are equally fast is the mean of theirs.
+    """
+    speeds: list[float] = []
+    used: list[Peak] = []
+    impossible: list[float] = []
     for process in processes:
-        reached = process.record.reported("model").get("tflops_per_gpu")
+        told = told_by(process, TFLOPS)
         peak = known.get((process.run.path, precision(process.record)))
-        if peak is not None and peak.tflop_s > 0 and is_finite(reached):
-            fractions.append(reached / peak.tflop_s)
-            used = peak
-    return mean(fractions), used
+        if told is None or peak is None or not peak.tflop_s > 0:
+            continue
+        speeds += told.values
+        used += [peak] * len(told.values)
+        impossible += [speed for speed in told.values if speed > peak.tflop_s]
+    if not speeds:
+        return Utilisation()
+    peak = used[-1]
+    if len(set(used)) > 1:
+        peak = replace(peak, tflop_s=statistics.harmonic_mean([one.tflop_s for one in used]))
+    if impossible:
+        return Utilisation(NAN, peak, max(impossible))
+    return Utilisation(mean(speeds) / peak.tflop_s, peak)
+
+
+def above_peak(row: Row) -> Findings:
+    """A program that claims more than the measured peak."""
+    reached, peak = row.above_peak, row.peak
+    if peak is None or not reached > peak.tflop_s:
+        return
+    sentence = (
+        f"no MFU: it claims {reached:.4g} TFLOP/s on a device, and {peak.benchmark} reached only "
+        f"{peak.tflop_s:.4g} TFLOP/s in {peak.precision}: one of the two is wrong"
+    )
+    yield Finding(sentence, evidence={TFLOPS: reached, "tflop_s": peak.tflop_s})
 
 
 def precision(record: Record) -> str:
-    """The precision of a program's matrix products, by its options, else the default."""
-    argv = record.config.get("argv")
+    """The precision of a program's matrix products: as told, else by its options, else empty."""
+    told = record.compute_dtype or _asked(record.config.get("argv"))
+    return NAMES.get(told, told)
+
+
+def _asked(argv: object) -> str:
+    words = _words(argv)
     for option in OPTIONS:
-        if asked := _option(argv, option):
-            return AUTOCAST.get(asked, asked)
-    return DEFAULT
-
-
-def _option(argv: object, option: str) -> str:
-    if isinstance(argv, dict):
-        return str(argv.get(option) or "")
-    words = list(map(str, argv)) if isinstance(argv, list) else []
-    for word, following in pairwise(words):
-        if word == option:
-            return following
+        value = _value(words, option)
+        if option == "--mixed-precision" and value in NOT_LOWERED:
+            continue
+        if value:
+            return value
     return ""
+
+
+def _value(words: Sequence[str], option: str) -> str:
+    """The value of an option; of several the last, as argparse takes it; empty without any."""
+    found = ""
+    for index, word in enumerate(words):
+        name, sign, value = word.partition("=")
+        if name == option:
+            found = value if sign else "".join(words[index + 1 : index + 2])
+    return found
+
+
+def _words(argv: object) -> Sequence[str]:
+    """The arguments of a program as it is started, from a list or from a mapping of options."""
+    if isinstance(argv, list):
+        return list(map(str, argv))
+    words: list[str] = []
+    if isinstance(argv, dict):
+        for option, value in argv.items():
+            words += [str(option)] if value is None else [str(option), str(value)]
+    return words

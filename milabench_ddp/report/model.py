@@ -8,9 +8,11 @@ from pathlib import Path
 
 from ..events import Outcome, Status
 from ..results.records import Payload
+from .milabench_summary import MilabenchSummary
 from .process import ProcessResult, is_bandwidth
 from .ranks import RankSummary
 from .statistics import NAN, largest, median
+from .told import TFLOPS, Told
 
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
@@ -41,34 +43,6 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class MilabenchStatistics:
-    """milabench's statistics of a list; its fields are keys of the JSON."""
-
-    min: float
-    q1: float
-    median: float
-    q3: float
-    max: float
-    mean: float
-    std: float
-    sem: float
-
-
-@dataclass(frozen=True)
-class MilabenchSummary:
-    """milabench's summary of the files of a benchmark; its fields are keys of the JSON."""
-
-    n: int
-    ngpu: int
-    successes: int
-    failures: int
-    train_rate: MilabenchStatistics
-    walltime: MilabenchStatistics
-    per_gpu: Mapping[object, MilabenchStatistics]  # rates, by device
-    gpu_load: Mapping[str, Mapping[str, MilabenchStatistics]]  # by device; memory, load, power
-
-
-@dataclass(frozen=True)
 class Row:
     """A benchmark: the columns of the main table, and the data of the other tables."""
 
@@ -91,6 +65,8 @@ class Row:
     tables: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
     mfu: float = NAN  # fraction of ``peak``
     peak: Peak | None = None
+    above_peak: float = NAN  # TFLOP/s that a process claims beyond ``peak``: then there is no MFU
+    told: Mapping[str, Told] = field(default_factory=dict)  # the programs' own numbers, by name
     processes: tuple[ProcessResult, ...] = ()  # empty with milabench's formulas
 
     @classmethod
@@ -156,6 +132,20 @@ class Row:
         """
         medians = [rank.median for rank in self.timed]
         return median(medians or [self.reported("model").get("step_ms")])
+
+    @property
+    def tflops(self) -> float:
+        """Model TFLOP/s of a device in the steady state; NaN if the programs did not tell them."""
+        told = self.told.get(TFLOPS)
+        return NAN if told is None else told.mean
+
+    @property
+    def half_width(self) -> float:
+        """From ``perf`` to the farther end of its 95 % interval, as a fraction; NaN if unknown."""
+        if self.summary.interval is None or not self.perf > 0:
+            return NAN
+        low, high = self.summary.interval
+        return max(high - self.perf, self.perf - low) / self.perf
 
 
 @dataclass(frozen=True)

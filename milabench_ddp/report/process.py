@@ -87,22 +87,29 @@ class ProcessResult:
     @cached_property
     def series(self) -> Series | None:
         """The observations in the steady state, weighed as in ``durations``; None without any."""
-        kept = self._weighed[self.steady.start :]
-        if not kept:
-            return None
-        rates = tuple(float(seen.rate) for seen, _ in kept)
-        return Series(rates, tuple(seconds for _, seconds in kept), self.steady.end)
+        return _series(self._weighed[self.steady.start :], self.steady.end)
 
     @cached_property
-    def unsteady_steps(self) -> int:
-        """The number of steps before the steady state, without marked warm-up; 0 if unknown.
+    def steady_over_all(self) -> float:
+        """The mean rate in the steady state over that of all steps after the warm-up."""
+        whole = _series(self._weighed)
+        if self.series is None or whole is None or not whole.mean > 0:
+            return 1.0
+        return self.series.mean / whole.mean
 
-        An observation can cover many steps. All ranks of a process make each step together.
+    def unsteady_of(self, count: int) -> int:
+        """How many of a rank's ``count`` timed steps come before the steady state.
+
+        All ranks of a process make each step together. If the program does not say how many steps
+        an observation covers, all are taken to cover equally many.
         """
+        before = self.measured[: self.steady.start]
+        if not before:
+            return 0
         total = 0
-        for observation in self.measured[: self.steady.start]:
+        for observation in before:
             if not observation.steps:
-                return 0
+                return round(count * len(before) / len(self.measured))
             total += observation.steps
         return total
 
@@ -118,6 +125,22 @@ class ProcessResult:
 
 
 Processes = Sequence[ProcessResult]
+
+
+def counted(processes: Processes) -> Processes:
+    """The processes whose measurements are in the numbers of their benchmark.
+
+    They are those that did not fail. If all failed, the numbers are what these measured before.
+    """
+    return [process for process in processes if not process.failed] or processes
+
+
+def _series(observations: Sequence[Weighed], end: float = 0.0) -> Series | None:
+    """The observations as a series; None without any."""
+    if not observations:
+        return None
+    rates = tuple(float(seen.rate) for seen, _ in observations)
+    return Series(rates, tuple(seconds for _, seconds in observations), end)
 
 
 def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..results.records import Payload, is_finite
-from ..table import Column, Table
+from ..table import Column, Measured, Table
 from .model import Rows
 from .statistics import mean, median
 
@@ -159,5 +159,6 @@ def matrix_products(rows: Rows) -> Table:
             means = {key: mean(found) for key, found in speeds.items()}
             best = max(means, key=lambda key: means[key])
             type_, shape = best
-            values.append((row.name, type_, len(means), shape, means[best], row.perf))
+            measured = Measured(row.perf, row.perf * row.half_width)
+            values.append((row.name, type_, len(means), shape, means[best], measured))
     return Table(columns, tuple(values), "Matrix products")

@@ -1,41 +1,22 @@
 """The measurements of each rank of a benchmark, or of each device, over all launches.
 
-Local time is the time of the parts of a step that no other rank can make longer. Ranks that train
-together wait for each other, so their step times are equal even if only one of them is slow. They
-wait where they communicate: DDP averages the gradients during the backward pass, so this pass ends
-on every rank when the slowest rank is done. The other parts are local: the wait for data, the
-forward pass, and the optimizer. A slow rank takes longer in these, and there it can be found. (If
-the model has buffers, DDP sends them from rank 0 before a forward pass. That is a wait too, but
-only for the delay of rank 0 since the end of the backward pass.)
-
-Sharded and tensor parallel models communicate in the forward pass too, so only the wait for data
-and the optimizer are local. The ranks of a pipeline do different work and are not compared. A
-process alone on its device waits for no other process: its whole step is local.
+The ``rank_launch`` module says what local time is.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..results.records import Rank, Record, is_finite
-from .statistics import NAN, largest, mean, percentile
+from ..results.records import Record, is_finite
+from .rank_launch import LaunchKey, PartTimes, RankLaunch, local_parts, steady_launch
+from .statistics import NAN, largest, mean, median, percentile
 
 if TYPE_CHECKING:
-    from .statistics import Floats
+    pass
 
-LOCAL = frozenset({"data", "optimizer"})
-LOCAL_PARTS: Mapping[str, frozenset[str]] = {  # by the mode of training
-    "ddp": LOCAL | {"forward"},
-    "fsdp": LOCAL,
-    "hsdp": LOCAL,
-    "tp": LOCAL,
-    "tp-fsdp": LOCAL,
-    "pipeline": frozenset(),
-    "pdp": frozenset(),
-}
-PartTimes = Mapping[str, tuple[float, float]]  # mean and deviation in ms, by part of the step
+UnsteadyOf = Callable[[int], int]  # how many of so many steps come before the steady state
 
 
 @dataclass(frozen=True, order=True)
@@ -54,15 +35,6 @@ class RankId:
 
 
 @dataclass(frozen=True)
-class RankLaunch:
-    """A rank in one launch of its benchmark."""
-
-    record: Record  # of its process
-    rank: Rank
-    unsteady: int  # steps before the steady state
-
-
-@dataclass(frozen=True)
 class RankSummary:
     """A rank or device over all launches, without steps before the steady state; times in ms."""
 
@@ -77,6 +49,9 @@ class RankSummary:
     local_error: float  # the standard error of the sum of ``local``
     allocated: float  # MiB, the most
     reserved: float
+    # the level of the local time in each block of steady steps, by launch; empty if the local
+    # time of each step is not known
+    blocks: Mapping[LaunchKey, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def local_ms(self) -> float:
@@ -125,101 +100,89 @@ def _node(record: Record, rank: int) -> str:
     return ""
 
 
-def summarize_ranks(processes: Iterable[tuple[Record, int]]) -> tuple[RankSummary, ...]:
+def summarize_ranks(
+    processes: Iterable[tuple[Record, UnsteadyOf]],
+) -> tuple[RankSummary, ...]:
     """The ranks or devices of a benchmark, in the order of jobs, ranks and nodes.
 
     Args:
-        processes: the record of each, and how many of its steps came before its steady state, which
+        processes: the record of each, and how many of its steps come before its steady state, which
             all of its ranks reach together.
     """
     launches: dict[RankId, list[RankLaunch]] = defaultdict(list)
-    for record, unsteady in processes:
+    for record, unsteady_of in processes:
         for number, rank in record.ranks.items():
-            id = rank_id(record, number)
-            launches[id].append(RankLaunch(record, rank, unsteady))
+            launch = steady_launch(record, rank, unsteady_of(len(rank.ms)))
+            launches[rank_id(record, number)].append(launch)
     ids = sorted(launches, key=lambda id: (id.job, id.rank, id.node))
     return tuple(_summarize(id, launches[id]) for id in ids)
 
 
 def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
-    ranks = [launch.rank for launch in launches]
-    times = _steady_steps(launches)
-    steps = sum(len(rank.ms) for rank in ranks)
-    waited = math.fsum(rank.waited for rank in ranks)
-    part_ms = _mean_parts(ranks)
-    local, local_error = _local(launches[-1].record, part_ms, times, steps)
+    import numpy as np
+
+    times = np.sort(np.concatenate([launch.ms for launch in launches]))
+    part_ms = _mean_parts([launch.part_ms for launch in launches])
+    blocks = {launch.key: found for launch in launches if (found := launch.blocks())}
+    local = _local(launches[-1].record, part_ms, blocks)
     return RankSummary(
         id,
         len(times),
         percentile(times, 0.5),
         percentile(times, 0.95),
-        waited / steps if steps else NAN,
-        _mean_shares(ranks),
+        mean(launch.waited for launch in launches),
+        _mean_shares([launch.shares for launch in launches]),
         part_ms,
         local,
-        local_error,
-        largest(rank.allocated for rank in ranks),
-        largest(rank.reserved for rank in ranks),
+        _error(launches, local, part_ms),
+        largest(launch.rank.allocated for launch in launches),
+        largest(launch.rank.reserved for launch in launches),
+        blocks,
     )
 
 
-def _steady_steps(launches: Sequence[RankLaunch]) -> "Floats":
-    """The steps of the steady state, sorted."""
+def _local(
+    record: Record, part_ms: PartTimes, blocks: Mapping[LaunchKey, Sequence[float]]
+) -> Mapping[str, float]:
+    """The local time of a rank in ms, by part.
+
+    Its sum is the median over the blocks: a mean would count a pause of the machine as the rank's
+    own work.
+    """
+    alone = record.device is not None
+    names = tuple(part_ms) if alone else local_parts(record.reported("model").get("mode"), part_ms)
+    local = {name: part_ms[name][0] for name in names}
+    level = median(value for found in blocks.values() for value in found)
+    if math.isnan(level):
+        return local
+    whole = math.fsum(local.values())
+    if not whole > 0:
+        return {"step": level}
+    return {name: level / whole * ms for name, ms in local.items()}
+
+
+def _error(launches: Sequence[RankLaunch], local: Mapping[str, float], part_ms: PartTimes) -> float:
+    """The standard error of the local time, as if its steps were independent; NaN if unknown."""
     import numpy as np
 
-    parts: list[Floats] = []
-    for launch in launches:
-        times = np.asarray(launch.rank.ms, dtype=np.float64)
-        if launch.unsteady < len(times):
-            times = times[launch.unsteady :]
-        parts.append(times)
-    if len(parts) == 1:
-        return np.sort(parts[0])
-    return np.sort(np.concatenate(parts))
+    own = [found for launch in launches if (found := launch.own()) is not None]
+    if own:
+        whole = np.concatenate([work + data for work, data in own])
+        return float(whole.std()) / math.sqrt(len(whole))
+    if not local:
+        return NAN
+    steps = sum(len(launch.rank.ms) for launch in launches)
+    deviations = [part_ms[name][1] for name in local]
+    return math.hypot(*deviations) / math.sqrt(max(steps, 1))
 
 
-def _local(
-    record: Record, part_ms: PartTimes, times: "Floats", steps: int
-) -> tuple[Mapping[str, float], float]:
-    """The local time of a rank in ms, by part, and the standard error of the sum."""
-    root = math.sqrt(max(steps, 1))
-    if record.device is not None:
-        error = float(times.std()) / root if steps else NAN
-        return _local_alone(part_ms, percentile(times, 0.5)), error
-    names = local_parts(record.reported("model").get("mode"), part_ms)
-    local = {}
-    squares = []
-    for name in names:
-        local[name], deviation = part_ms[name]
-        squares.append(deviation**2)
-    return local, math.sqrt(math.fsum(squares)) / root
-
-
-def _local_alone(part_ms: PartTimes, step: float) -> Mapping[str, float]:
-    """The median step in ms, divided into parts in the same ratio as the mean step.
-
-    The mean step itself would count a pause of the machine as the rank's own work.
-    """
-    whole = math.fsum(mean for mean, _ in part_ms.values())
-    if not whole > 0:
-        return {} if math.isnan(step) else {"step": step}
-    scale = 1.0 if math.isnan(step) else step / whole
-    return {name: scale * mean for name, (mean, _) in part_ms.items()}
-
-
-def local_parts(mode: object, measured: Iterable[str]) -> tuple[str, ...]:
-    """The measured parts that are local in a mode of training."""
-    local = LOCAL_PARTS.get(str(mode), frozenset())
-    return tuple(name for name in measured if name in local)
-
-
-def _mean_parts(ranks: Sequence[Rank]) -> PartTimes:
+def _mean_parts(launches: Sequence[PartTimes]) -> PartTimes:
     """Each part's mean and deviation in ms, averaged over launches."""
-    if len(ranks) == 1:
-        return ranks[0].part_ms
+    if len(launches) == 1:
+        return launches[0]
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for rank in ranks:
-        for name, pair in rank.part_ms.items():
+    for part_ms in launches:
+        for name, pair in part_ms.items():
             pairs[name].append(pair)
     means = {}
     for name, found in pairs.items():
@@ -228,11 +191,11 @@ def _mean_parts(ranks: Sequence[Rank]) -> PartTimes:
     return means
 
 
-def _mean_shares(ranks: Sequence[Rank]) -> Mapping[str, float]:
+def _mean_shares(launches: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
     """Each part's share, averaged over launches; a launch without this part counts as 0."""
-    if len(ranks) == 1:
-        return ranks[0].shares
-    known = [rank.shares for rank in ranks if rank.shares]
+    if len(launches) == 1:
+        return launches[0]
+    known = [shares for shares in launches if shares]
     names: dict[str, None] = {}
     for shares in known:
         names |= dict.fromkeys(shares)

@@ -34,9 +34,9 @@ def median(values: Iterable[object]) -> float:
 
 
 def deviation(values: Iterable[object]) -> float:
-    """The standard deviation of the n known values, with the divisor n, not n - 1."""
+    """The standard deviation of the n known values, with the divisor n; NaN for fewer than two."""
     numbers = known(values)
-    return statistics.pstdev(numbers) if numbers else NAN
+    return statistics.pstdev(numbers) if len(numbers) > 1 else NAN
 
 
 def largest(values: Iterable[object]) -> float:

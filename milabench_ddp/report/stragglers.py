@@ -1,50 +1,86 @@
-"""Stragglers: devices and ranks that are slower than the others, by more than chance.
+"""Stragglers: devices and ranks that are slower than the others, by more than chance, all the time.
 
-A device that runs a program alone is compared by its rate. A rank that trains with others is
-compared by its local time (see ``ranks``). A straggler's local time exceeds the median of all ranks
-by more than each of these: 3 % of the median; 5 robust standard deviations of all ranks (1.4826
-times the median absolute deviation); 4 standard errors of its own mean; and 1 % of the step, since
-the job loses at most the time by which the rank is late.
+A device that runs a program alone is compared by the time of a unit of work. A rank that trains
+with others is compared by its local time (see ``ranks``), which contains no wait for them.
+
+Foreign load comes and goes, and a rank that it hits is not slow. So the steady state of each launch
+is cut into 8 to 20 blocks of consecutive steps, and the time of a block is the lower quartile of
+its steps, which load of a part of them does not touch; of waits for data, which a loader bunches,
+it is the mean. In each block, the excess of a rank is its time over that of the reference, less 1.
+The reference is the median of all ranks. Two ranks have no median that tells them apart: there it
+is the other rank, and the finding names both. A rank is a straggler if
+
+* the median of its excesses is more than 3 %, and more than 1 % of the step, since the job loses at
+  most the time by which the rank is late;
+* this median is more than 4 standard errors. The error is that of the median of an autoregressive
+  series of order 1, because neighbouring blocks are alike;
+* the rank is slow all the time: in 85 % of the blocks its excess is more than half of the median;
+* the rank stands out: of more than two, its median excess is more than 5 robust standard deviations
+  of those of all ranks (1.4826 times the median absolute deviation).
+
+None is named with fewer than 16 steps. If the programs tell only means and deviations over all
+steps, a straggler is one of three ranks or more whose excess is also 3 deviations of its own steps.
 """
 
-from collections.abc import Sequence
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-from .interval import interval
 from .model import Finding, Findings, Row
-from .process import series_of_devices
-from .ranks import RankSummary
+from .process import counted, series_of_devices
+from .rank_launch import FEWEST_BLOCKS, LaunchKey, blocks_of, undisturbed
+from .ranks import RankId, RankSummary
 from .statistics import NAN, mean, median
 from .steady import MAD_TO_STD
 
+MEDIAN_TO_MEAN = 1.2533  # standard errors of a median and of a mean, of a normal distribution
 SLOW = 0.03  # a smaller difference is not reported
 SURE = 4.0  # standard errors
 FAR = 5.0  # robust standard deviations
 MATTERS = 0.01  # of a step
-FEWEST = 3  # of two, either could be the slow one
+STABLE = 0.85  # of the blocks
+REGULAR = 3.0  # deviations of a rank's own steps
+FEWEST_STEPS = 16
+OF_OTHERS = "the median of the others"
+FEWEST_RANKS = 3  # of which only means are known: of two, either could be the slow one
+
+Blocks = Mapping[LaunchKey, Sequence[float]]  # times of consecutive blocks of steps, by launch
 
 
 def slow_devices(row: Row) -> Findings:
-    """The slowest of three or more devices, if it is slower than the others by more than chance."""
-    series = series_of_devices(row.processes)
-    if len(series) < FEWEST:
+    """The slowest of several devices, if it is slower than the others by more than chance."""
+    series = series_of_devices(counted(row.processes))
+    if len(series) < 2:
         return
-    rates = []
-    for id, found in series.items():
-        rates.append((mean(each.mean for each in found), id))
-    rates.sort()
+    blocks = _blocks_of_devices(row)
+    slow = slower_places(blocks)
+    rates = sorted((mean(each.mean for each in found), id) for id, found in series.items())
     rate, slowest = rates[0]
+    if slowest not in slow:
+        return
     typical = median(other for other, _ in rates[1:])
-    gap = typical - rate
-    if gap <= SLOW * typical:
-        return
-    sure = interval([[each] for each in series[slowest]])
-    if sure is not None and gap <= SURE * sure.sem:
-        return
+    slower = 1 - rate / typical
     against = f"{rate:.5g} against {typical:.5g} {row.unit}".rstrip()
-    slower = gap / typical
-    sentence = f"{slowest.label} is {slower:.1%} slower than the median of the others ({against})"
+    reference = _reference([id for _, id in rates], slowest)
+    sentence = f"{slowest.label} is {slower:.1%} slower than {reference} ({against})"
     evidence = {"rate": rate, "median": typical, "slower": slower}
     yield Finding(sentence, place=slowest.label, evidence=evidence)
+
+
+def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
+    """The time of a unit of work in each block of observations, by device."""
+    import numpy as np
+
+    found: dict[RankId, dict[LaunchKey, list[float]]] = defaultdict(dict)
+    for process in counted(row.processes):
+        if process.series is None or len(process.series.rates) < FEWEST_STEPS:
+            continue
+        for id in series_of_devices([process]):
+            rates = np.array(process.series.rates)
+            if (rates > 0).all():
+                found[id][process.launch] = [undisturbed(block) for block in blocks_of(1 / rates)]
+    return dict(found)
 
 
 def slow_ranks(row: Row) -> Findings:
@@ -57,9 +93,11 @@ def slow_ranks(row: Row) -> Findings:
     local_ms = first.local_ms
     slower = local_ms / typical - 1
     part = slowest_part(first, ranks)
+    reference = _reference([rank.id for rank in ranks if rank.local], first.id)
+    waits = "they wait" if reference == OF_OTHERS else f"{reference} waits"
     sentence = (
-        f"{first.id.label} is {slower:.1%} slower than the median of the others in its own work "
-        f"({local_ms:.5g} against {typical:.5g} ms a step, mostly {part}): they wait for it"
+        f"{first.id.label} is {slower:.1%} slower than {reference} in its own work "
+        f"({local_ms:.5g} against {typical:.5g} ms a step, mostly {part}): {waits} for it"
     )
     if others:
         sentence += f"; and for {len(others)} more"
@@ -70,35 +108,111 @@ def slow_ranks(row: Row) -> Findings:
     yield Finding(sentence, place=first.id.label, evidence=evidence)
 
 
+def _reference(ids: Sequence[RankId], slow: RankId) -> str:
+    """What a rank is compared with; of two, it is the other one."""
+    others = [id for id in ids if id != slow]
+    return others[0].label if len(others) == 1 else OF_OTHERS
+
+
 def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
     """The slow ranks, the slowest first, and the median local time of the others in ms."""
     known = [rank for rank in ranks if rank.local]
-    if len(known) < FEWEST:
-        return [], NAN
-    level = median(rank.local_ms for rank in known)
-    distances = [abs(rank.local_ms - level) for rank in known]
-    spread = MAD_TO_STD * median(distances)
+    if all(rank.blocks for rank in known):
+        blocks = {rank.id: rank.blocks for rank in known if rank.steps >= FEWEST_STEPS}
+        slow = slower_places(blocks)
+    else:
+        slow = _by_means(known)
     step = median(rank.median for rank in known)
-    far = max(SLOW * level, FAR * spread)
-    if step > 0:
-        far = max(far, MATTERS * step)
-    odd: list[RankSummary] = []
-    others: list[RankSummary] = []
+    typical = median(rank.local_ms for rank in known if rank.id not in slow)
+    odd = []
     for rank in known:
-        enough = max(far, SURE * rank.local_error)
-        if rank.local_ms - level > enough:
+        late = rank.local_ms - typical
+        if rank.id in slow and not late <= MATTERS * step:
             odd.append(rank)
-        else:
-            others.append(rank)
     odd.sort(key=lambda rank: -rank.local_ms)
-    return odd, median(rank.local_ms for rank in others)
+    return odd, typical if known else NAN
+
+
+def can_be_judged(ranks: Sequence[RankSummary]) -> bool:
+    """Whether ``stragglers`` could name one of these ranks."""
+    known = [rank for rank in ranks if rank.local]
+    if all(rank.blocks for rank in known):
+        return len(known) > 1 and min(rank.steps for rank in known) >= FEWEST_STEPS
+    return len(known) >= FEWEST_RANKS
+
+
+def slower_places(blocks: Mapping[RankId, Blocks]) -> set[RankId]:
+    """The ranks or devices that are slower than the others all the time (see the module)."""
+    excesses = _excesses(blocks)
+    typical = {id: median(found) for id, found in excesses.items()}
+    level = median(typical.values())
+    far = 0.0
+    if len(typical) > 2:
+        far = FAR * MAD_TO_STD * median(abs(value - level) for value in typical.values())
+    slow: set[RankId] = set()
+    for id, excess in typical.items():
+        if excess > max(SLOW, far) and _is_steady(excess, excesses[id]):
+            slow.add(id)
+    return slow
+
+
+def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[RankId, list[float]]:
+    """The excess of each rank in each block of each launch that it shares with another."""
+    import numpy as np
+
+    launches: dict[LaunchKey, dict[RankId, Sequence[float]]] = defaultdict(dict)
+    for id, of_launches in blocks.items():
+        for key, found in of_launches.items():
+            launches[key][id] = found
+    excesses: dict[RankId, list[float]] = defaultdict(list)
+    for together in launches.values():
+        # of devices, which go at their own pace, some may have fewer blocks
+        count = min(map(len, together.values()))
+        times = np.array([list(each[:count]) for each in together.values()])
+        if len(times) < 2 or not (times > 0).all():
+            continue
+        reference = times[::-1] if len(times) == 2 else np.median(times, axis=0)
+        for id, excess in zip(together, times / reference - 1, strict=True):
+            excesses[id] += excess.tolist()
+    return excesses
+
+
+def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
+    """Whether a median excess is more than chance, and is there all the time."""
+    if len(excesses) < FEWEST_BLOCKS:
+        return False
+    if sum(one > excess / 2 for one in excesses) < STABLE * len(excesses):
+        return False
+    signs = [math.copysign(1.0, one - excess) for one in excesses]
+    alike = mean(one * following for one, following in pairwise(signs))
+    alike = min(max(alike, 0.0), 0.95)
+    spread = MAD_TO_STD * median(abs(one - excess) for one in excesses)
+    error = MEDIAN_TO_MEAN * spread * math.sqrt((1 + alike) / (1 - alike) / len(excesses))
+    return excess > SURE * error
+
+
+def _by_means(ranks: Sequence[RankSummary]) -> set[RankId]:
+    """The slow ranks of programs that tell only the means and deviations of their steps."""
+    if len(ranks) < FEWEST_RANKS:
+        return set()
+    level = median(rank.local_ms for rank in ranks)
+    spread = MAD_TO_STD * median(abs(rank.local_ms - level) for rank in ranks)
+    far = max(SLOW * level, FAR * spread)
+    slow: set[RankId] = set()
+    for rank in ranks:
+        deviation = rank.local_error * math.sqrt(max(rank.steps, 1))
+        enough = max(far, SURE * rank.local_error, REGULAR * deviation)
+        if rank.local_ms - level > enough:
+            slow.add(rank.id)
+    return slow
 
 
 def slowest_part(rank: RankSummary, ranks: Sequence[RankSummary]) -> str:
     """The part of a rank's local time that exceeds the median of all ranks the most."""
 
     def excess(part: str) -> float:
-        typical = median(other.local.get(part, 0.0) for other in ranks)
+        others = [other for other in ranks if other is not rank]
+        typical = median(other.local.get(part, 0.0) for other in others)
         return rank.local[part] - typical
 
     return max(rank.local, key=excess)

@@ -4,20 +4,25 @@ The rate of a process is its total units over its total time in the steady state
 mean of these rates over the processes, as in milabench. ``std`` is the standard deviation of all
 observations in the steady state. ``sem`` is the standard error of ``perf``: within
 its launch, or over several (see ``interval``).
+
+All numbers of a row are of the same steps, those in the steady state, and of the same processes,
+those that did not fail.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
 from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
-from .process import Processes
+from .process import Processes, counted
 from .ranks import summarize_ranks
 from .score import machine_rate
 from .statistics import NAN, deviation, largest, ratio
+from .told import Told, told_numbers
 
 
 def summary_row(
@@ -36,13 +41,15 @@ def summary_row(
     """
     records = [process.record for process in processes]
     config = records[-1].config
-    series = _by_launch(processes)
+    measured = counted(processes)
+    series = _by_launch(measured)
     rates = _rates(series)
     perf = pooled_mean(series)
     sure = interval(series)
     fail = missing + sum(process.failed for process in processes)
-    memory, source = _peak_memory(records)
-    mfu, peak = utilisation(processes, peaks or {})
+    memory, source = _peak_memory([process.record for process in measured])
+    used = utilisation(measured, peaks or {})
+    told = told_numbers(measured)
     return Row(
         name=records[-1].name,
         fail=fail,
@@ -60,18 +67,20 @@ def summary_row(
             interval=(sure.low, sure.high) if sure else None,
             interval_holds=sure.holds if sure else None,
             observations=len(rates),
-            warmup_marked=sum(process.warmup_marked for process in processes),
-            warmup_detected=sum(process.steady.start for process in processes),
+            warmup_marked=sum(process.warmup_marked for process in measured),
+            warmup_detected=sum(process.steady.start for process in measured),
             peak_memory_source=source,
             reporting=sum(map(len, series)),
             launches=len(series),
-            facts=_facts(records),
+            facts=_facts(measured, told),
         ),
         config=config,
-        ranks=summarize_ranks((p.record, p.unsteady_steps) for p in processes),
-        tables=_tables(records),
-        mfu=mfu,
-        peak=peak,
+        ranks=summarize_ranks((process.record, process.unsteady_of) for process in measured),
+        tables=_tables([process.record for process in measured]),
+        mfu=used.mfu,
+        peak=used.peak,
+        above_peak=used.impossible,
+        told=told,
         processes=tuple(processes),
     )
 
@@ -113,12 +122,15 @@ def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
     return largest(reserved), "program"
 
 
-def _facts(records: Sequence[Record]) -> dict[str, Payload]:
-    """The facts that the programs reported; a later process replaces those of an earlier one."""
-    facts: dict[str, Payload] = {}
-    for record in records:
-        facts |= record.facts
-    return facts
+def _facts(processes: Processes, told: Mapping[str, Told]) -> dict[str, Payload]:
+    """The facts that the programs reported: of numbers the mean, of the rest the last."""
+    facts: dict[str, dict[str, Any]] = defaultdict(dict)
+    for process in processes:
+        for group, values in process.record.facts.items():
+            facts[group] |= values
+    for known in facts.values():
+        known |= {name: told[name].mean for name in known if name in told}
+    return dict(facts)
 
 
 def _tables(records: Sequence[Record]) -> dict[str, tuple[Payload, ...]]:

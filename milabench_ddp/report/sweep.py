@@ -148,7 +148,7 @@ def sweep_table(sweep: Sweep) -> Table:
     for title in sweep.blocks:
         for label, cells in sweep.lines(title):
             lines.append(((title, *label), cells))
-            has_spreads |= any(cell.spread >= 0 for cell in cells)
+            has_spreads |= any(cell.spread > 0 for cell in cells)
     names = [layout.titles, *layout.corner]
     for column in sweep.columns:
         names.append(column)

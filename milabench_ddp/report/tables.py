@@ -3,18 +3,17 @@
 A new table is a function ``Rows -> Table`` and a line in ``TABLES``.
 """
 
-import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..table import Column, Table, without_unknown
+from ..table import Column, Measured, Table, without_unknown
 from .model import Row, Rows
 from .monitored import devices
 from .program_tables import communication, curve, matrix_products
-from .ranks import RankSummary
 from .statistics import NAN, mean, median
-from .stragglers import slowest_part
+from .stragglers import can_be_judged, slowest_part, stragglers
+from .told import TFLOPS
 
 MakeTable = Callable[[Rows], Table]
 
@@ -27,7 +26,9 @@ class Rate(Column):
 
     def text(self, value: Any) -> str:
         """The text of a rate."""
-        return f"{value:#10.3g}" if 0 < abs(value) < 1 else super().text(value)
+        if 0 < abs(value) < 1:
+            return Column(self.name, "#10.3g").text(value)
+        return super().text(value)
 
 
 def _number(name: str, format: str) -> Column:
@@ -47,6 +48,9 @@ MAIN_COLUMNS = (  # in milabench's order and with its formats
     _number("score", "10.2f"),
     _number("weight", "6.2f"),
 )
+
+
+RATES = ("perf", "score")
 
 
 def main_values(row: Row) -> tuple[Any, ...]:
@@ -73,14 +77,28 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
         compat: whether all numbers have milabench's format.
     """
     columns = list(MAIN_COLUMNS)
-    for index, column in enumerate(MAIN_COLUMNS):
-        if column.name in ("perf", "score") and not compat:
-            columns[index] = Rate(column.name, column.format, unknown=column.unknown)
+    if not compat:
+        columns = []
+        for column in MAIN_COLUMNS:
+            is_rate = column.name in RATES
+            columns.append((Rate if is_rate else Column)(column.name, column.format))
+    names = [column.name for column in columns]
     columns += [Column("unit", unknown=""), Column("drift", "+.1%", unknown="")]
-    values = tuple((*main_values(row), row.unit, row.drift) for row in rows)
+    values = []
+    for row in rows:
+        known = dict(zip(names, main_values(row), strict=True))
+        if not compat:
+            known["perf"] = Measured(row.perf, row.perf * row.half_width, with_error=True)
+            known["score"] = _measured(row, row.score)
+        values.append((*known.values(), row.unit, row.drift))
     notes = () if compat else _what_intervals_hold(rows)
-    table = Table(tuple(columns), values, notes=notes)
+    table = Table(tuple(columns), tuple(values), notes=notes)
     return without_unknown(table, always=len(columns) - 1)
+
+
+def _measured(row: Row, value: float) -> Measured:
+    """A number that is as uncertain as the rate of its benchmark."""
+    return Measured(value, abs(value) * row.half_width)
 
 
 def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:
@@ -90,10 +108,10 @@ def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:
     if not known:
         return ()
     if not single:
-        return ("(sem% is over launches)",)
+        return ("(± and sem% are over launches)",)
     of = "" if len(single) == len(known) else f" of {', '.join(single)}"
     over = "" if not of else "over launches, but "
-    return (f"(sem% is {over}within the launch{of}: another launch can differ by more)",)
+    return (f"(± and sem% are {over}within the launch{of}: another launch can differ by more)",)
 
 
 def steps(rows: Rows) -> Table:
@@ -101,7 +119,7 @@ def steps(rows: Rows) -> Table:
     known: list[Row] = []
     names: set[str] = set()
     for row in rows:
-        if row.timed or any(rank.shares for rank in row.ranks):
+        if row.timed or TFLOPS in row.told or any(rank.shares for rank in row.ranks):
             known.append(row)
         for rank in row.ranks:
             names |= rank.shares.keys()
@@ -120,15 +138,14 @@ def steps(rows: Rows) -> Table:
     values = []
     for row in known:
         shares = [_share(row, part) for part in parts]
-        tflops = mean([row.reported("model").get("tflops_per_gpu")])
         p95 = median(rank.p95 for rank in row.timed)
         shown = (
             row.name,
-            row.step_ms,
-            p95,
+            _measured(row, row.step_ms),
+            _measured(row, p95),
             *shares,
-            tflops,
-            row.mfu,
+            _tflops(row),
+            _measured(row, row.mfu),
             row.allocated,
             row.reserved,
         )
@@ -137,13 +154,21 @@ def steps(rows: Rows) -> Table:
     return without_unknown(table, always=3)
 
 
+def _tflops(row: Row) -> Measured:
+    """The TFLOP/s of a device, with their deviation over processes if there are several."""
+    told = row.told.get(TFLOPS)
+    if told is not None and told.std > 0:
+        return Measured(row.tflops, told.std, with_error=True)
+    return _measured(row, row.tflops)
+
+
 def _share(row: Row, part: str) -> float:
     """The part's share of a step, as the mean over ranks; NaN if it is not known."""
     return mean(rank.shares.get(part) for rank in row.ranks)
 
 
 def _means_only(rows: Rows) -> tuple[str, ...]:
-    names = [row.name for row in rows if not row.timed]
+    names = [row.name for row in rows if not row.timed and row.step_ms >= 0]
     if not names:
         return ()
     return (f"(ms is the mean, as no step times were recorded: {', '.join(names)})",)
@@ -159,40 +184,48 @@ def slowest_ranks(rows: Rows) -> Table:
         Column("ms", ".4g"),
         Column("fastest"),
         Column("own ms", ".4g"),
-        Column("most own work"),
+        Column("straggler"),
         Column("slower", ".1%"),
         Column("mostly in"),
     )
     values = []
     for row in rows:
-        timed = row.timed
         compared = [rank for rank in row.ranks if rank.local]
-        count = max(len(timed), len(compared))
+        count = max(len(row.timed), len(compared))
         # after a sweep of shapes each device runs its own best shape: steps are not comparable
         if count > 1 and "sweep" not in row.tables:
-            steps_of, local_of = _steps_of(timed), _local_of(compared)
-            values.append((row.name, count, *steps_of, *local_of))
+            values.append((row.name, count, *_steps_of(row), *_local_of(row)))
     return without_unknown(Table(columns, tuple(values), "Ranks"))
 
 
 NOT_COMPARED = (NAN, "", NAN, "")
 
 
-def _steps_of(timed: Sequence[RankSummary]) -> tuple[Any, ...]:
-    if len(timed) < 2:
+def _steps_of(row: Row) -> tuple[Any, ...]:
+    """The slowest and the fastest rank by their steps."""
+    if len(row.timed) < 2:
         return NOT_COMPARED
-    slowest = max(timed, key=lambda rank: rank.median)
-    fastest = min(timed, key=lambda rank: rank.median)
-    return slowest.median, slowest.id.label, fastest.median, fastest.id.label
+    slowest = max(row.timed, key=lambda rank: rank.median)
+    fastest = min(row.timed, key=lambda rank: rank.median)
+    ms = _measured(row, slowest.median), _measured(row, fastest.median)
+    return ms[0], slowest.id.label, ms[1], fastest.id.label
 
 
-def _local_of(compared: Sequence[RankSummary]) -> tuple[Any, ...]:
+def _local_of(row: Row) -> tuple[Any, ...]:
+    """The local time of the worst straggler; without one, the median of all ranks."""
+    compared = [rank for rank in row.ranks if rank.local]
     if len(compared) < 2:
         return NOT_COMPARED
-    most = max(compared, key=lambda rank: rank.local_ms)
-    typical = statistics.median(rank.local_ms for rank in compared if rank is not most)
-    slower = most.local_ms / typical - 1 if typical > 0 else NAN
-    return most.local_ms, most.id.label, slower, slowest_part(most, compared)
+    slow, typical = stragglers(compared)
+    if not slow:
+        return _measured(row, typical), "none" if can_be_judged(compared) else "", NAN, ""
+    worst = slow[0]
+    return (
+        _measured(row, worst.local_ms),
+        worst.id.label,
+        worst.local_ms / typical - 1,
+        slowest_part(worst, compared),
+    )
 
 
 def every_rank(rows: Rows) -> Table:

@@ -110,7 +110,7 @@ def test_a_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
     _, text, _ = shown(capsys, str(FIRST), "--table", "curve", "--csv")
     assert len(text.splitlines()) == 1 + 5  # sizes
     _, text, _ = shown(capsys, str(FIRST), "--table", "step_ms", "--csv")
-    assert text.splitlines()[0] == "name,step_ms"
+    assert text.splitlines()[0] == "name,step_ms,step_ms_spread"
 
 
 @pytest.mark.parametrize(

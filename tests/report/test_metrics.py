@@ -10,6 +10,7 @@ from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.metrics import METRICS, Metric, efficiencies, metric_of, scaling
 from milabench_ddp.report.model import NAN, Row, Summary
+from milabench_ddp.report.told import Told
 from tests.support.result_files import config, end, job, rates, start, steps, told, write
 
 
@@ -26,7 +27,7 @@ def number(name: str, of: Row) -> float:
 @pytest.mark.parametrize(
     ("value", "spread", "format", "text"),
     [
-        (0.934, 0.021, ".2f", "0.93 ±0.02"),
+        (0.934, 0.04, ".2f", "0.93 ±0.04"),
         (1.0, 0.0, ".2f", "1.00"),
         (0.5, NAN, ".2f", "0.50"),
         (1234.6, NAN, "", "1235"),
@@ -64,8 +65,9 @@ def test_latency_that_the_program_told() -> None:
 
 
 def test_whatever_the_programs_tell() -> None:
-    made = row(summary=Summary(facts={"model": {"compile_s": 3.5, "name": "x"}}))
+    made = row(told={"compile_s": Told((3.0, 4.0))})
     assert number("compile_s", made) == 3.5
+    assert metric_of("compile_s", [made], lambda _: True).shown(made) == "3.5 ±0.5"
     with pytest.raises(SelectionError, match=r"did you mean `compile_s`\?; choose from .*eff"):
         metric_of("compile", [made], lambda _: True)
 

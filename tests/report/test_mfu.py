@@ -1,11 +1,16 @@
+import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.formats import report_json, sweep_csv
 from milabench_ddp.report.mfu import precision
 from milabench_ddp.report.model import Report
+from milabench_ddp.report.sweep import sweep_of
+from milabench_ddp.report.text import report_text
 from milabench_ddp.results.records import Record
 from tests.support.result_files import config, end, job, rates, start, told, write
 
@@ -23,7 +28,11 @@ def test_utilisation_is_of_the_same_precision_and_run(tmp_path: Path) -> None:
             faster = values if name != "f1" else rates([1.0] * 9, units="TFLOP/s")
             settings = config(name, device=0, argv=["--dtype", dtype])
             write(tmp_path / run, f"{name}.D0", settings, start(), faster, OK)
-        for name, argv in (("train", {}), ("half", {"--precision": "fp16"})):
+        for name, argv in (
+            ("train", {"--dtype": "fp32"}),
+            ("none", {}),
+            ("half", {"--precision": "fp16"}),
+        ):
             done = told(model={"tflops_per_gpu": 25.0})
             trained = job(name, argv=argv)
             write(tmp_path / run, f"{name}.0", trained, start(), rates([1.0] * 9), done, OK)
@@ -31,20 +40,80 @@ def test_utilisation_is_of_the_same_precision_and_run(tmp_path: Path) -> None:
     peak, mfu = of_peak(only, "train")
     assert (peak.benchmark, peak.precision, mfu) == ("f2", "fp32", 0.25)
     assert of_peak(both, "train")[1] == (0.25 + 0.5) / 2
+    assert of_peak(both, "train")[0].tflop_s == pytest.approx(25.0 / of_peak(both, "train")[1])
     assert of_peak(only, "half")[0] is None
+    assert of_peak(only, "none")[0] is None
     assert "MFU in fp32 is relative to the 100 TFLOP/s that f2 measured" in only.notes
 
 
 @pytest.mark.parametrize(
     ("argv", "found"),
     [
-        ({}, "fp32"),
+        ({}, ""),
         ({"--precision": "bf16"}, "bf16"),
         ({"--dtype": "amp"}, "bf16"),
         (["--steps", "3", "--precision", "amp-fp16"], "fp16"),
-        (["--precision"], "fp32"),
-        ("odd", "fp32"),
+        (["--precision=bf16"], "bf16"),
+        ({"--precision=bf16": None}, "bf16"),
+        (["--dtype", "fp32", "--dtype=amp"], "bf16"),
+        ({"--precision": "fp32", "--mixed-precision": "bf16"}, "bf16"),
+        ({"--precision": "tf32", "--mixed-precision": "none"}, "tf32"),
+        (["--precision"], ""),
+        ("odd", ""),
     ],
 )
-def test_precision(argv: Any, found: str) -> None:
+def test_precision_by_the_options(argv: Any, found: str) -> None:
     assert precision(Record(Path("b.data"), {"argv": argv})) == found
+
+
+def test_what_the_program_told_comes_before_its_options() -> None:
+    record = Record(Path("b.data"), {"argv": {"--precision": "fp32"}}, compute_dtype="bfloat16")
+    assert precision(record) == "bf16"
+
+
+def planted(folder: Path, *speeds: float, dtype: str = "bf16", peak: float = 100.0) -> Report:
+    """A program that claims so many TFLOP/s on each device, and a peak for its type."""
+    products = config("flops", device=0, tag=["flops", "D0"], argv=[f"--dtype={dtype}"])
+    write(folder, "flops.D0", products, start(), rates([peak] * 9, units="TFLOP/s"), OK)
+    for device, speed in enumerate(speeds):
+        settings = config("b", device=device, tag=["b", f"D{device}"])
+        facts = told(model={"tflops_per_gpu": speed}), told(compute_dtype=dtype)
+        write(folder, f"b.D{device}", settings, start(), rates([1.0] * 9), *facts, OK)
+    return report_of([folder])
+
+
+def test_the_row_agrees_with_itself(tmp_path: Path) -> None:
+    """Eight devices claim 1 to 8 TFLOP/s: the mean is 4.5, and 4.5 % of the peak."""
+    made = planted(tmp_path, *map(float, range(1, 9)))
+    (row,) = (row for row in made.rows if row.name == "b")
+    assert (row.tflops, row.mfu) == (4.5, pytest.approx(0.045))
+    text = report_text(made)
+    assert "4.5 ±2.3 | 4.5%" in text
+    assert "relative to the 100 TFLOP/s that flops measured" in text
+    assert json.loads(report_json(made))["benchmarks"][0]["facts"]["model"] == {
+        "tflops_per_gpu": 4.5
+    }
+
+
+@pytest.mark.parametrize("speeds", [(599.0,), (40.0, 599.0), (599.0, 40.0)])
+def test_more_than_the_peak_is_an_error_and_no_number(
+    tmp_path: Path, speeds: tuple[float, ...]
+) -> None:
+    made = planted(tmp_path, *speeds)
+    (row,) = (row for row in made.rows if row.name == "b")
+    assert math.isnan(row.mfu)
+    assert made.warnings == [
+        "b: no MFU: it claims 599 TFLOP/s on a device, and flops reached only 100 TFLOP/s in bf16: "
+        "one of the two is wrong"
+    ]
+    assert not any(note.startswith("MFU") for note in made.notes)
+    assert "MFU |" not in report_text(made)
+    assert json.loads(report_json(made))["benchmarks"][0]["mfu"] is None
+    cells = sweep_csv(sweep_of(made, "mfu")).splitlines()
+    assert cells == ["name,mfu", "b,-", "flops,-"]
+
+
+def test_the_peak_itself_is_reached(tmp_path: Path) -> None:
+    made = planted(tmp_path, 100.0)
+    assert [row.mfu for row in made.rows if row.name == "b"] == [1.0]
+    assert made.warnings == []

@@ -73,9 +73,9 @@ def test_the_steps_before_the_steady_state(tmp_path: Path) -> None:
     slow, level = [10.0] * 4, [100.0 + k % 3 for k in range(40)]
     process = result(tmp_path, rates([*slow, *level], steps=3), end(0))
     assert process.steady.start >= 4
-    assert process.unsteady_steps == 3 * process.steady.start
+    assert process.unsteady_of(132) == 3 * process.steady.start
     unknown = result(tmp_path, rates([*slow, *level]), end(0))
-    assert unknown.unsteady_steps == 0
+    assert unknown.unsteady_of(44 * 5) == 5 * unknown.steady.start
 
 
 BAD_RATES = [

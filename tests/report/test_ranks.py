@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.report.process import ProcessResult
-from milabench_ddp.report.ranks import RankSummary, local_parts, rank_id, summarize_ranks
+from milabench_ddp.report.ranks import RankSummary, rank_id, summarize_ranks
 from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.records import Rank, Record
 from tests.support.result_files import config, end, job, parts, rates, start, steps, told, write
@@ -19,7 +19,7 @@ from tests.support.result_files import config, end, job, parts, rates, start, st
 def known(*folders: Path) -> tuple[RankSummary, ...]:
     runs = [read_run(folder) for folder in folders]
     processes = [ProcessResult(run, record) for run in runs for record in run.records]
-    return summarize_ranks((process.record, process.unsteady_steps) for process in processes)
+    return summarize_ranks((process.record, process.unsteady_of) for process in processes)
 
 
 def test_what_each_rank_measured(tmp_path: Path) -> None:
@@ -137,28 +137,3 @@ def test_a_rank_that_tells_its_node_is_there(tmp_path: Path) -> None:
     record.ranks[1] = Rank(node="node7")
     assert rank_id(record, 1).label == "rank 1 (node7)"
     assert rank_id(record, 3).label == "rank 3 (node 1)"
-
-
-PARTS = {"forward": 1, "backward": 1, "optimizer": 1, "data": 1}
-
-
-@pytest.mark.parametrize(
-    ("mode", "own"),
-    [
-        ("ddp", ("forward", "optimizer", "data")),
-        ("fsdp", ("optimizer", "data")),
-        ("hsdp", ("optimizer", "data")),
-        ("tp", ("optimizer", "data")),
-        ("tp-fsdp", ("optimizer", "data")),
-        ("pipeline", ()),
-        ("pdp", ()),
-        (None, ()),
-        ([], ()),
-    ],
-)
-def test_the_parts_that_no_other_rank_makes_longer(mode: object, own: tuple[str, ...]) -> None:
-    assert local_parts(mode, PARTS) == own
-
-
-def test_only_what_was_measured() -> None:
-    assert local_parts("ddp", {"forward_backward": 1, "optimizer": 1}) == ("optimizer",)

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from milabench_ddp.report.model import Row
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.report.summary import summary_row
+from milabench_ddp.report.tables import main_table
 from milabench_ddp.results.read_run import read_run
+from milabench_ddp.table import text_lines
 from tests.support.rates import noisy
 from tests.support.result_files import config, end, job, line, rate, rates, sample, start, write
 
@@ -90,11 +92,14 @@ def test_nothing_measured(tmp_path: Path) -> None:
     assert made.summary.interval is None
 
 
-def test_one_observation_has_no_spread_to_speak_of(tmp_path: Path) -> None:
+def test_one_observation_has_no_spread(tmp_path: Path) -> None:
     write(tmp_path, "b", config("b"), start(), rates([4.0]), end())
     made = measured(tmp_path)
-    assert (made.perf, made.std, made.summary.interval) == (4.0, 0.0, None)
+    assert (made.perf, made.summary.interval) == (4.0, None)
     assert math.isnan(made.sem)
+    assert math.isnan(made.std)
+    ((_, _, _, _, *shown),) = [line.split("|") for line in text_lines(main_table([made]))][1:]
+    assert [text.strip() for text in shown[:3]] == ["4.00", "-", "-"]
 
 
 def test_peak_memory_is_the_greatest_sample_of_its_own_device(tmp_path: Path) -> None:

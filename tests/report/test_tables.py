@@ -147,13 +147,13 @@ def test_a_mean_that_the_program_told_is_marked(tmp_path: Path) -> None:
 
 
 def test_the_slowest_the_fastest_and_the_one_with_most_own_work(tmp_path: Path) -> None:
-    of = [parts(rank, forward=ms, optimizer=5.0, data=5.0) for rank, ms in enumerate((40, 50, 42))]
+    of = [parts(rank, forward=ms, optimizer=5.0, data=5.0) for rank, ms in enumerate((40, 60, 42))]
     timed = [steps(rank, [100.0 + rank] * 3) for rank in range(3)]
     model = told(model={"mode": "ddp"})
     write(tmp_path, "b.0", job("b", 3), start(), model, *of, *timed, end())
     rows = report_of([tmp_path]).rows
     assert slowest_ranks(rows).rows == (
-        ("b", 3, 102.0, "rank 2", 100.0, "rank 0", 60.0, "rank 1", 60.0 / 51.0 - 1, "forward"),
+        ("b", 3, 102.0, "rank 2", 100.0, "rank 0", 70.0, "rank 1", 70.0 / 51.0 - 1, "forward"),
     )
     assert [line[1:5] for line in every_rank(rows).rows] == [
         (f"rank {k}", "", 3, 100.0 + k) for k in range(3)
@@ -180,10 +180,11 @@ def test_the_main_table_says_what_its_errors_hold() -> None:
         return " ".join(main_table(rows).notes)
 
     assert note(row("a", 1), row("b", 1)) == (
-        "(sem% is within the launch: another launch can differ by more)"
+        "(± and sem% are within the launch: another launch can differ by more)"
     )
     assert note(row("a", 1), row("b", 5)) == (
-        "(sem% is over launches, but within the launch of a: another launch can differ by more)"
+        "(± and sem% are over launches, but within the launch of a: another launch can differ by "
+        "more)"
     )
-    assert note(row("b", 5)) == "(sem% is over launches)"
+    assert note(row("b", 5)) == "(± and sem% are over launches)"
     assert main_table([row("b", 5)], compat=True).notes == ()

@@ -140,7 +140,7 @@ def test_the_table_stays_in_line_whatever_is_in_it() -> None:
         (0.99999, "1.00", "1.00"),
         (1.0, "1.00", "1.00"),
         (0.0, "0.00", "0.00"),
-        (NAN, "nan", "nan"),
+        (NAN, "-", "nan"),
     ],
 )
 def test_a_small_rate_has_three_digits(value: float, ours: str, milabenchs: str) -> None:

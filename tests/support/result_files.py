@@ -61,9 +61,18 @@ def told(rank: int = 0, **fields: Any) -> str:
     return line("data", {"task": "main", "rank": rank, **fields}, "data")
 
 
-def steps(rank: int, ms: Sequence[float], wait_ms: Sequence[float] = (), first: int = 0) -> str:
+def steps(
+    rank: int,
+    ms: Sequence[float],
+    wait_ms: Sequence[float] = (),
+    first: int = 0,
+    parts: Mapping[str, Sequence[float]] | None = None,
+) -> str:
     waits = list(wait_ms) or [0.0] * len(ms)
-    return told(step_times={"rank": rank, "from": first, "ms": list(ms), "wait_ms": waits})
+    times = {"rank": rank, "from": first, "ms": list(ms), "wait_ms": waits}
+    if parts is not None:
+        times["parts"] = {name: list(found) for name, found in parts.items()}
+    return told(step_times=times)
 
 
 def parts(rank: int, **part_ms: float) -> str:

@@ -65,7 +65,14 @@ def make(run: Path) -> Path:
     skipped = [SkippedBenchmark("hf_T5-fp8", "it needs the arch cuda")]
     write_state(run, None, states, reasons, suite=suite, skipped=skipped)
     peak = rates([500.0] * 9, units="TFLOP/s")
-    write(run, "flops.D0", config("flops", device=0), start(), peak, end(0, outcome="ok"))
+    write(
+        run,
+        "flops.D0",
+        config("flops", device=0, argv=["--dtype=bf16"]),
+        start(),
+        peak,
+        end(0, outcome="ok"),
+    )
     for name, point in named.items():
         if name not in ENDS:
             _ended_ok(run, name, point)
@@ -75,7 +82,7 @@ def make(run: Path) -> Path:
 
 
 def _config(name: str, point: dict[str, Any]) -> str:
-    return job(name, 8, point["nodes"], matrix=point)
+    return job(name, 8, point["nodes"], matrix=point, argv={"--precision": "amp"})
 
 
 def _speed(point: dict[str, Any]) -> float:

@@ -1,0 +1,69 @@
+"""The numbers that programs tell about themselves, over processes, ranks and repeats.
+
+Of a number that a rank tells more than once, what it told in the steady state counts, and its mean.
+"""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..results.records import ToldNumber
+from .process import Processes, ProcessResult
+from .statistics import deviation
+
+TFLOPS = "tflops_per_gpu"  # model TFLOP/s of a device
+# Programs tell these over all steps after their warm-up. The rate of the steady state over that of
+# all these steps, to this power, makes them numbers of the steady state.
+POWER_OF_RATE: Mapping[str, int] = {TFLOPS: 1, "step_ms": -1}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A number that programs told: one value for each process and rank that told it."""
+
+    values: tuple[float, ...]
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean of the values; a value that all have told stays as it is, also an integer."""
+        first = self.values[0]
+        if all(value == first for value in self.values):
+            return first
+        return statistics.fmean(self.values)
+
+    @cached_property
+    def std(self) -> float:
+        """The standard deviation of the values; NaN for a single one."""
+        return deviation(self.values)
+
+
+def told_numbers(processes: Processes) -> dict[str, Told]:
+    """Every number that the processes told, by its name."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for process in processes:
+        for name, by_rank in process.record.numbers.items():
+            for told in by_rank.values():
+                values[name].append(_in_steady_state(process, name, told))
+    return {name: Told(tuple(found)) for name, found in values.items()}
+
+
+def told_by(process: ProcessResult, name: str) -> Told | None:
+    """The number ``name`` of the ranks of a process; None if it told none."""
+    return told_numbers([process]).get(name)
+
+
+def _in_steady_state(process: ProcessResult, name: str, told: Sequence[ToldNumber]) -> float:
+    """The mean of what a rank told under a name; an integer that was told once stays one."""
+    if len(told) == 1:
+        value = told[0].value
+    else:
+        # several ranks may have told rates, which are one series of their sums
+        rates_each = process.record.told.usable / max(len(process.measured), 1)
+        before = process.steady.start * rates_each
+        # what is told of an observation comes after it; what comes before all is of none of them
+        steady = [one.value for one in told if one.seen == 0 or one.seen > before]
+        value = Told(tuple(steady or [one.value for one in told])).mean
+    power = POWER_OF_RATE.get(name)
+    return value if power is None else value * process.steady_over_all**power

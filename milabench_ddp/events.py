@@ -54,8 +54,8 @@ class Verdict:
 
 
 _GRAVEST_FIRST = (
-    Outcome.CANCELLED,
     Outcome.LOST,
+    Outcome.CANCELLED,
     Outcome.FAILED,
     Outcome.TIMEOUT,
     Outcome.SKIPPED,

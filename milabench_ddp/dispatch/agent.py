@@ -20,7 +20,7 @@ from types import FrameType
 
 from ..codec import decode, read_record
 from ..errors import MilabenchError
-from ..events import Event
+from ..events import Event, Outcome, Verdict
 from ..launch.node_run import LaunchRunner
 from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..machine.detect import detect, partition
@@ -87,7 +87,7 @@ class Agent:
         self._lock = threading.Lock()  # guards the next three
         self._requests: StopRequests | None = None  # of the launch that runs; to stop it
         self._launch = ""  # its id
-        self._stopped: dict[str, str] = {}  # launches that must not start: id -> reason
+        self._stopped: dict[str, Verdict] = {}  # launches that must not start, by id
         self._stops = 0  # how often this process was asked to stop by a signal
         self._heard = clock()
         self._is_silent = False  # no heartbeat for too long; its launch was stopped
@@ -145,7 +145,7 @@ class Agent:
             if order.id in self._stopped:
                 requests.stop(self._stopped[order.id])
             elif self._lost is not None:  # lost after it sent this order
-                requests.stop(f"its coordinator is gone: {self._lost}")
+                requests.stop(_without_coordinator(str(self._lost)))
         if self._stops:  # a stop came before ``_requests`` was set
             requests.stop()
         try:
@@ -166,25 +166,27 @@ class Agent:
                 match message:
                     case Heartbeat():
                         pass
-                    case StopLaunch(id, reason, hard):  # at once: the orders wait for the launch
-                        self._stop_launch(reason, hard=hard, launch=id)
+                    case StopLaunch(id, verdict, hard):  # at once: the orders wait for the launch
+                        self._stop_launch(verdict, hard=hard, launch=id)
                     case _:
                         self._orders.put(message)
         self._lose("it closed the connection", is_silent=False)
 
-    def _stop_launch(self, reason: str, *, hard: bool = False, launch: str | None = None) -> None:
+    def _stop_launch(
+        self, verdict: Verdict, *, hard: bool = False, launch: str | None = None
+    ) -> None:
         """Stop the launch with this id, even before it starts; without an id, the current one."""
         with self._lock:
             if launch is not None and launch != self._launch:
-                self._stopped[launch] = reason
+                self._stopped[launch] = verdict
             elif self._requests is not None:
                 for _ in range(1 + hard):
-                    self._requests.stop(reason)
+                    self._requests.stop(verdict)
 
     def _lose(self, message: str, *, is_silent: bool) -> None:
         if self._lost is None:
             self._lost = CoordinatorLostError(message, is_silent=is_silent)
-            self._stop_launch(f"its coordinator is gone: {message}")
+            self._stop_launch(_without_coordinator(message))
             self._orders.put(None)
 
     # The thread of the heartbeats.
@@ -202,7 +204,7 @@ class Agent:
             self._is_silent = False
         elif not self._is_silent:
             self._is_silent = True
-            self._stop_launch(f"its coordinator is gone: {message}")
+            self._stop_launch(_without_coordinator(message))
         elif silence > limit + self._timeouts.reconnect:
             self._lose(message, is_silent=True)
 
@@ -210,6 +212,10 @@ class Agent:
         with suppress(queue.Empty):
             while True:
                 self._connection.send(Signalled(self._signals.get_nowait()))
+
+
+def _without_coordinator(message: str) -> Verdict:
+    return Verdict(Outcome.LOST, f"its coordinator is gone: {message}")
 
 
 def _ignore(_event: Event) -> None:

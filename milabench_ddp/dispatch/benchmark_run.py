@@ -157,7 +157,8 @@ class BenchmarkRun:
         if self._launch is None:
             return
         # If it is only silent, it ends its part, or does not start it, as soon as this arrives.
-        node.send(StopLaunch(self._launch.id, "its node was taken for lost", hard=True))
+        taken_for_lost = Verdict(Outcome.LOST, "its node was taken for lost")
+        node.send(StopLaunch(self._launch.id, taken_for_lost, hard=True))
         self._launch.lose(node.name, reason, self._clock())
         if not self._has_started:  # nothing runs on the others
             self._launch.waits_for.clear()
@@ -171,8 +172,8 @@ class BenchmarkRun:
         for node in self.nodes:
             if node.name in late:
                 self.lose(node, "did not say how its part ended")
-        if reason := self._launch.stop_due(now):
-            self.stop(reason)
+        if verdict := self._launch.stop_due(now):
+            self.stop(verdict)
         if self._launch.is_done:
             self._launch_ended(self._launch.state())
 
@@ -185,7 +186,7 @@ class BenchmarkRun:
             self._waiting.clear()  # a node is missing for the other launches
         self._next()
 
-    def stop(self, reason: str, *, hard: bool = False) -> None:
+    def stop(self, verdict: Verdict, *, hard: bool = False) -> None:
         """Stop the current launch; a second call has an effect only if it is ``hard`` (SIGKILL)."""
         if self._stops > hard:
             return
@@ -196,7 +197,7 @@ class BenchmarkRun:
             self._launch.waits_for.clear()
         for node in self.nodes:
             if node.name in self._launch.waits_for:
-                node.send(StopLaunch(self._launch.id, reason, hard))
+                node.send(StopLaunch(self._launch.id, verdict, hard))
 
     def interrupt(self, verdict: Verdict) -> None:
         """Set the verdict on a benchmark that is stopped before all its launches have ended ok."""

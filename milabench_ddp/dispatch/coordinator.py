@@ -160,10 +160,10 @@ class Coordinator:
             if self._why_stopped is not None:
                 self.stopped_as = self._why_stopped()
             else:
-                self.stopped_as = Verdict(Outcome.CANCELLED, self._requests.reason)
+                self.stopped_as = self._requests.verdict
         for benchmark in self._running.values():
             benchmark.interrupt(self.stopped_as)
-            benchmark.stop(self.stopped_as.reason, hard=self._requests.stops > 1)
+            benchmark.stop(self.stopped_as, hard=self._requests.stops > 1)
         if self._why_stopped is None:
             for waiting in self._waiting.values():
                 self._end_unstarted(waiting, NEVER_BEGAN)

@@ -4,10 +4,13 @@ import uuid
 from collections.abc import Iterable, Sequence
 
 from ..events import Outcome, Verdict
+from ..launch.causes import may_follow
 from ..plan.launch import Launch
 from ..results.rates import why_nothing_measured
 from ..results.state import LaunchState, ProcessState
 from .protocol import Timeouts
+
+_SAME_DEADLINE = 2.0  # seconds by which the nodes' starts, and so their deadlines, may differ
 
 
 class LaunchTracker:
@@ -31,8 +34,8 @@ class LaunchTracker:
         self._overdue = now + launch.benchmark.max_duration + grace + timeouts.report
         self._others_due: float | None = None  # when to stop the nodes that still run
         self._has_stopped = False
-        self._first: Verdict | None = None  # of the first part that did not end ok
-        self._lost = ""
+        self._failed: list[str] = []  # the nodes whose part did not end ok, the first one first
+        self._cause: Verdict | None = None  # once a node is lost, or the others are stopped
         self._ends: dict[str, LaunchState] = {}  # by node
 
     @property
@@ -46,36 +49,59 @@ class LaunchTracker:
             return
         self.waits_for.discard(node)
         self._ends[node] = state
-        if state.verdict.is_ok or self._first is not None or self._lost:
+        if state.verdict.is_ok or self._cause is not None:
             return
-        prefix = f"{node}: " if len(self.nodes) > 1 else ""
-        self._first = Verdict(state.outcome, f"{prefix}{state.reason}")
-        if any(process.job is not None for process in self.launch.processes):
-            self._others_due = now + self._timeouts.others  # per_gpu: nothing waits for it
+        self._failed.append(node)
+        # per_gpu: nothing waits for it
+        if len(self._failed) == 1 and any(p.job is not None for p in self.launch.processes):
+            self._others_due = now + self._timeouts.others
 
     def lose(self, node: str, reason: str, now: float) -> None:
         """Take note that a node is lost."""
         if node not in self.waits_for:
             return
         self.waits_for.discard(node)
-        self._lost = self._lost or f"{node} {reason}"
+        if self._cause is None or self._cause.outcome is not Outcome.LOST:
+            self._cause = Verdict(Outcome.LOST, f"{node} {reason}")
         self._others_due = now  # at once: the others would wait for it for ever
 
-    def stop_due(self, now: float) -> str:
-        """The reason to stop the nodes that still run, once when that is due; else empty."""
+    def stop_due(self, now: float) -> Verdict | None:
+        """The verdict on the nodes that still run, once when they are to be stopped; else None."""
         if self._has_stopped or self._others_due is None or now < self._others_due or self.is_done:
-            return ""
+            return None
         self._has_stopped = True
-        if self._lost or self._first is None:
-            return self._lost
-        return self._first.reason
+        self._cause = self._cause or self._first_failure()
+        return self._cause
+
+    def _first_failure(self) -> Verdict | None:
+        """The failure that the others most likely follow from; None if no part has failed."""
+        if not self._failed:
+            return None
+        # ``min`` gives the earliest of equals
+        node = min(self._failed, key=self._doubt)
+        state = self._ends[node]
+        prefix = f"{node}: " if len(self.nodes) > 1 else ""
+        return Verdict(state.outcome, f"{prefix}{state.reason}")
+
+    def _doubt(self, node: str) -> tuple[bool, int]:
+        """How likely the failure of a node's part follows from another's; small for a cause."""
+        state = self._ends[node]
+        if state.outcome is not Outcome.FAILED:
+            return False, 1
+        doubt = 1 + may_follow(state.reason)
+        return self._is_late(state), 0 if "killed by" in state.reason else doubt
+
+    def _is_late(self, state: LaunchState) -> bool:
+        """Whether it failed when the others may have reached their deadline already."""
+        failed = [p.ended - p.started for p in state.processes if p.outcome is Outcome.FAILED]
+        return min(failed, default=0.0) >= self.launch.benchmark.max_duration - _SAME_DEADLINE
 
     def overdue(self, now: float) -> set[str]:
         """The nodes that have not reported the end of their part in time."""
         return set(self.waits_for) if now >= self._overdue else set()
 
     def state(self) -> LaunchState:
-        """The state of the launch: lost with a node, else its first failure, else ok."""
+        """The state of the launch: lost with a node, else what failed first, else ok."""
         ends = [self._ends[node] for node in self.nodes if node in self._ends]
         processes = tuple(process for end in ends for process in end.processes)
         verdict = self._verdict(processes)
@@ -90,10 +116,9 @@ class LaunchTracker:
         )
 
     def _verdict(self, processes: Sequence[ProcessState]) -> Verdict:
-        if self._lost:
-            return Verdict(Outcome.LOST, self._lost)
-        if self._first is not None:
-            return self._first
+        cause = self._cause or self._first_failure()
+        if cause is not None:
+            return cause
         for job in self._jobs(processes):
             if reason := why_nothing_measured(process.told for process in job):
                 return Verdict(Outcome.FAILED, reason)

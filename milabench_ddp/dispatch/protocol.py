@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from ..events import Verdict
 from ..machine.devices import Node
 from ..plan.launch import Launch
 from ..results.state import LaunchState
@@ -39,7 +40,7 @@ class StopLaunch(_Message, frozen=True, tag=True):
     """Stop a launch, even one that has not started on this node yet."""
 
     id: str
-    reason: str
+    verdict: Verdict  # on the processes that it ends
     hard: bool  # SIGKILL at once
 
 

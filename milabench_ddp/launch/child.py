@@ -5,11 +5,13 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Literal
 
 from ..events import Ended, Event, Line, Note, Outcome, Started, Verdict
 from ..results.state import ProcessState
 from . import reap
+from .causes import with_kernel
 from .channel_ranks import ChannelRanks
 from .metrics_channel import Fifo, LineBuffer, parse_line
 from .spawn import Spawned
@@ -77,14 +79,15 @@ class Child:
         """Emit the lines that these bytes complete; ``b""`` completes the last line."""
         buffer, stream = self._buffers[fd], self._streams[fd]
         for line in buffer.feed(chunk) if chunk else buffer.flush():
-            now = time.time()
-            if stream is None:
-                event = parse_line(self.tag, now, line)
-                self.observed.add(event)
-                self._emit(event)
-            else:
-                text = line.decode("utf-8", "backslashreplace")
-                self._emit(Line(self.tag, now, stream, text))
+            event = self._event(stream, line)
+            self.observed.add(event)
+            self._emit(event)
+
+    def _event(self, stream: Stream | None, line: bytes) -> Event:
+        now = time.time()
+        if stream is None:
+            return parse_line(self.tag, now, line)
+        return Line(self.tag, now, stream, line.decode("utf-8", "backslashreplace"))
 
     def terminate(self) -> None:
         """Send SIGTERM to its process group: torchrun passes it on to its workers."""
@@ -95,11 +98,12 @@ class Child:
         """Send SIGKILL to every process that has its mark."""
         reap.kill_all(self._marked, keep=(self.pid,))
 
-    def finish(self, stopped: Verdict | None) -> ProcessState:
+    def finish(self, stopped: Verdict | None, oom_kills: int = 0) -> ProcessState:
         """After its exit: end the processes that it left, read the rest of its pipes, and judge it.
 
         Args:
             stopped: why the supervisor stopped it; None if it ended by itself.
+            oom_kills: processes that the kernel has killed meanwhile, for want of memory.
         """
         returncode = self._popen.wait()
         stuck = reap.kill_all(self._marked)
@@ -114,6 +118,7 @@ class Child:
             self._tell_writers()
             must_report = self._process.job is None
             verdict = judge(self.observed, returncode, stopped, must_report)
+        verdict = replace(verdict, reason=with_kernel(verdict.reason, oom_kills))
         now = time.time()
         if stuck:
             self._emit(

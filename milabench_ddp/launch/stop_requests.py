@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Protocol
 
+from ..events import Outcome, Verdict
+
 
 class StopRequests:
     """Counts requests to stop: the first means stop cleanly, a second means kill now.
@@ -17,12 +19,12 @@ class StopRequests:
     def __init__(self) -> None:
         self.fd, self._writing_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self.stops = 0
-        self.reason = "stopped on request"
+        self.verdict = Verdict(Outcome.CANCELLED, "stopped on request")
 
-    def stop(self, reason: str | None = None) -> None:
-        """Ask to stop; signal handlers and other threads may call it. The first reason stands."""
-        if reason is not None and not self.stops:
-            self.reason = reason
+    def stop(self, verdict: Verdict | None = None) -> None:
+        """Ask to stop; signal handlers and other threads may call it. The first verdict stands."""
+        if verdict is not None and not self.stops:
+            self.verdict = verdict
         self.stops += 1
         self.wake()
 

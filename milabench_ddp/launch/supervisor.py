@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from ..events import Event, Outcome, Verdict, gravest
+from ..machine.host import oom_kills
 from ..plan.launch import Launch
 from ..results.state import LaunchState, ProcessState
 from . import reap
@@ -81,6 +82,7 @@ class Supervisor:
 
     def _start(self, folder: Path, stack: ExitStack) -> None:
         """Start all processes; ``stack`` undoes each step, in reverse order."""
+        self._oom_kills = oom_kills()
         self._others = reap.descendants(os.getpid())  # processes that are not of this launch
         environ = {**self._environ}
         if self._launch.barrier:
@@ -144,7 +146,7 @@ class Supervisor:
 
     def _heed_requests(self, now: float) -> None:
         if self._requests.stops:
-            self._policy.stop(now, Verdict(Outcome.CANCELLED, self._requests.reason))
+            self._policy.stop(now, self._requests.verdict)
         if self._requests.stops > 1:
             self._policy.kill(now)
 
@@ -164,7 +166,7 @@ class Supervisor:
         for fd in (child.exit_fd, *child.pipes, *watch):
             with suppress(KeyError, ValueError):  # a pipe that had ended, a watch that is not there
                 self._selector.unregister(fd)
-        self._ends[child.tag] = child.finish(self._policy.verdict)
+        self._ends[child.tag] = child.finish(self._policy.verdict, oom_kills() - self._oom_kills)
 
     def _apply_policy(self, now: float) -> None:
         # All end together: ending one alone would unload its device while others are measured.

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..events import NAN_LOSS, Data, Event, Note, Outcome, Verdict, exit_reason
+from ..events import NAN_LOSS, Data, Event, Line, Note, Outcome, Verdict, exit_reason
 from ..results.rates import RateCounts, why_nothing_measured
+from .causes import LauncherSummary, may_follow
 
 
 @dataclass
@@ -21,6 +22,14 @@ class Observations:
     began: float | None = None  # monotonic time of its first measured step, in seconds
     error: str = ""
     instrument_error: str = ""
+    launcher: LauncherSummary = field(default_factory=LauncherSummary)
+
+    @property
+    def killed_rank(self) -> str:
+        """The rank that a signal killed, if that was first, and the signal; else empty."""
+        if self.error and self.launcher.names_an_exit and not may_follow(self.error):
+            return ""  # torchrun kills the other ranks if they do not end in time
+        return self.launcher.killed
 
     def add(self, event: Event) -> None:
         """Record an event of this process."""
@@ -37,9 +46,16 @@ class Observations:
             case Note(kind="begin", data={"time": float() | int() as time}):
                 self.began = float(time)
             case Note(kind="error", data=Mapping() as data):
-                self.error = self.error or _describe(data)
+                self._add_error(_describe(data))
+            case Line(stream="stderr", text=text):
+                self.launcher.read(text)
             case Note(kind="overseer_error", data=Mapping() as data):
                 self.instrument_error = self.instrument_error or _describe(data)
+
+    def _add_error(self, said: str) -> None:
+        """Keep the first error, but one that may have caused it wins."""
+        if not self.error or (may_follow(self.error) and not may_follow(said)):
+            self.error = said
 
 
 def judge(
@@ -58,10 +74,12 @@ def judge(
     if stopped is not None or observed.has_enough:
         returncode = 0  # it had enough observations: its exit status does not matter
     reason = ""
-    if observed.error:
+    if returncode and observed.killed_rank:
+        reason = observed.killed_rank
+    elif observed.error:
         reason = observed.error
     elif returncode:
-        reason = exit_reason(returncode)
+        reason = observed.launcher.aborted or exit_reason(returncode)
     elif observed.instrument_error:
         reason = f"an instrument failed: {observed.instrument_error}"
     elif observed.loss_is_nan:

@@ -47,6 +47,18 @@ def _memory_mib(root: Path) -> int:
     return int(totals[0].split()[0]) // 1024 if totals else 0
 
 
+def oom_kills(root: Path = Path("/")) -> int:
+    """How many processes the kernel has killed since its start because memory ran out.
+
+    Those of all memory cgroups count, also of other containers; 0 where it does not say.
+    """
+    try:
+        words = (root / "proc/vmstat").read_text().split()
+        return int(words[words.index("oom_kill") + 1])
+    except (OSError, ValueError):
+        return 0
+
+
 def _distribution() -> str:
     try:
         return platform.freedesktop_os_release()["PRETTY_NAME"]

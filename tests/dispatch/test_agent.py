@@ -26,7 +26,8 @@ from milabench_ddp.dispatch.protocol import (
     Timeouts,
 )
 from milabench_ddp.dispatch.runners.attached import agent_command
-from milabench_ddp.events import Outcome
+from milabench_ddp.dispatch.slurm_jobs import LIMIT
+from milabench_ddp.events import Outcome, Verdict
 from tests.support.started_agent import DEAF, RATE, STAYS, StartedAgent, exists
 
 Start = Callable[..., StartedAgent]
@@ -70,10 +71,12 @@ def test_it_answers_and_runs_launches(agent: StartedAgent) -> None:
     assert (first.id, first.state.outcome) == ("first", Outcome.OK)
     assert (second.id, second.state.outcome) == ("second", Outcome.FAILED)
     assert second.state.reason == "exit status 3"
-    agent.send(StopLaunch("third", "its other nodes are gone", hard=False))  # before it begins
+    agent.send(
+        StopLaunch("third", Verdict(Outcome.LOST, "its other nodes are gone"), hard=False)
+    )  # before it begins
     agent.start(STAYS, "third")
     state = agent.says(LaunchEnded).state
-    assert (state.outcome, state.reason) == (Outcome.CANCELLED, "its other nodes are gone")
+    assert (state.outcome, state.reason) == (Outcome.LOST, "its other nodes are gone")
     agent.send(Finish())
     assert agent.code() == 0
     assert '"rate": 1.0' in agent.run.data("b.D0.node0").read_text()
@@ -91,16 +94,16 @@ def test_what_a_program_prints_is_no_message(agent: StartedAgent) -> None:
 def test_stopped_in_the_midst_cleanly_and_then_hard(agent: StartedAgent) -> None:
     agent.start(STAYS)
     pid = agent.program()
-    agent.send(StopLaunch("another", "not this one", hard=False))
+    agent.send(StopLaunch("another", Verdict(Outcome.LOST, "not this one"), hard=False))
     agent.waits_for_heartbeats(1)  # it goes on
     assert exists(pid)
-    agent.send(StopLaunch("1", "n1 is gone", hard=False))
+    agent.send(StopLaunch("1", Verdict(Outcome.LOST, "n1 is gone"), hard=False))
     state = agent.says(LaunchEnded).state
-    assert (state.outcome, state.reason) == (Outcome.CANCELLED, "n1 is gone")
+    assert (state.outcome, state.reason) == (Outcome.LOST, "n1 is gone")
     assert not exists(pid)
     agent.start(DEAF, "2")
     pid = agent.program()
-    agent.send(StopLaunch("2", "you were told", hard=True))
+    agent.send(StopLaunch("2", Verdict(Outcome.LOST, "you were told"), hard=True))
     assert agent.says(LaunchEnded).state.processes[0].returncode == -signal.SIGKILL
     assert not exists(pid)
 
@@ -122,7 +125,7 @@ def test_when_its_coordinator_stays_silent_it_ends(start: Start) -> None:
     state = agent.says(LaunchEnded).state
     why = "it sent no heartbeat for 0.2 s"
     assert (state.outcome, state.reason) == (
-        Outcome.CANCELLED,
+        Outcome.LOST,
         f"its coordinator is gone: {why}",
     )
     assert agent.code() == 1
@@ -174,12 +177,9 @@ def test_the_warning_of_a_time_limit_is_the_coordinators_matter(agent: StartedAg
     agent.popen.send_signal(signal.SIGUSR2)
     assert agent.says(Signalled) == Signalled("SIGUSR2")
     assert exists(pid)
-    agent.send(StopLaunch("1", "ended by the time limit of its job", hard=False))
+    agent.send(StopLaunch("1", LIMIT, hard=False))
     state = agent.says(LaunchEnded).state
-    assert (state.outcome, state.reason) == (
-        Outcome.CANCELLED,
-        "ended by the time limit of its job",
-    )
+    assert state.verdict == LIMIT
 
 
 def test_a_full_disk_is_a_failure_of_the_launch(agent: StartedAgent) -> None:

@@ -19,7 +19,7 @@ from milabench_ddp.dispatch.protocol import (
     Signalled,
     StopLaunch,
 )
-from milabench_ddp.events import Outcome
+from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.launch.node_run import LaunchRunner
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.plan.launch import Launch
@@ -41,7 +41,8 @@ class RunsUntilStopped:
         self.started.release()
         while not requests.stops:
             select.select([requests.fd], [], [])
-        return LaunchState(launch.repeat, Outcome.CANCELLED, requests.reason, None, None)
+        verdict = requests.verdict
+        return LaunchState(launch.repeat, verdict.outcome, verdict.reason, None, None)
 
 
 class Served:
@@ -122,7 +123,7 @@ def test_a_disk_that_hangs_is_not_a_death(served: Served) -> None:
     served.serve()
     served.start("1")
     served.waits_for_heartbeats(20)
-    served.connection.send(StopLaunch("1", "enough", hard=False))
+    served.connection.send(StopLaunch("1", Verdict(Outcome.LOST, "enough"), hard=False))
     assert served.ends().state.reason == "enough"
     served.connection.send(Finish())
     served.join()
@@ -160,7 +161,7 @@ def test_its_heartbeats_are_enough(served: Served) -> None:
         served.connection.send(Heartbeat())
         served.connection.send(Ping("x"))
         served.waits_for_heartbeats(3)  # it waits for the launch, as it should
-    served.connection.send(StopLaunch("1", "enough", hard=False))
+    served.connection.send(StopLaunch("1", Verdict(Outcome.LOST, "enough"), hard=False))
     assert served.ends().state.reason == "enough"
 
 

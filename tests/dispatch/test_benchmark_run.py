@@ -119,7 +119,7 @@ def test_after_a_lost_node_no_repeat_begins(coordinator: Make) -> None:
         starts = [each.order(StartLaunch) for each in run.nodes]
         run.nodes[1].say(NodeLost("is gone"))
         yield
-        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).reason)
+        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).verdict.reason)
         yield
 
     assert run.execute(script) is Outcome.FAILED

@@ -27,9 +27,10 @@ def test_a_node_that_is_lost(coordinator: Make) -> None:
         yield
         # If it is only silent, it ends its launch as soon as it receives messages again.
         assert run.nodes[1].order(StopLaunch) == StopLaunch(
-            starts[1].id, "its node was taken for lost", hard=True
+            starts[1].id, Verdict(Outcome.LOST, "its node was taken for lost"), hard=True
         )
-        assert run.nodes[0].order(StopLaunch) == StopLaunch(starts[0].id, why, hard=False)
+        stop = run.nodes[0].order(StopLaunch)
+        assert stop == StopLaunch(starts[0].id, Verdict(Outcome.LOST, why), hard=False)
         run.nodes[0].ended(starts[0], "cancelled", why)
         yield
         run.nodes[0].ended(run.nodes[0].order(StartLaunch))
@@ -50,7 +51,7 @@ def test_a_node_that_is_back_is_used_again(coordinator: Make) -> None:
         starts = [each.order(StartLaunch) for each in run.nodes]
         run.nodes[1].say(GONE)
         yield
-        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).reason)
+        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).verdict.reason)
         yield
         assert run.nodes[0].orders == []
         run.nodes[1].handle.is_alive = True
@@ -80,7 +81,7 @@ def test_a_node_that_is_back_before_its_benchmark_has_ended_keeps_its_next_one(
         yield
         run.nodes[1].order(StopLaunch)
         start = run.nodes[1].order(StartLaunch)
-        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).reason)
+        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).verdict.reason)
         yield
         assert run.nodes[1].orders == []
         run.nodes[1].ended(start)
@@ -134,7 +135,7 @@ def test_the_others_are_stopped_a_while_after_the_first_failure(coordinator: Mak
         yield
         stop = run.nodes[1].order(StopLaunch)
         assert (stop.reason, stop.hard) == ("n0: ValueError: no", False)
-        run.nodes[1].ended(starts[1], "cancelled", stop.reason)
+        run.nodes[1].ended(starts[1], "cancelled", stop.verdict.reason)
 
     assert run.execute(script) is Outcome.FAILED
     assert run.told.ended == {"jobs": Verdict(Outcome.FAILED, "n0: ValueError: no")}

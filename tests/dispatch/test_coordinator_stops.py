@@ -57,7 +57,7 @@ def test_stopped_in_a_job_what_waits_stays_waiting(coordinator: Make) -> None:
         run.requests.stop()
         yield
         for each, start in zip(run.nodes, starts, strict=True):
-            each.ended(start, "cancelled", each.order(StopLaunch).reason)
+            each.ended(start, "cancelled", each.order(StopLaunch).verdict.reason)
 
     assert run.execute(script) is Outcome.CANCELLED
     assert run.told.ended == {"two": LIMIT}
@@ -124,7 +124,7 @@ def test_stopped_between_repeats_no_more_begin(coordinator: Make) -> None:
         start = node.order(StartLaunch)
         run.requests.stop()
         yield
-        node.ended(start, "cancelled", node.order(StopLaunch).reason)
+        node.ended(start, "cancelled", node.order(StopLaunch).verdict.reason)
 
     assert run.execute(script) is Outcome.CANCELLED
     outcomes = [launch.outcome for launch in run.state("one").launches]
@@ -157,7 +157,7 @@ def test_ended_ok_on_one_of_its_nodes_just_before_the_stop(coordinator: Make) ->
         run.requests.stop()
         yield
         assert run.nodes[0].orders == []
-        run.nodes[1].ended(starts[1], "cancelled", run.nodes[1].order(StopLaunch).reason)
+        run.nodes[1].ended(starts[1], "cancelled", run.nodes[1].order(StopLaunch).verdict.reason)
 
     assert run.execute(script) is Outcome.CANCELLED
     assert run.told.ended == {"two": ON_REQUEST}
@@ -175,7 +175,7 @@ def test_the_signal_of_a_scheduler_to_its_nodes_stops_the_job(coordinator: Make,
         yield
         run.nodes[1].say(Signalled(name))
         yield
-        assert run.nodes[1].order(StopLaunch) == StopLaunch(starts[1].id, LIMIT.reason, hard=False)
+        assert run.nodes[1].order(StopLaunch) == StopLaunch(starts[1].id, LIMIT, hard=False)
         assert run.nodes[1].orders == []
         run.nodes[1].ended(starts[1], "cancelled", LIMIT.reason)
 

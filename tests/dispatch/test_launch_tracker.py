@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.dispatch.launch_tracker import LaunchTracker
 from milabench_ddp.dispatch.protocol import Timeouts
-from milabench_ddp.events import NO_RATE, Outcome
+from milabench_ddp.events import NO_RATE, Outcome, Verdict
 from tests.support.dispatch import Clock, end, launch
 
 TIMEOUTS = Timeouts(others=10.0, report=30.0)
@@ -36,7 +36,7 @@ def test_ok_where_all_parts_are(clock: Clock) -> None:
     assert (state.start_skew_ms, state.begin_skew_ms) == (3.0, None)
     assert [p.tag for p in state.processes] == tags(it, 0) + tags(it, 1)
     assert {p.outcome for p in state.processes} == {Outcome.OK}
-    assert it.stop_due(clock.now) == ""
+    assert it.stop_due(clock.now) is None
 
 
 def test_the_first_failure_is_the_reason_and_the_others_are_stopped_after_a_while(
@@ -46,11 +46,11 @@ def test_the_first_failure_is_the_reason_and_the_others_are_stopped_after_a_whil
     clock.sleep(1)
     it.ended("n1", end("failed", "ValueError: no", tags=tags(it, 1)), clock.now)
     clock.sleep(9.9)
-    assert it.stop_due(clock.now) == ""
+    assert it.stop_due(clock.now) is None
     it.ended("n0", end("failed", "a connection broke", tags=tags(it, 0)), clock.now)
     clock.sleep(0.1)
-    assert it.stop_due(clock.now) == "n1: ValueError: no"
-    assert it.stop_due(clock.now) == ""  # said once
+    assert it.stop_due(clock.now) == Verdict(Outcome.FAILED, "n1: ValueError: no")
+    assert it.stop_due(clock.now) is None  # said once
     it.ended("n2", end("cancelled", "n1: ValueError: no", tags=tags(it, 2)), clock.now)
     assert (it.state().outcome, it.state().reason) == (Outcome.FAILED, "n1: ValueError: no")
 
@@ -66,7 +66,9 @@ def test_a_lost_node_comes_before_all(clock: Clock) -> None:
     it.ended("n0", end("failed", "a connection broke"), clock.now)
     it.lose("n1", "has sent no heartbeat for 20 s", clock.now)
     why = "n1 has sent no heartbeat for 20 s"
-    assert it.stop_due(clock.now) == why  # at once: the others would wait for ever
+    assert it.stop_due(clock.now) == Verdict(
+        Outcome.LOST, why
+    )  # at once: the others would wait for ever
     it.lose("n1", "is gone twice", clock.now)
     it.ended("n1", end("ok"), clock.now)  # too late
     it.ended("n2", end("cancelled", why), clock.now)
@@ -79,14 +81,14 @@ def test_nothing_is_stopped_where_nothing_runs(clock: Clock) -> None:
     it.ended("n0", end("failed", "no"), clock.now)
     it.lose("n1", "is gone", clock.now)
     assert it.is_done
-    assert it.stop_due(clock.now + 100) == ""
+    assert it.stop_due(clock.now + 100) is None
 
 
 def test_processes_that_are_independent_are_left_to_end(clock: Clock) -> None:
     """No process waits for a ``per_gpu`` process that failed, as on one host."""
     it = tracker(clock, jobs=0)
     it.ended("n0", end("failed", "no", tags=tags(it, 0)), clock.now)
-    assert it.stop_due(clock.now + 1000) == ""
+    assert it.stop_due(clock.now + 1000) is None
     it.ended("n1", end(tags=tags(it, 1)), clock.now)
     assert (it.state().outcome, it.state().reason) == (Outcome.FAILED, "n0: no")
 

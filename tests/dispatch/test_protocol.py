@@ -19,7 +19,7 @@ from milabench_ddp.dispatch.protocol import (
     StopLaunch,
     ToAgent,
 )
-from milabench_ddp.events import Outcome
+from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.machine.devices import Device, Node
 from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.results.rates import RateCounts
@@ -71,7 +71,13 @@ def test_the_end_of_a_launch_arrives_as_it_was() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [Heartbeat(), FindPorts("1", 2), StopLaunch("1", "why", hard=True), Ping("x"), Finish()],
+    [
+        Heartbeat(),
+        FindPorts("1", 2),
+        StopLaunch("1", Verdict(Outcome.LOST, "why"), hard=True),
+        Ping("x"),
+        Finish(),
+    ],
 )
 def test_what_a_coordinator_says(message: ToAgent) -> None:
     assert arrived_at_agent(message) == message

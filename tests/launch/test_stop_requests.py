@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.launch.stop_requests import StopRequests, stopped_by_signals
 
 
@@ -27,11 +28,11 @@ def test_to_wake_is_not_to_ask(requests: StopRequests):
     assert requests.stops == 0
 
 
-def test_the_first_reason_stands(requests: StopRequests):
-    assert requests.reason == "stopped on request"
-    requests.stop("n1 is gone")
-    requests.stop("another")
-    assert requests.reason == "n1 is gone"
+def test_the_first_verdict_stands(requests: StopRequests):
+    assert requests.verdict == Verdict(Outcome.CANCELLED, "stopped on request")
+    requests.stop(Verdict(Outcome.LOST, "n1 is gone"))
+    requests.stop(Verdict(Outcome.FAILED, "another"))
+    assert requests.verdict == Verdict(Outcome.LOST, "n1 is gone")
 
 
 def test_a_request_never_blocks(requests: StopRequests):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.events import Data, Ended, Event, Line, Note, Outcome, Started
+from milabench_ddp.events import Data, Ended, Event, Line, Note, Outcome, Started, Verdict
 from milabench_ddp.launch import reap, supervisor
 from milabench_ddp.launch import spawn as spawn_module
 from milabench_ddp.launch.child import Child
@@ -100,9 +100,9 @@ def test_a_second_request_does_not_wait_for_the_grace():
 
 
 def test_a_request_from_before_the_start_counts(requests: StopRequests):
-    requests.stop("its other nodes are gone")
+    requests.stop(Verdict(Outcome.LOST, "its other nodes are gone"))
     end = Supervisor(launch("import time; time.sleep(60)"), {}, requests, lambda _: None).run()
-    assert (end.outcome, end.reason) == (Outcome.CANCELLED, "its other nodes are gone")
+    assert (end.outcome, end.reason) == (Outcome.LOST, "its other nodes are gone")
 
 
 def test_a_failure_of_one_leaves_the_others_alone():

@@ -97,6 +97,6 @@ def _nodes(
             yield nodes
     else:
         machine = require_state(run).header.machine
-        requests.reason = slurm_jobs.CANCELLED.reason
+        requests.verdict = slurm_jobs.CANCELLED
         with this_host(run, plan, machine, requests, observer) as nodes:
             yield nodes

@@ -1,0 +1,80 @@
+"""What went wrong first: of several failures of one launch, most follow from another.
+
+When a rank ends, the others fail too, with a broken connection, and torchrun ends with 1. A rank
+that a signal killed cannot say so; torchrun's summary names it, and the kernel counts the processes
+that it killed because it was out of memory.
+"""
+
+import re
+import signal
+from dataclasses import dataclass, field
+
+from ..events import exit_reason
+
+_SUMMARY = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError"
+_RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
+_EXIT = re.compile(r"^\s*exitcode\s*:\s*(-?\d+)")
+# torchrun ends the other ranks by SIGTERM, and a rank that waits for a lost one may abort itself.
+_MAY_FOLLOW = (signal.SIGTERM, signal.SIGINT, signal.SIGABRT, signal.SIGPIPE)
+_FOLLOWS = re.compile(
+    r"connection (?:was )?(?:closed|reset|refused|aborted|lost|broke)|broken pipe|\bpeer\b"
+    r"|remote (?:process|worker)|ncclRemoteError|\bNCCL (?:communicator|watchdog)"
+    r"|Dist(?:Backend|Network|Store)Error|Rendezvous\w*Error|\btime(?:d |-)?out\b",
+    re.IGNORECASE,
+)
+
+
+_KILLED = re.compile(r"killed by (?:SIGKILL|signal: Killed)")
+OUT_OF_MEMORY = "this host was out of memory, and its kernel killed a process"
+
+
+def with_kernel(reason: str, oom_kills: int) -> str:
+    """The reason of a failure; ``oom_kills``: processes that the kernel killed for memory."""
+    if oom_kills > 0 and _KILLED.search(reason):
+        return f"{reason}: {OUT_OF_MEMORY}"
+    return reason
+
+
+def may_follow(reason: str) -> bool:
+    """Whether such a failure is often only the consequence of another one's."""
+    return bool(_FOLLOWS.search(reason))
+
+
+@dataclass
+class LauncherSummary:
+    """The exit codes of the ranks, from the summary that torchrun prints when one failed."""
+
+    exits: dict[int, int] = field(default_factory=dict)  # by rank, negative for a signal
+    _has_begun: bool = False
+    _rank: int | None = None
+
+    def read(self, line: str) -> None:
+        """Read a line of torchrun's output on stderr."""
+        if not self._has_begun:
+            self._has_begun = line.startswith(_SUMMARY)
+        elif found := _RANK.match(line):
+            self._rank = int(found[1])
+        elif self._rank is not None and (found := _EXIT.match(line)):
+            self.exits.pop(self._rank, None)
+            self.exits[self._rank] = int(found[1])
+
+    @property
+    def names_an_exit(self) -> bool:
+        """Whether its root cause, which it lists last, is a rank that ended by itself."""
+        return bool(self.exits) and [*self.exits.values()][-1] >= 0
+
+    @property
+    def killed(self) -> str:
+        """The rank that a signal killed, not as a consequence, and the signal; empty if none."""
+        return self._first_by_signal(_MAY_FOLLOW)
+
+    @property
+    def aborted(self) -> str:
+        """The same, also for signals that may be the consequence of another rank's end."""
+        return self._first_by_signal((signal.SIGTERM,))
+
+    def _first_by_signal(self, ignored: tuple[signal.Signals, ...]) -> str:
+        for rank, code in sorted(self.exits.items()):
+            if code < 0 and -code not in ignored:
+                return f"rank {rank}: {exit_reason(code)}"
+        return ""

@@ -1,17 +1,21 @@
 """``milabench cancel``: end the jobs of a run; what was measured stays."""
 
 import sys
+import time
 from pathlib import Path
 
+from ..dispatch.follow_jobs import settle
 from ..dispatch.schedulers import scheduler_of
 from ..errors import DispatchError, RunDirError
 from ..options import RunFolderOptions
-from ..results.read_state import require_state
+from ..results.read_state import read_header, require_state
 from ..results.run_dir import RunDir
+
+PATIENCE = 60  # seconds to wait for the jobs to end
 
 
 def main(options: RunFolderOptions) -> int:
-    """Cancel the jobs that have not ended; returns 0, also if all have ended."""
+    """Cancel the jobs that have not ended, and wait for that; returns 0, also if all have ended."""
     run = RunDir(Path(options.run).absolute())
     jobs = require_state(run).header.jobs
     if not jobs:
@@ -26,4 +30,9 @@ def main(options: RunFolderOptions) -> int:
     if not scheduler.cancel(going):
         raise DispatchError(f"`scancel {' '.join(going)}` failed")
     print(f"cancelled: {', '.join(going) or 'nothing, all have ended'}", file=sys.stderr)
+    for _ in range(PATIENCE):  # until the run has its verdicts, which another command may write
+        settle(run)
+        if read_header(run).outcome is not None:
+            break
+        time.sleep(1.0)
     return 0

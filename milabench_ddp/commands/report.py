@@ -1,11 +1,12 @@
 """``milabench report``: print the report of runs, from their result files alone."""
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from ..errors import SelectionError
+from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
 from ..options import ReportOptions
 from ..report.assemble import report_of
@@ -14,6 +15,8 @@ from ..report.model import Report
 from ..report.sweep import sweep_of
 from ..report.tables import TABLES
 from ..report.text import report_text
+from ..results.read_state import read_header
+from ..results.run_dir import RunDir
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 
@@ -30,6 +33,9 @@ def main(options: ReportOptions) -> int:
         options = replace(options, format="csv")
     if options.baseline and (options.compat or options.table is not None):
         raise SelectionError("--baseline is for the score, and goes without --compat and --table")
+    for path in options.runs:
+        with suppress(MilabenchError):  # then the report shows the run as its files have it
+            _settle(RunDir(Path(path).absolute()))
     made = report_of(
         options.runs,
         compat_formulas=options.compat,
@@ -43,6 +49,16 @@ def main(options: ReportOptions) -> int:
         text = _table(options.table, made, options)
     sys.stdout.write(text)
     return exit_code(made)
+
+
+def _settle(run: RunDir) -> None:
+    """Write how a run has ended whose jobs nobody follows."""
+    header = read_header(run)
+    if header.jobs and header.outcome is None:
+        # imported here because few runs are such, and it takes long to import
+        from ..dispatch.follow_jobs import settle
+
+        settle(run)
 
 
 def _table(name: str, report: Report, options: ReportOptions) -> str:

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from ..config.load import load
@@ -23,7 +24,11 @@ from . import report, setup
 
 def main(options: RunOptions) -> int:
     """Run the suite; returns the exit code of the run, or 0 once the jobs of --detach are there."""
-    context = _create(options) if options.resume is None else _resume(options)
+    with closing(_create(options) if options.resume is None else _resume(options)) as context:
+        return _run(context, options)
+
+
+def _run(context: RunContext, options: RunOptions) -> int:
     context.detach = options.detach
     if context.benchmarks:
         runner = runner_of(context.plan.runner)

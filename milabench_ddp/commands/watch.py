@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from ..dispatch.follow import watch_run
+from ..dispatch.follow_jobs import watch_run
 from ..display import show_progress
 from ..events import Outcome
 from ..options import RunFolderOptions

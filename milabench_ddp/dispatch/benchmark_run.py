@@ -13,7 +13,8 @@ from ..machine.devices import Cluster
 from ..plan.bash import render
 from ..plan.launch import Launch, Process
 from ..plan.planner import plan_launches
-from ..results.run_dir import RunDir, alive, archive_attempt, make_folder
+from ..results.lock import alive
+from ..results.run_dir import RunDir, archive_attempt, make_folder
 from ..results.state import BenchmarkState, LaunchState
 from ..results.write import save_script
 from .launch_tracker import LaunchTracker

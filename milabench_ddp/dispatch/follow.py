@@ -2,23 +2,20 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 
 from ..codec import write_record
 from ..events import Outcome, Status, Verdict
-from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..progress import ProgressObserver
 from ..results.node_state import read_nodes
 from ..results.read_state import read_benchmark, require_state
-from ..results.run_dir import RunDir, alive
+from ..results.run_dir import RunDir
 from ..results.state import BenchmarkState, JobState, RunHeader
 from .job_ends import why_ended
 from .node_records import NodeTeller
-from .schedulers import Scheduler, scheduler_of
+from .schedulers import Scheduler
 from .slurm_jobs import CANCELLED, LIMIT, JobStatus
 
-GOES_ON = "no longer watched; the run goes on: `milabench watch {0}` follows it"
 ASK = 5.0  # seconds between questions to the scheduler
 LOOK = 0.5  # seconds between looks into the folder
 FORGET = 60.0  # seconds after which a job that the scheduler does not know has ended
@@ -34,6 +31,7 @@ class JobFollower:
         scheduler: has the jobs.
         observer: is told of changes.
         clock: monotonic seconds.
+        forget: seconds after which a job that the scheduler does not know has ended.
     """
 
     def __init__(
@@ -43,9 +41,10 @@ class JobFollower:
         scheduler: Scheduler,
         observer: ProgressObserver,
         clock: Callable[[], float],
+        forget: float = FORGET,
     ) -> None:
         self._run, self._jobs, self._scheduler = run, jobs, scheduler
-        self._observer, self._clock = observer, clock
+        self._observer, self._clock, self._forget = observer, clock, forget
         self._answers = True
         self._said: dict[str, JobStatus] = {}
         self._details: dict[str, str] = {}  # by job: what the scheduler says of its end
@@ -73,7 +72,7 @@ class JobFollower:
     def _forgotten(self, job: JobState) -> JobStatus | None:
         """The end of a job that stays unknown for long: Slurm's accounts are written late."""
         since = self._unknown.setdefault(job.id, self._clock())
-        return JobStatus("UNKNOWN", True) if self._clock() - since > FORGET else None
+        return JobStatus("UNKNOWN", True) if self._clock() - since >= self._forget else None
 
     def _note(self, job: JobState, status: JobStatus) -> None:
         if self._said.get(job.id) != status:
@@ -103,6 +102,7 @@ class RunFollower:
         observer: is told of changes.
         scheduler: has the jobs; None if another command runs the benchmarks.
         tells_ended: whether to tell the observer of benchmarks that ended before.
+        forget: seconds after which a job that the scheduler does not know has ended.
         clock: monotonic seconds.
         sleep: waits for some seconds.
     """
@@ -115,13 +115,14 @@ class RunFollower:
         scheduler: Scheduler | None = None,
         *,
         tells_ended: bool = False,
+        forget: float = FORGET,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._run, self._observer, self._clock, self._sleep = run, observer, clock, sleep
         self._jobs = None
         if scheduler is not None:
-            self._jobs = JobFollower(run, header.jobs, scheduler, observer, clock)
+            self._jobs = JobFollower(run, header.jobs, scheduler, observer, clock, forget)
         self.statuses = dict.fromkeys(header.suite, Status.WAITING)
         self._open = list(header.suite)  # those without a final result
         self._teller = NodeTeller(observer)
@@ -149,7 +150,7 @@ class RunFollower:
             if not self._open and self._jobs is not None:
                 return True
             if self._clock() >= next_ask:
-                if self._has_ended():
+                if self.has_ended():
                     return True
                 next_ask = self._clock() + self._pause()
             if until():
@@ -192,7 +193,8 @@ class RunFollower:
                 self._left.add(name)
                 self._observer.message(f"{name}: {state.reason or 'it waits again'}")
 
-    def _has_ended(self) -> bool:
+    def has_ended(self) -> bool:
+        """Ask once whether the run has ended; then each of its benchmarks has a verdict."""
         if self._jobs is None:
             has_ended = require_state(self._run).header.outcome is not None
         else:
@@ -210,7 +212,8 @@ class RunFollower:
             if before.has_ended:
                 continue  # its coordinator has said why
             verdict = jobs.verdict(name, has_begun=before is Status.RUNNING)
-            state = BenchmarkState(name, Status(verdict.outcome), verdict.reason)
+            state = read_benchmark(self._run, name) or BenchmarkState(name)
+            state.status, state.reason = Status(verdict.outcome), verdict.reason
             state.ended, state.interrupted = time.time(), True
             write_record(self._run.state_json(name), state)
             self._end(name, verdict)
@@ -223,51 +226,3 @@ class RunFollower:
 
 def _ignore(_path: Path, _error: OSError | ValueError) -> None:
     """Ignore a damaged file: it is written again."""
-
-
-def follow_jobs(
-    run: RunDir,
-    header: RunHeader,
-    observer: ProgressObserver,
-    scheduler: Scheduler,
-    *,
-    cancels: bool,
-) -> Outcome:
-    """Follow a run's jobs to their end; with ``cancels``, Ctrl-C cancels them."""
-    with closing(StopRequests()) as requests, alive(run.path), stopped_by_signals(requests):
-        follower = RunFollower(run, header, observer, scheduler, tells_ended=not cancels)
-        has_ended = follower.follow(lambda: bool(requests.stops))
-        if not has_ended and cancels:
-            observer.message("cancelling the jobs")
-            scheduler.cancel([job.id for job in header.jobs if not job.state])
-            requests.stops = 0
-            has_ended = follower.follow(lambda: bool(requests.stops))
-        if not has_ended:
-            observer.message(GOES_ON.format(run.path))
-            return Outcome.CANCELLED
-        header.outcome = _overall(set(follower.statuses.values()))
-        header.ended = time.time()
-        write_record(run.run_json, header)
-    return header.outcome
-
-
-def _overall(statuses: set[Status]) -> Outcome:
-    if Status.CANCELLED in statuses:
-        return Outcome.CANCELLED
-    return Outcome.OK if statuses <= {Status.OK} else Outcome.FAILED
-
-
-def watch_run(run: RunDir, header: RunHeader, observer: ProgressObserver) -> Outcome:
-    """Follow a run that goes on; Ctrl-C ends only the watching.
-
-    ``header`` is read from the file: if the jobs ended while unwatched, it has no outcome yet.
-    """
-    if header.jobs:
-        return follow_jobs(run, header, observer, scheduler_of(run), cancels=False)
-    with closing(StopRequests()) as requests, stopped_by_signals(requests):
-        follower = RunFollower(run, header, observer, tells_ended=True)
-        has_ended = follower.follow(lambda: bool(requests.stops))
-    if not has_ended:
-        observer.message(GOES_ON.format(run.path))
-        return Outcome.CANCELLED
-    return require_state(run).header.outcome or Outcome.LOST

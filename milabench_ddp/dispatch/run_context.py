@@ -7,7 +7,8 @@ History of the schema of ``plan.json``:
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,8 +20,9 @@ from ..config.system import SystemNode
 from ..errors import RunDirError
 from ..events import Outcome, Status
 from ..plan.command_line import Site
+from ..results.lock import claimed, goes_on, is_alive
 from ..results.read_state import read_benchmark, read_header
-from ..results.run_dir import RunDir, create, is_alive
+from ..results.run_dir import RunDir, create
 from ..results.state import BenchmarkState, RunHeader
 
 
@@ -47,7 +49,7 @@ class RunPlan:
 
 @dataclass
 class RunContext:
-    """A run with the benchmarks that it still has to run."""
+    """A run with the benchmarks that it still has to run; ``close`` releases its lock."""
 
     run: RunDir
     header: RunHeader
@@ -55,6 +57,11 @@ class RunContext:
     benchmarks: tuple[Benchmark, ...]  # those of the plan that have no final result
     is_resumed: bool = False
     detach: bool = False  # return once the jobs are submitted
+    lock: ExitStack = field(default_factory=ExitStack)  # held until nothing is written any more
+
+    def close(self) -> None:
+        """Release the lock: other commands may resume the run."""
+        self.lock.close()
 
     def save(self) -> None:
         """Write the header.
@@ -107,6 +114,8 @@ def create_run(
         RunDirError: the folder cannot be made.
     """
     run = create(base, name)
+    lock = ExitStack()
+    lock.enter_context(claimed(run))
     header = RunHeader(
         name=run.name,
         milabench=__version__,
@@ -118,7 +127,7 @@ def create_run(
         suite={benchmark.name: benchmark.record for benchmark in suite.benchmarks},
         skipped=list(suite.skipped),
     )
-    context = RunContext(run, header, plan, suite.benchmarks)
+    context = RunContext(run, header, plan, suite.benchmarks, lock=lock)
     context.save()
     write_record(run.plan_json, plan)
     return context
@@ -136,8 +145,14 @@ def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     """
     if not run.path.is_dir():
         raise RunDirError(f"--resume: no run folder {run.path}")
-    if is_alive(run.path):
-        raise RunDirError(_goes_on(run))
+    with ExitStack() as lock:
+        lock.enter_context(claimed(run))  # before the first look: two commands may resume at once
+        context = _resumed(run, settings)
+        context.lock = lock.pop_all()
+    return context
+
+
+def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     plan = read_record(run.plan_json, RunPlan)
     if plan.runner is not None:  # for example another queue or more time
         plan = replace(plan, runner=with_settings(plan.runner, settings))
@@ -145,17 +160,13 @@ def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     states = {b.name: read_benchmark(run, b.name, _ignore) for b in plan.benchmarks}
     missing = tuple(b for b in plan.benchmarks if not _is_final(states[b.name]))
     if any(is_alive(run.benchmark(b.name)) for b in missing):  # a job on the cluster runs it
-        raise RunDirError(_goes_on(run))
+        raise RunDirError(goes_on(run))
     context = RunContext(run, header, plan, missing, is_resumed=True)
     if missing:
         header.outcome = header.ended = None
     elif header.outcome not in (Outcome.OK, Outcome.FAILED):  # cut off before its end
         context.finish(overall(states.values()))
     return context
-
-
-def _goes_on(run: RunDir) -> str:
-    return f"{run.path} has not ended: `milabench watch {run.path}` follows it"
 
 
 def _is_final(state: BenchmarkState | None) -> bool:

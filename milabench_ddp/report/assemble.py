@@ -152,6 +152,7 @@ def run_info(run: Run) -> RunInfo:
         version=_version(meta),
         waiting=run.in_status(Status.WAITING),
         running=run.in_status(Status.RUNNING),
+        verdicts=run.verdicts,
         skipped=tuple(run.skipped),
     )
     if run.state is None:

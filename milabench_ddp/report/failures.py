@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..events import Outcome
+from ..events import Outcome, Verdict
 from ..results.records import Payload, Run
 from .model import Failure, Report, Row
 from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, of_rank, tail
@@ -13,9 +13,17 @@ from .process import ProcessResult
 NEVER_RAN = "it never ran: the configuration has it enabled, and no run has a file of it"
 
 # as PyTorch and the drivers word it, and the kernel and Slurm, whose words a reason may repeat
-OUT_OF_MEMORY = re.compile(r"out[ _-]?of[ _-]?memory|\boom[ _-]?kill|\boom\b", re.IGNORECASE)
+OUT_OF_MEMORY = re.compile(
+    r"out[ _-]?of[ _-]?memory|\boom[ _-]?kill|\boom\b|MemoryError\b|\bbad_alloc\b|_ALLOC_FAILED\b"
+    r"|(?:can(?:'t|not)|unable to|failed to|could not) allocate (?:\w+ )?memory"
+    r"|unable to allocate [\d.]+ [KMGTP]?i?B\b|cudaErrorMemoryAllocation",
+    re.IGNORECASE,
+)
+_RANK = re.compile(r"rank (\d+): ")
 FRAME = re.compile(r'^  File ".*", line \d+')
-EXCEPTION = re.compile(r"^(?:rank \d+: )?[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b")
+EXCEPTION = re.compile(
+    r"^(?:\S+: )?(?:rank \d+: )?[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b"
+)
 
 
 def process_failure(process: ProcessResult) -> Failure:
@@ -28,6 +36,9 @@ def process_failure(process: ProcessResult) -> Failure:
     error = _error_of(record.errors, rank)
     if isinstance(error.get("rank"), int):
         rank = error["rank"]
+    reason = verdict.reason if verdict and verdict.reason else _message(error)
+    if found := _RANK.match(reason):
+        rank = int(found[1])
     trace = str(error.get("trace") or "").rstrip()
     said = trace.split("\n") if trace else of_rank(lines, rank)
     return Failure(
@@ -35,7 +46,7 @@ def process_failure(process: ProcessResult) -> Failure:
         run=process.run.name,
         tag=record.tag,
         outcome=process.status,
-        reason=verdict.reason if verdict and verdict.reason else _message(error),
+        reason=reason,
         rank=rank,
         lines=tuple(said[-SHOWN:]),
         whole=whole,
@@ -86,11 +97,7 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
     for name, state in run.state.benchmarks.items():
         outcome, reason = str(state.status), state.reason
         if not state.status.has_ended:
-            if run.goes_on:
-                continue  # it will end
-            outcome = Outcome.LOST
-            if run.state.header.outcome is Outcome.CANCELLED:
-                outcome = Outcome.CANCELLED
+            continue  # it will end
         if outcome in (Outcome.OK, Outcome.SKIPPED) or name in explained:
             continue
         if name not in with_files:
@@ -114,6 +121,10 @@ class CellState:
 def cell_state(report: Report, row: Row) -> CellState | None:
     """The state of a benchmark; None if it ended ok or its state is not known."""
     failures = [failure for failure in report.failures if failure.benchmark == row.name]
+    for run in report.runs:
+        verdict = run.verdicts.get(row.name)
+        if verdict is not None and verdict.outcome not in (Outcome.OK, Outcome.SKIPPED):
+            return _failed(_of_verdict(verdict, [f for f in failures if f.run == run.name]))
     for failure in failures:
         if failure.lines:
             return _failed(failure)
@@ -130,8 +141,28 @@ def cell_state(report: Report, row: Row) -> CellState | None:
     return None
 
 
+def _of_verdict(verdict: Verdict, failures: Sequence[Failure]) -> Failure:
+    """The failure of a benchmark by its verdict, with the lines of the process that it names.
+
+    The other processes may have ended in other ways, because of this one.
+    """
+    known = [failure for failure in failures if failure.outcome == verdict.outcome]
+    named = [failure for failure in known if _names(verdict.reason, failure)]
+    for failure in (*named, *known):
+        return replace(failure, reason=verdict.reason or failure.reason)
+    return Failure("", "", None, verdict.outcome, verdict.reason)
+
+
+def _names(reason: str, failure: Failure) -> bool:
+    """Whether the reason of a benchmark is that of a process; a node's name may stand before it."""
+    node, _, rest = reason.partition(": ")
+    if reason == failure.reason:
+        return True
+    return rest == failure.reason and node in (failure.tag or "").split(".")
+
+
 def _failed(failure: Failure) -> CellState:
-    lines = [_unmarked(line) for line in failure.lines]
+    lines = [_unmarked(line) for line in failure.lines if _is_of(failure.rank, line)]
     raised = _raised(lines)
     if not raised and EXCEPTION.match(failure.reason):
         raised = failure.reason
@@ -146,6 +177,12 @@ def _failed(failure: Failure) -> CellState:
         return CellState("Traceback", raised)
     last = next(filter(None, reversed(lines)), "")
     return CellState(failure.outcome, failure.reason or last)
+
+
+def _is_of(rank: int | None, line: str) -> bool:
+    """Whether a line may be of this rank: it is not marked as another's."""
+    found = OF_RANK.match(line)
+    return rank is None or not found or int(found[1]) == rank
 
 
 def _unmarked(line: str) -> str:

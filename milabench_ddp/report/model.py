@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from ..events import Outcome, Status
+from ..events import Outcome, Status, Verdict
 from ..results.records import Payload
 from .milabench_summary import MilabenchSummary
 from .process import ProcessResult, is_bandwidth
@@ -200,6 +200,7 @@ class RunInfo:
     version: str = ""
     waiting: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # of benchmarks that have ended
     skipped: tuple[tuple[str, str], ...] = ()  # benchmark, reason
 
 

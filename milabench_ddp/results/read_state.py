@@ -1,10 +1,11 @@
 """The state of a run from its folder: ``run.json`` and each benchmark's ``state.json``.
 
 Schema 1 is read, too. A benchmark whose status is ``running`` is lost if no process holds its lock.
-Its run is then lost, too, unless the cluster's scheduler still has jobs for it.
+Its run is then lost, too, unless the cluster's scheduler still has jobs for it. A benchmark that
+waits in a run that has ended will never begin: it is cancelled with its run, or lost.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 from ..codec import convert, decode, read_record
 from ..errors import RunDirError
 from ..events import Outcome, Status
+from .lock import is_alive
 from .node_state import read_nodes
-from .run_dir import RunDir, is_alive
+from .run_dir import RunDir
 from .state import SCHEMA, BenchmarkState, RunHeader, RunState
 
 CUT_OFF = "the run was cut off"
+NEVER_BEGAN = "the run ended before it began"
 OnDefect = Callable[[Path, OSError | ValueError], None]
 """Gets the path of a damaged file, and the error that reading it raised."""
 
@@ -54,8 +57,10 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
     benchmarks = {}
     for name in listed or header.suite:
         benchmarks[name] = _benchmark(run, name, listed.get(name), on_defect)
-    settled = _settled(run, header, benchmarks)
-    return RunState(settled, benchmarks, read_nodes(run, on_defect))
+    header = _settled(run, header, benchmarks)
+    if header.outcome is not None:
+        _end_waiting(header.outcome, benchmarks.values())
+    return RunState(header, benchmarks, read_nodes(run, on_defect))
 
 
 def read_header(run: RunDir) -> RunHeader:
@@ -112,6 +117,14 @@ def _settled(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkS
     if Status.RUNNING in found or (has_open_jobs and Status.WAITING in found):
         return header
     return replace(header, outcome=Outcome.LOST)
+
+
+def _end_waiting(outcome: Outcome, benchmarks: Iterable[BenchmarkState]) -> None:
+    for state in benchmarks:
+        if state.status is Status.WAITING:
+            is_cancelled = outcome is Outcome.CANCELLED
+            state.status = Status.CANCELLED if is_cancelled else Status.LOST
+            state.reason = NEVER_BEGAN
 
 
 def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from ..events import Status
+from ..events import Status, Verdict
 from ..samples import DeviceSample
 from .rates import LARGEST, RateCounts
 from .state import RunState
@@ -292,6 +292,12 @@ class Run:
         """The names of the benchmarks that are in a status."""
         benchmarks = self.state.benchmarks.items() if self.state else ()
         return tuple(name for name, benchmark in benchmarks if benchmark.status is status)
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts on the benchmarks that have ended, by name."""
+        benchmarks = self.state.benchmarks if self.state else {}
+        return {name: each.verdict for name, each in benchmarks.items() if each.status.has_ended}
 
     @property
     def goes_on(self) -> bool:

@@ -1,23 +1,13 @@
-"""The run folder: every path in it, how it is made, and the lock that shows that the run is alive.
+"""The run folder: every path in it, and how it is made."""
 
-The process that runs a benchmark or a run holds its lock, and the kernel releases the lock with the
-process. So a reader can tell a run that was cut off (SIGKILL, a power cut) from one that is alive,
-from the folder alone. On a file system without locks, a run that has not ended counts as alive.
-"""
-
-import fcntl
-import os
 import random
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 
 from ..errors import RunDirError
 
-_LOCK = ".alive"
 _SUFFIXES = (".data", ".stdout", ".stderr")
 
 
@@ -135,45 +125,6 @@ def make_folder(path: Path) -> None:
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise RunDirError(f"cannot make {path}: {error.strerror}") from error
-
-
-@contextmanager
-def alive(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, of a run or of a benchmark, as long as the block lasts.
-
-    Raises:
-        RunDirError: the folder cannot be written.
-    """
-    path = folder / _LOCK
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
-    try:
-        with suppress(OSError):  # no locks on this file system
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        with suppress(OSError):  # without its lock the file says nothing
-            path.unlink()
-        os.close(fd)
-
-
-def is_alive(folder: Path) -> bool:
-    """Whether a process holds the lock of a folder, as far as can be known."""
-    try:
-        fd = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def archive_attempt(run: RunDir, benchmark: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import StartLaunch, StopLaunch
 from milabench_ddp.events import Outcome, Verdict
-from milabench_ddp.results.run_dir import is_alive
+from milabench_ddp.results.lock import is_alive
 from tests.support.dispatch import plan
 from tests.support.launches import SITE, benchmark, njobs
 from tests.support.scripted_nodes import CoordinatorRun, Script

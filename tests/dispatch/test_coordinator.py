@@ -8,7 +8,7 @@ import pytest
 from milabench_ddp.dispatch.protocol import FindPorts, LaunchEnded, Ports, StartLaunch
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome, Status, Verdict
-from milabench_ddp.results.run_dir import is_alive
+from milabench_ddp.results.lock import is_alive
 from tests.support.dispatch import end, plan
 from tests.support.launches import benchmark, njobs
 from tests.support.scripted_nodes import CoordinatorRun, Script

@@ -134,7 +134,7 @@ def test_the_others_are_stopped_a_while_after_the_first_failure(coordinator: Mak
             assert run.nodes[1].orders == []
         yield
         stop = run.nodes[1].order(StopLaunch)
-        assert (stop.reason, stop.hard) == ("n0: ValueError: no", False)
+        assert (stop.verdict.reason, stop.hard) == ("n0: ValueError: no", False)
         run.nodes[1].ended(starts[1], "cancelled", stop.verdict.reason)
 
     assert run.execute(script) is Outcome.FAILED

@@ -27,7 +27,9 @@ def test_stopped_in_the_midst(coordinator: Make) -> None:
         run.requests.stop()
         yield
         stops = [each.order(StopLaunch) for each in run.nodes]
-        assert {(stop.reason, stop.hard) for stop in stops} == {("stopped on request", False)}
+        assert {(stop.verdict.reason, stop.hard) for stop in stops} == {
+            ("stopped on request", False)
+        }
         run.requests.stop()
         yield
         assert {each.order(StopLaunch).hard for each in run.nodes} == {True}

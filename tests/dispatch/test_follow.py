@@ -12,8 +12,9 @@ from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch.follow import ASK, RunFollower
 from milabench_ddp.dispatch.slurm_jobs import JobStatus
 from milabench_ddp.events import Outcome, Status, Verdict
+from milabench_ddp.results.lock import alive
 from milabench_ddp.results.read_state import read_benchmark
-from milabench_ddp.results.run_dir import RunDir, alive
+from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, JobState
 from tests.support.dispatch import Clock
 from tests.support.progress import RecordedProgress

@@ -1,5 +1,7 @@
 """Scripted histories of a launch over nodes, and the verdicts on them."""
 
+from dataclasses import replace
+
 import pytest
 
 from milabench_ddp.dispatch.launch_tracker import LaunchTracker
@@ -53,6 +55,45 @@ def test_the_first_failure_is_the_reason_and_the_others_are_stopped_after_a_whil
     assert it.stop_due(clock.now) is None  # said once
     it.ended("n2", end("cancelled", "n1: ValueError: no", tags=tags(it, 2)), clock.now)
     assert (it.state().outcome, it.state().reason) == (Outcome.FAILED, "n1: ValueError: no")
+
+
+PEER = "rank 0: RuntimeError: Connection closed by peer"
+
+
+@pytest.mark.parametrize("cause", ["n0", "n1", "n2"])
+@pytest.mark.parametrize("reason", ["rank 5: killed by SIGKILL", "rank 5: ValueError: no"])
+def test_a_node_that_only_missed_its_peer_may_end_first(
+    clock: Clock, cause: str, reason: str
+) -> None:
+    it = tracker(clock, 3)
+    for node in ("n0", "n1", "n2"):
+        if node != cause:
+            it.ended(node, end("failed", PEER), clock.now)
+    it.ended(cause, end("failed", reason), clock.now)
+    assert it.state().reason == f"{cause}: {reason}"
+
+
+@pytest.mark.parametrize("late", ["n0", "n1"])
+def test_a_failure_at_the_deadline_of_another_node_is_a_timeout(clock: Clock, late: str) -> None:
+    """Its peers were ended at their deadline, a moment before its own."""
+    it = tracker(clock)
+    failed = end("failed", "exit status 1", tags=["b.0"])
+    states = [
+        replace(p, started=100.0, ended=159.5, outcome=Outcome.FAILED) for p in failed.processes
+    ]
+    it.ended(late, replace(failed, processes=tuple(states)), clock.now)
+    other = "n1" if late == "n0" else "n0"
+    it.ended(other, end("timeout", "ended at its max_duration of 60 s"), clock.now)
+    assert it.state().outcome is Outcome.TIMEOUT
+
+
+def test_a_failure_long_before_the_deadline_is_none(clock: Clock) -> None:
+    it = tracker(clock)
+    failed = end("failed", "exit status 1", tags=["b.0"])
+    states = [replace(p, started=100.0, ended=150.0) for p in failed.processes]
+    it.ended("n0", replace(failed, processes=tuple(states)), clock.now)
+    it.ended("n1", end("timeout", "ended at its max_duration of 60 s"), clock.now)
+    assert (it.state().outcome, it.state().reason) == (Outcome.FAILED, "n0: exit status 1")
 
 
 def test_on_one_node_it_needs_no_name(clock: Clock) -> None:

@@ -8,8 +8,9 @@ from milabench_ddp.config.schema import Benchmark, SkippedBenchmark, Suite
 from milabench_ddp.dispatch.run_context import RunContext, RunPlan, create_run, overall, resume_run
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome, Status
+from milabench_ddp.results.lock import alive
 from milabench_ddp.results.read_state import read_benchmark, read_header
-from milabench_ddp.results.run_dir import RunDir, alive
+from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark
@@ -57,7 +58,7 @@ def test_a_new_run_has_its_header_and_its_plan(tmp_path: Path) -> None:
 def test_a_name_that_is_taken(tmp_path: Path) -> None:
     suite = Suite(tmp_path / "c.yaml", "a100", (), ())
     machine = {"command": ["milabench"]}
-    create_run(tmp_path, "mine", suite, plan(), machine)
+    create_run(tmp_path, "mine", suite, plan(), machine).close()
     with pytest.raises(RunDirError, match="exists already"):
         create_run(tmp_path, "mine", suite, plan(), machine)
 
@@ -95,11 +96,27 @@ def test_settings_take_the_place_of_those_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_a_run_that_goes_on_is_not_resumed(made: RunContext) -> None:
-    why = f"{made.run.path} has not ended: `milabench watch {made.run.path}` follows it"
+    why = "has not ended.*: `milabench watch .*` follows it"
     for folder in (made.run.path, made.run.benchmark("d")):  # its command; a job of a cluster
-        with alive(folder), pytest.raises(RunDirError) as error:
+        with alive(folder), pytest.raises(RunDirError, match=why):
             resume_run(made.run, {})
-        assert str(error.value) == why
+
+
+def test_of_two_that_resume_at_once_one_is_refused_until_the_other_has_ended(
+    made: RunContext,
+) -> None:
+    first = resume_run(made.run, {})
+    with pytest.raises(RunDirError, match="has not ended"):
+        resume_run(made.run, {})
+    first.close()
+    assert names(resume_run(made.run, {}).benchmarks) == names(first.benchmarks)
+
+
+def test_a_run_is_locked_before_it_can_be_resumed(tmp_path: Path) -> None:
+    machine = {"command": ["milabench"]}
+    it = create_run(tmp_path, "mine", Suite(tmp_path / "c.yaml", "", (), ()), plan(), machine)
+    with pytest.raises(RunDirError, match="has not ended"):
+        resume_run(it.run, {})
 
 
 def test_there_is_no_such_run(tmp_path: Path) -> None:

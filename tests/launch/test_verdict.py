@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from milabench_ddp.events import Data, Event, Note, Outcome, Verdict
+from milabench_ddp.events import Data, Event, Line, Note, Outcome, Verdict
 from milabench_ddp.launch.verdict import Observations, judge
 
 
@@ -65,6 +65,34 @@ def test_a_launcher_whose_ranks_report_nothing_need_not_report():
 def test_the_first_error_stands_and_names_its_rank():
     first = Note("b", 0.0, "error", {"type": "ValueError", "message": "no", "rank": 3})
     assert judge(observations(first, ERROR), 1, None) == failed("rank 3: ValueError: no")
+
+
+def test_an_error_that_follows_from_another_gives_way():
+    first = {"type": "RuntimeError", "message": "Connection closed by peer", "rank": 0}
+    cause = {"type": "ValueError", "message": "no", "rank": 1}
+    for data in ((first, cause), (cause, first)):
+        said = observations(*(Note("b", 0.0, "error", each) for each in data))
+        assert judge(said, 1, None) == failed("rank 1: ValueError: no")
+
+
+def launcher(*exits: tuple[int, int]) -> list[Event]:
+    """torchrun's summary of ranks and their exit codes, on stderr."""
+    lines = ["torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"]
+    for rank, code in exits:
+        lines += [f"  rank      : {rank} (local_rank: 0)\n", f"  exitcode  : {code} (pid: 7)\n"]
+    return [Line("b", 0.0, "stderr", line) for line in lines]
+
+
+def test_a_rank_that_was_killed_comes_before_those_that_missed_it():
+    lost = Note("b", 0.0, "error", {"message": "Connection closed by peer", "rank": 0})
+    killed = observations(lost, *launcher((0, 1), (1, -9)))
+    assert judge(killed, 1, None) == failed("rank 1: killed by SIGKILL")
+
+
+def test_ranks_that_torchrun_kills_come_after_the_error():
+    error = Note("b", 0.0, "error", {"type": "ValueError", "message": "no", "rank": 1})
+    late = observations(error, *launcher((0, -9), (1, 1)))
+    assert judge(late, 1, None) == failed("rank 1: ValueError: no")
 
 
 @pytest.mark.parametrize(

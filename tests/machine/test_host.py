@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.machine import host as module
-from milabench_ddp.machine.host import by_core, cpu_count, cpu_name, cpu_quota, host, share_cpus
+from milabench_ddp.machine.host import (
+    by_core,
+    cpu_count,
+    cpu_name,
+    cpu_quota,
+    host,
+    oom_kills,
+    share_cpus,
+)
 
 CPUINFO = """\
 processor\t: 0
@@ -142,3 +150,10 @@ def test_cpus_are_the_affinity_within_the_quota(
 ) -> None:
     monkeypatch.setattr(module.os, "sched_getaffinity", lambda pid: set(range(8)))
     assert cpu_count(cgroup(tmp_path, "0::/", {"cpu.max": f"{quota} 100000"})) == count
+
+
+def test_the_kernel_counts_the_processes_that_it_killed_for_memory(tmp_path: Path):
+    assert oom_kills(tmp_path) == 0
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/vmstat").write_text("nr_free_pages 10\noom_kill 3\nswap_ra 0\n")
+    assert oom_kills(tmp_path) == 3

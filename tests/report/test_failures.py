@@ -4,6 +4,7 @@ import pytest
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.events import NO_RATE
+from milabench_ddp.launch.causes import with_kernel
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.failures import CellState, cell_state
 from milabench_ddp.report.model import NAN, Failure, Report, Row, RunInfo
@@ -87,7 +88,7 @@ def test_a_benchmark_that_never_ran_is_a_failure(tmp_path: Path) -> None:
     made = report_of([tmp_path])
     assert rows(made) == {"a": (0, 1), "b": (1, 0), "c": (1, 0)}
     assert [(f.benchmark, f.tag, f.outcome, f.reason) for f in made.failures] == [
-        ("b", None, "lost", "it never ran"),
+        ("b", None, "lost", "it never ran: the run ended before it began"),
         ("c", None, "failed", "it never ran"),
     ]
     assert made.failure_rate == pytest.approx(2 / 3)
@@ -152,6 +153,69 @@ def test_milabenchs_formulas_have_their_own_failures(tmp_path: Path) -> None:
     ]
 
 
+NODES = ("node1", "node2", "node3")
+GONE = "has sent no heartbeat for 20 s"
+
+
+@pytest.mark.parametrize("lost", NODES)
+@pytest.mark.parametrize("stopped", ["cancelled", "lost"])
+def test_the_verdict_on_the_benchmark_counts_whichever_node_sorts_first(
+    tmp_path: Path, lost: str, stopped: str
+) -> None:
+    """The other nodes were stopped; earlier versions recorded that as cancelled."""
+    why = f"{lost} {GONE}"
+    write_state(tmp_path, "failed", {"b": "lost"}, {"b": why})
+    for node in NODES:
+        ended = end(-15, outcome=stopped, reason=why)
+        settings = config("b", tag=["b", "0", node])
+        stderr = "" if node == lost else "last words\n"
+        write(
+            tmp_path, f"b.0.{node}", settings, start(), "" if node == lost else ended, stderr=stderr
+        )
+    made = report_of([tmp_path])
+    (row,) = made.rows
+    assert cell_state(made, row) == CellState("lost", why)
+    assert {failure.outcome for failure in made.failures} == {stopped, "lost"}
+
+
+@pytest.mark.parametrize("first", NODES)
+def test_the_lines_of_the_process_that_the_verdict_names(tmp_path: Path, first: str) -> None:
+    why = "rank 1: ValueError: no"
+    write_state(tmp_path, "failed", {"b": "failed"}, {"b": f"{first}: {why}"})
+    for node in NODES:
+        reason = why if node == first else "rank 0: RuntimeError: Connection closed by peer"
+        said = HEAD + "\n" + reason.partition(": ")[2]
+        settings = config("b", tag=["b", "0", node])
+        ended = end(1, outcome="failed", reason=reason)
+        write(tmp_path, f"b.0.{node}", settings, start(), ended, stderr=said)
+    made = report_of([tmp_path])
+    assert cell_state(made, made.rows[0]) == CellState("Traceback", "ValueError: no")
+
+
+@pytest.mark.parametrize(("outcome", "word"), [("cancelled", "cancelled"), ("failed", "lost")])
+def test_what_waits_in_a_run_that_has_ended_never_begins(
+    tmp_path: Path, outcome: str, word: str
+) -> None:
+    write_state(tmp_path, outcome, {"a": "ok", "b": "waiting"})
+    made = report_of([tmp_path])
+    row = next(row for row in made.rows if row.name == "b")
+    why = "it never ran: the run ended before it began"
+    assert cell_state(made, row) in (CellState(word, why), CellState(word, why[14:]))
+    assert made.runs[0].waiting == ()
+
+
+def test_a_rank_that_a_signal_killed(tmp_path: Path) -> None:
+    """The traceback of the rank that waited for it is not its own."""
+    why = "rank 1: killed by SIGKILL"
+    stderr = f"[rank0]: {HEAD}\n[rank0]: RuntimeError: Connection closed by peer\n"
+    write_state(tmp_path, "failed", {"b": "failed"}, {"b": why})
+    ended = end(1, outcome="failed", reason=why)
+    write(tmp_path, "b.0", config("b", tag=["b", "0"]), start(), ended, stderr=stderr)
+    made = report_of([tmp_path])
+    assert cell_state(made, made.rows[0]) == CellState("failed", why)
+    assert made.failures[0].rank == 1
+
+
 def test_where_stderr_is_empty_stdout_may_tell(tmp_path: Path) -> None:
     write(tmp_path, "b.0", config("b"), start(), end(1))
     (tmp_path / "b.0.stderr").touch()
@@ -163,6 +227,10 @@ def test_where_stderr_is_empty_stdout_may_tell(tmp_path: Path) -> None:
 HEAD = "Traceback (most recent call last):"
 FRAME = '  File "main.py", line 5, in main'
 CUDA = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+NUMPY = "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.28 TiB for an array"
+ALLOCATOR = "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"
+FORK = "OSError: [Errno 12] Cannot allocate memory"
+KERNEL = with_kernel("killed by SIGKILL", 1)
 ROW = Row("b", 1, 1, 1, NAN, NAN, NAN, NAN, NAN, 0.0)
 
 
@@ -189,6 +257,15 @@ def of(outcome: str, reason: str, *lines: str) -> CellState | None:
         ("failed", "Slurm: OUT_OF_MEMORY", (), ("oom", "Slurm: OUT_OF_MEMORY")),
         ("lost", "1 oom_kill event in step 3.0", (), ("oom", "1 oom_kill event in step 3.0")),
         ("failed", "", (HEAD, "KeyError: room"), ("Traceback", "KeyError: room")),
+        ("failed", "exit status 1", (HEAD, "MemoryError"), ("oom", "MemoryError")),
+        ("failed", "rank 1: MemoryError", (), ("oom", "rank 1: MemoryError")),
+        ("failed", "killed by SIGABRT", ("what():  std::bad_alloc",), ("oom", "killed by SIGABRT")),
+        ("failed", "", (HEAD, NUMPY), ("oom", NUMPY)),
+        ("failed", "", (HEAD, ALLOCATOR), ("oom", ALLOCATOR)),
+        ("failed", "", (HEAD, FORK), ("oom", FORK)),
+        ("failed", f"rank 1: {KERNEL}", (), ("oom", f"rank 1: {KERNEL}")),
+        ("lost", "node1 is gone: Out Of Memory", (), ("oom", "node1 is gone: Out Of Memory")),
+        ("lost", "its job ended: OUT_OF_MEMORY", (), ("oom", "its job ended: OUT_OF_MEMORY")),
         ("timeout", "longer than 9 s", (HEAD, CUDA), ("timeout", "longer than 9 s")),
         ("lost", "node 3 does not answer", ("x",), ("lost", "node 3 does not answer")),
         ("cancelled", "stopped by SIGINT", (), ("cancelled", "stopped by SIGINT")),

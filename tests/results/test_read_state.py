@@ -9,8 +9,15 @@ import pytest
 from milabench_ddp.codec import write_record
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome, Status
-from milabench_ddp.results.read_state import CUT_OFF, read_benchmark, read_state, require_state
-from milabench_ddp.results.run_dir import RunDir, alive
+from milabench_ddp.results.lock import alive
+from milabench_ddp.results.read_state import (
+    CUT_OFF,
+    NEVER_BEGAN,
+    read_benchmark,
+    read_state,
+    require_state,
+)
+from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, JobState, RunHeader
 
 FIRST = Path(__file__).parents[1] / "recorded" / "schema-1"
@@ -54,8 +61,18 @@ def test_a_benchmark_that_nobody_goes_on_with_is_lost_and_its_run_too(run: RunDi
     save(run, header("a", "b"), BenchmarkState("a", Status.RUNNING))
     found = require_state(run)
     assert (found.benchmarks["a"].status, found.benchmarks["a"].reason) == (Status.LOST, CUT_OFF)
-    assert found.benchmarks["b"].status is Status.WAITING
+    assert found.benchmarks["b"] == BenchmarkState("b", Status.LOST, NEVER_BEGAN)
     assert found.header.outcome is Outcome.LOST
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"), [("cancelled", Status.CANCELLED), ("failed", Status.LOST)]
+)
+def test_what_waits_in_a_run_that_has_ended_never_begins(run: RunDir, outcome: str, status: Status):
+    save(run, header("a", "b", outcome=Outcome(outcome)), BenchmarkState("a", Status.OK))
+    found = require_state(run).benchmarks
+    assert (found["a"].status, found["b"].status) == (Status.OK, status)
+    assert found["b"].reason == NEVER_BEGAN
 
 
 @pytest.mark.parametrize("locked", ["run", "benchmark"])

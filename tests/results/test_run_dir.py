@@ -1,18 +1,9 @@
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.results.run_dir import (
-    RunDir,
-    alive,
-    archive_attempt,
-    create,
-    default_name,
-    is_alive,
-)
+from milabench_ddp.results.run_dir import RunDir, archive_attempt, create, default_name
 
 
 def test_a_run_has_a_folder_of_its_own(tmp_path: Path):
@@ -45,47 +36,6 @@ def test_a_base_that_cannot_be_written_fails_before_anything_is_measured(tmp_pat
 
 def test_default_names_differ():
     assert len({default_name() for _ in range(50)}) == 50
-
-
-def test_a_run_is_alive_while_its_lock_is_held(tmp_path: Path):
-    assert not is_alive(tmp_path)
-    with alive(tmp_path):
-        assert is_alive(tmp_path)
-    assert not is_alive(tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_run_that_was_killed_is_not(tmp_path: Path):
-    code = (
-        "import sys; from pathlib import Path; from milabench_ddp.results.run_dir import alive\n"
-        f"with alive(Path({str(tmp_path)!r})): print('held', flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", code]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        assert is_alive(tmp_path)
-        holder.kill()
-    assert not is_alive(tmp_path)
-
-
-def test_a_folder_that_cannot_be_written(tmp_path: Path):
-    with (
-        pytest.raises(RunDirError, match=r"cannot write .*/\.alive: No such file"),
-        alive(tmp_path / "gone"),
-    ):
-        pass
-
-
-def test_a_folder_that_goes_away_meanwhile_is_no_error(tmp_path: Path):
-    folder = tmp_path / "run"
-    folder.mkdir()
-    with alive(folder):
-        (folder / ".alive").unlink()
-        folder.rmdir()
-        folder.write_text("in the way")
-    assert not is_alive(tmp_path)
 
 
 def make(run: Path, folders: list[str], files: list[str]) -> None:

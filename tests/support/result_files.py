@@ -8,7 +8,8 @@ from typing import Any
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.events import Outcome, Status
-from milabench_ddp.results.run_dir import RunDir, alive
+from milabench_ddp.results.lock import alive
+from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, RunHeader
 
 RECORDED = Path(__file__).parent.parent / "recorded"

@@ -20,7 +20,7 @@ from ...machine.detect import detect, partition
 from ...machine.devices import Cluster
 from ...machine.provenance import meta
 from ...progress import ProgressObserver
-from ...results.run_dir import RunDir, alive, make_folder
+from ...results.run_dir import RunDir, make_folder
 from ..agent import AgentOptions
 from ..agent_process import AgentProcess
 from ..coordinator import Coordinator
@@ -183,7 +183,7 @@ class AttachedRunner(Runner):
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
         """Run the benchmarks to their end; Ctrl-C and SIGTERM stop them."""
         run = context.run
-        with closing(StopRequests()) as requests, alive(run.path), stopped_by_signals(requests):
+        with closing(StopRequests()) as requests, stopped_by_signals(requests):
             context.save()
             context.reset()
             with self.nodes(context, requests, observer) as nodes:

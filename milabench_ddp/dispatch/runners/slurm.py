@@ -3,7 +3,7 @@
 import io
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 
 from ...codec import write_record
@@ -14,7 +14,7 @@ from ...progress import ProgressObserver
 from ...results.run_dir import RunDir
 from ...results.state import JobState, RunHeader
 from .. import slurm_jobs
-from ..follow import follow_jobs
+from ..follow_jobs import follow_jobs
 from ..job_ends import job_folder
 from ..run_context import RunContext
 from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
@@ -49,17 +49,22 @@ class SlurmRunner(Runner):
         scheduler = SCHEDULERS[profile.cluster]
         _check_jobs(run, header, scheduler)
         jobs = split_into_jobs(context.benchmarks, context.plan.nodes, profile.allocation)
-        earlier = context.reset()
+        earlier, before = context.reset(), list(header.jobs)
+
+        def note(submitted: Sequence[JobState]) -> None:
+            header.jobs += submitted
+            context.save()
+
         try:
-            submit(run, profile, jobs)
+            submit(run, profile, jobs, note)
         except DispatchError:
+            header.jobs[:] = before
+            context.save()
             for state in earlier:
                 write_record(run.state_json(state.name), state)
             if not context.is_resumed:
                 shutil.rmtree(run.path)  # it is empty, and its name can be used again
             raise
-        header.jobs += jobs
-        context.save()
         for job in jobs:
             observer.message(f"job {job.id}: nodes: {job.nodes}, benchmarks: {len(job.benchmarks)}")
         if context.detach:
@@ -68,8 +73,16 @@ class SlurmRunner(Runner):
         return follow_jobs(run, header, observer, scheduler, cancels=True)
 
 
-def submit(run: RunDir, profile: RunnerProfile, jobs: Sequence[JobState]) -> None:
-    """Submit jobs and note their ids; jobs with the same number of nodes are one array.
+def submit(
+    run: RunDir,
+    profile: RunnerProfile,
+    jobs: Sequence[JobState],
+    note: Callable[[Sequence[JobState]], None],
+) -> None:
+    """Submit jobs; those with the same number of nodes are one array.
+
+    ``note`` gets them with their ids as soon as they are submitted: a job that is on no record does
+    nothing.
 
     Raises:
         DispatchError: there is no scheduler here, or it refuses the jobs.
@@ -79,6 +92,7 @@ def submit(run: RunDir, profile: RunnerProfile, jobs: Sequence[JobState]) -> Non
         group = [job for job in jobs if job.nodes == nodes]
         try:
             _submit_array(run, profile, nodes, group)
+            note(group)
         except DispatchError:
             slurm_jobs.cancel([job.id for job in jobs if job.id])  # submit all of them, or none
             raise

@@ -6,20 +6,22 @@ exchanges messages with them through srun's pipes. So Slurm starts, ends and acc
 
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from ...codec import read_record
+from ...codec import read_record, write_record
+from ...config.schema import Benchmark
 from ...display.run_progress import PlainProgress
-from ...events import Outcome
+from ...events import Outcome, Status, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...progress import ProgressObserver
-from ...results.read_state import read_benchmark, require_state
+from ...results.read_state import read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir
-from ...results.state import JobState
+from ...results.state import BenchmarkState, JobState
 from .. import slurm_jobs
 from ..agent import AgentOptions
 from ..coordinator import Coordinator
@@ -30,6 +32,14 @@ from .attached import agent_script, agents, this_host
 
 _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",
          "--mem=0", "--kill-on-bad-exit=0", "--no-kill", "--export=ALL")  # fmt: skip
+
+
+_PATIENCE = 90  # seconds for the submitting command to note its id, and for NFS to show it
+BEFORE_IT_BEGAN = Verdict(Outcome.LOST, "its job ended before it began: TIMEOUT")
+ORPHAN = (
+    "{0} does not know this job: the command that submitted it was killed. Nothing is run; "
+    "`milabench run --resume {0}` submits another job"
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,9 @@ class JobTask:
                 benchmarks.append(benchmark)
         if not benchmarks:
             return Outcome.OK  # a job that starts again may have nothing left to do
+        if not _is_on_record(run, slurm_jobs.own_id()):
+            print(ORPHAN.format(run.path), flush=True)
+            return Outcome.CANCELLED
         with ExitStack() as stack:
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))
@@ -68,7 +81,29 @@ class JobTask:
             outcome = coordinator.execute()
         if coordinator.stopped_as == slurm_jobs.PREEMPTED:
             slurm_jobs.requeue(slurm_jobs.own_id())
+        elif coordinator.stopped_as is not None:
+            _end_waiting(run, benchmarks, coordinator.stopped_as)
         return outcome
+
+
+def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict) -> None:
+    """Write that what still waits will not begin: this job does not start again by itself."""
+    verdict = BEFORE_IT_BEGAN if stopped == slurm_jobs.LIMIT else stopped
+    for benchmark in benchmarks:
+        state = read_benchmark(run, benchmark.name)
+        if state is None or not state.status.has_ended:
+            ended = BenchmarkState(benchmark.name, Status(verdict.outcome), verdict.reason)
+            ended.ended = time.time()
+            write_record(run.state_json(benchmark.name), ended)
+
+
+def _is_on_record(run: RunDir, job: str) -> bool:
+    """Whether the run knows this job; the command that submits it notes it right after."""
+    for _ in range(_PATIENCE):
+        if not job or job in [known.id for known in read_header(run).jobs]:
+            return True
+        time.sleep(1.0)
+    return False
 
 
 def _stop_on_warning(requests: StopRequests) -> None:

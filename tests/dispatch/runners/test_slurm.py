@@ -1,6 +1,6 @@
 """Jobs and messages of a submission, and what is left of a run if the scheduler refuses it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,13 @@ class FakeSlurm:
         self.answer: dict[str, JobStatus] | None = {}
         self.submitted: list[JobState] = []
 
-    def submit(self, run: RunDir, _profile: RunnerProfile, jobs: Sequence[JobState]) -> None:
+    def submit(
+        self,
+        run: RunDir,
+        _profile: RunnerProfile,
+        jobs: Sequence[JobState],
+        note: Callable[[Sequence[JobState]], None],
+    ) -> None:
         if self.refuses:
             raise DispatchError(self.refuses)
         for number, job in enumerate(jobs, 7):
@@ -40,6 +46,7 @@ class FakeSlurm:
                 assert read_benchmark(run, name) in (None, BenchmarkState(name))
                 state = BenchmarkState(name, Status.OK, started=1.0, ended=2.0)
                 write_record(run.state_json(name), state)
+        note(jobs)
 
     def statuses(self, _ids: Sequence[str]) -> dict[str, JobStatus] | None:
         return self.answer

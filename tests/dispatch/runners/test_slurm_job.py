@@ -18,7 +18,7 @@ from milabench_ddp.dispatch.runners import slurm_job
 from milabench_ddp.dispatch.runners.attached import agent_script
 from milabench_ddp.dispatch.runners.slurm_job import JobTask
 from milabench_ddp.events import Outcome, Status, Verdict
-from milabench_ddp.results.read_state import read_benchmark
+from milabench_ddp.results.read_state import read_benchmark, read_header
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, JobState
 from tests.support.launches import benchmark
@@ -94,6 +94,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     run = context(tmp_path, *parts, nodes=3, runner=profile)
     write_record(run.run.job_json("all"), JobState("all", 3, ("a", "b", "c")))
     write_record(run.run.state_json("c"), BenchmarkState("c", Status.OK, ended=2.0))
+    with_jobs(tmp_path, "7")
     assert JobTask(str(tmp_path), "all")() is Outcome.OK
     assert list(found) == ["n01", "n02"]  # the third is not needed any more
     assert asked == [("scontrol", "update", "JobId=7", "NumNodes=2")]
@@ -120,6 +121,26 @@ def test_a_job_with_nothing_left_to_do_ends_at_once(
     assert it() is Outcome.OK
 
 
+def with_jobs(folder: Path, *ids: str) -> None:
+    """Note these jobs in the header of a run."""
+    header = read_header(RunDir(folder))
+    header.jobs = [JobState(f"job{id}", 1, (), id) for id in ids]
+    write_record(RunDir(folder).run_json, header)
+
+
+def test_a_job_that_is_on_no_record_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that submitted it was killed before it could note it, and may be resumed."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(slurm_job.time, "sleep", lambda _: None)
+    it = task(tmp_path, b=RATE)
+    with_jobs(tmp_path, "8")
+    assert it() is Outcome.CANCELLED
+    assert status(tmp_path, "b") == "none"
+    assert "does not know this job" in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("number", [signal.SIGUSR2, signal.SIGTERM])
 @pytest.mark.parametrize("why", [PREEMPTED, slurm_jobs.LIMIT])
@@ -136,6 +157,6 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     assert state is not None
     assert Verdict(Outcome(state.status), state.reason) == why
     assert not state.is_final
-    assert status(tmp_path, "b") == "none"  # it waits
+    assert status(tmp_path, "b") == ("none" if why == PREEMPTED else "lost")  # it waits, or not
     assert requeued == ([""] if why == PREEMPTED else [])
     assert os.environ.get("SLURM_JOB_ID") is None

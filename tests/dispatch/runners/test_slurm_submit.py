@@ -64,8 +64,9 @@ def jobs() -> list[JobState]:
 
 def test_jobs_of_one_size_are_an_array(sbatch: Callable[[str], Path], folder: RunDir) -> None:
     given = sbatch("grep -q nodes=2 $1 && echo Submitted batch job 7 || echo Submitted batch job 8")
-    mine = jobs()
-    submit(folder, PROFILE, mine)
+    mine, noted = jobs(), list[list[str]]()
+    submit(folder, PROFILE, mine, lambda group: noted.append([job.id for job in group]))
+    assert noted == [["7"], ["8_0", "8_1"]]  # each as soon as it is submitted
     assert [(job.name, job.id) for job in mine] == [("b", "7"), ("c", "8_0"), ("a", "8_1")]
     script = given.read_text()
     assert script.count("#SBATCH --no-kill") == script.count("\ntrap : TERM USR2\n") == 2
@@ -82,23 +83,23 @@ def test_slurm_takes_all_or_none(
         "echo 'sbatch: error: too many nodes' >&2; exit 1"
     )
     with pytest.raises(DispatchError, match=r"^Slurm refuses the job: too many nodes$"):
-        submit(folder, PROFILE, jobs())
+        submit(folder, PROFILE, jobs(), print)
     assert "scancel 7\n" in (tmp_path / "asked").read_text()
 
 
 def test_there_is_no_slurm(folder: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(DispatchError, match="there is no Slurm here"):
-        submit(folder, PROFILE, jobs())
+        submit(folder, PROFILE, jobs(), print)
 
 
 def test_executors_without_a_cluster_have_one_node(folder: RunDir) -> None:
     with pytest.raises(DispatchError, match="cluster: local has one node"):
-        submit(folder, replace(PROFILE, cluster="local"), jobs())
+        submit(folder, replace(PROFILE, cluster="local"), jobs(), print)
 
 
 def test_a_folder_that_cannot_be_written(sbatch: Callable[[str], Path], folder: RunDir) -> None:
     sbatch("echo Submitted batch job 7")
     (folder.path / "submitit").write_text("in the way")
     with pytest.raises(DispatchError, match="with --job-dir"):
-        submit(folder, PROFILE, jobs())
+        submit(folder, PROFILE, jobs(), print)

@@ -1,0 +1,80 @@
+"""What torchrun and the kernel tell of an end, and which failure follows from another."""
+
+import pytest
+
+from milabench_ddp.launch.causes import OUT_OF_MEMORY, LauncherSummary, may_follow, with_kernel
+from tests.support.result_files import TORCHRUN
+
+
+def summary(**exits: int) -> LauncherSummary:
+    """The summary of torchrun of these exit codes; the last one is its root cause."""
+    found = LauncherSummary()
+    for line in summary_lines(**exits):
+        found.read(line + "\n")
+    return found
+
+
+def summary_lines(**exits: int) -> list[str]:
+    """The lines for ranks ``r0``, ``r1``, ..., as PyTorch 2.15 prints them."""
+    lines = ["torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "=" * 60]
+    for name, code in exits.items():
+        rank = name.removeprefix("r")
+        lines += [f"  rank      : {rank} (local_rank: {rank})", f"  exitcode  : {code} (pid: 77)"]
+    return lines
+
+
+@pytest.mark.parametrize("rank", [0, 1, 7])
+def test_the_rank_that_was_killed_is_named_whichever_it_is(rank: int) -> None:
+    codes = {f"r{each}": -9 if each == rank else -15 for each in range(8)}
+    assert summary(**codes).killed == f"rank {rank}: killed by SIGKILL"
+    others = {f"r{each}": -9 if each == rank else 1 for each in range(8)}
+    assert summary(**others).killed == f"rank {rank}: killed by SIGKILL"
+
+
+def test_a_rank_that_aborted_may_have_waited_for_another() -> None:
+    found = summary(r0=-6, r1=-11)
+    assert found.killed == "rank 1: killed by SIGSEGV"
+    assert (summary(r0=-6).killed, summary(r0=-6).aborted) == ("", "rank 0: killed by SIGABRT")
+    assert summary(r0=-15, r1=1).aborted == ""
+
+
+def test_the_summary_of_torchrun() -> None:
+    found = LauncherSummary()
+    for line in TORCHRUN:
+        found.read(line)
+    assert found.exits == {0: -15, 1: 1}
+    assert found.names_an_exit
+    assert found.killed == found.aborted == ""
+
+
+def test_what_a_program_prints_is_no_summary() -> None:
+    found = LauncherSummary()
+    for line in summary_lines(r0=-9)[1:]:
+        found.read(line)
+    assert found.exits == {}
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("rank 0: RuntimeError: Connection closed by peer [127.0.0.1]:938", True),
+        ("rank 0: DistBackendError: NCCL error: remote process exited", True),
+        ("rank 3: RuntimeError: Timed out waiting 1800000ms for recv operation", True),
+        ("rank 0: BrokenPipeError: [Errno 32] Broken pipe", True),
+        ("rank 1: ValueError: no", False),
+        ("exit status 1", False),
+        ("killed by SIGKILL", False),
+    ],
+)
+def test_may_follow(reason: str, expected: bool) -> None:
+    assert may_follow(reason) is expected
+
+
+def test_the_kernel_is_named_where_it_has_killed() -> None:
+    worker = "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed. "
+    assert with_kernel("rank 1: killed by SIGKILL", 1) == (
+        f"rank 1: killed by SIGKILL: {OUT_OF_MEMORY}"
+    )
+    assert with_kernel(worker, 1).endswith(OUT_OF_MEMORY)
+    assert with_kernel("killed by SIGKILL", 0) == "killed by SIGKILL"
+    assert with_kernel("exit status 1", 1) == "exit status 1"

@@ -1,0 +1,126 @@
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.errors import RunDirError
+from milabench_ddp.results.lock import alive, claimed, is_alive
+from milabench_ddp.results.run_dir import RunDir
+
+
+def test_a_run_is_alive_while_its_lock_is_held(tmp_path: Path):
+    assert not is_alive(tmp_path)
+    with alive(tmp_path):
+        assert is_alive(tmp_path)
+    assert not is_alive(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_was_killed_is_not(tmp_path: Path):
+    code = (
+        "import sys; from pathlib import Path; from milabench_ddp.results.lock import alive\n"
+        f"with alive(Path({str(tmp_path)!r})): print('held', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert is_alive(tmp_path)
+        holder.kill()
+    assert not is_alive(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path):
+    with (
+        pytest.raises(RunDirError, match=r"cannot write .*/\.alive: No such file"),
+        alive(tmp_path / "gone"),
+    ):
+        pass
+
+
+def test_a_folder_that_goes_away_meanwhile_is_no_error(tmp_path: Path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with alive(folder):
+        (folder / ".alive").unlink()
+        folder.rmdir()
+        folder.write_text("in the way")
+    assert not is_alive(tmp_path)
+
+
+def test_who_does_not_hold_it_does_not_remove_it(tmp_path: Path):
+    """A second watcher that ends must not let the run look dead."""
+    with alive(tmp_path) as first:
+        with alive(tmp_path) as second:
+            assert (first, second) == (True, False)
+        assert is_alive(tmp_path)
+    assert not is_alive(tmp_path)
+
+
+def test_of_two_claims_one_is_refused_and_told_who_has_it(tmp_path: Path):
+    run = RunDir(tmp_path)
+    why = rf"has not ended \(process {os.getpid()} on {os.uname().nodename}\): `milabench watch"
+    with claimed(run), pytest.raises(RunDirError, match=why), claimed(run):
+        pass
+    with claimed(run):
+        pass
+
+
+def test_of_many_at_once_one_gets_it(tmp_path: Path):
+    def take(_: int) -> ExitStack | None:
+        with ExitStack() as stack:
+            if stack.enter_context(alive(tmp_path)):
+                return stack.pop_all()
+        return None
+
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(20):
+            held = [stack for stack in threads.map(take, range(8)) if stack]
+            assert len(held) == 1
+            held[0].close()
+
+
+def test_what_a_killed_command_left_is_taken(tmp_path: Path):
+    (tmp_path / ".alive").write_text("elsewhere 1 2\n")
+    assert not is_alive(tmp_path)
+    with alive(tmp_path) as is_mine:
+        assert is_mine
+
+
+@pytest.fixture
+def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without locks."""
+
+    def refuse(_fd: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_without_locks_whoever_makes_the_file_has_it(tmp_path: Path):
+    with alive(tmp_path) as first, alive(tmp_path) as second:
+        assert (first, second) == (True, False)
+        assert is_alive(tmp_path)
+    assert not is_alive(tmp_path)
+
+
+@pytest.mark.usefixtures("no_locks")
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_without_locks_a_process_that_is_gone_counts_on_its_own_host_only(
+    tmp_path: Path, elsewhere: bool
+):
+    with subprocess.Popen(["true"]) as gone:
+        pass
+    host = "elsewhere" if elsewhere else os.uname().nodename
+    (tmp_path / ".alive").write_text(f"{host} {gone.pid} 1\n")
+    assert is_alive(tmp_path) is elsewhere
+    with alive(tmp_path) as is_mine:
+        assert is_mine is not elsewhere

@@ -53,7 +53,8 @@ def test_what_was_written_is_read(run: RunDir):
     save(run, header("a", "b", outcome=Outcome.FAILED), state)
     found = require_state(run)
     assert found.header.outcome is Outcome.FAILED
-    assert found.benchmarks == {"a": state, "b": BenchmarkState("b")}
+    never = BenchmarkState("b", Status.LOST, NEVER_BEGAN)
+    assert found.benchmarks == {"a": state, "b": never}
     assert list(found.benchmarks) == ["a", "b"]
 
 
@@ -134,7 +135,7 @@ def test_a_run_of_schema_1_on_several_nodes(tmp_path: Path):
     assert found.benchmarks["a"].status is Status.TIMEOUT
     assert found.benchmarks["a"].interrupted
     assert not found.benchmarks["a"].is_final
-    assert found.benchmarks["b"].status is Status.WAITING
+    assert found.benchmarks["b"].status is Status.LOST
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.support.supervised import DEAF, DEAF_RANKS, supervise_past_deadline
 
 
 def test_deaf_ranks_in_sessions_of_their_own_end_at_the_deadline():
-    text = DEAF_RANKS + DEAF + "time.sleep(1000)"
+    text = DEAF + DEAF_RANKS + "time.sleep(1000)"
     end, _ = supervise_past_deadline(launch(text), up=1)
     assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 60 s")
     assert end.processes[0].returncode == -signal.SIGKILL

@@ -30,6 +30,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import truediv
 from typing import TYPE_CHECKING
 
 from ..results.rates import is_rate
@@ -43,6 +44,7 @@ SOON = 0.01  # seconds: a line that comes sooner after another was held in a buf
 FITS = 0.25  # the largest mean deviation of the times from a pattern, as a fraction
 ALIKE = 0.01  # two kinds that fit so nearly as well cannot be told apart: the same work is usual
 PAUSE = 5.0
+LATE = 1.2  # a line that comes later than so many of its durations came after something else
 OVERLAPS = 0.1  # the largest share of lines whose clocks may disagree
 
 Weighed = tuple[Observation, float]
@@ -60,13 +62,47 @@ def weighed(lines: Sequence[Observation]) -> list[Weighed]:
     Args:
         lines: all observations of one rank, in the order in which they were written.
     """
+    lasted = _durations(lines)
+    return [(lines[k], seconds) for k, seconds in lasted.items() if math.isfinite(seconds)]
+
+
+def _durations(lines: Sequence[Observation]) -> dict[int, float]:
+    """The durations of the observations that count, by their places."""
     counting = [k for k, line in enumerate(lines) if counts(line)]
     seen = [lines[k] for k in counting]
     seconds = _by_steps(seen) or _by_elapsed(seen) or _by_clock(lines, counting)
     if seconds is None:
         seconds = _for_same_work(seen)
-    pairs = zip(seen, seconds, strict=True)
-    return [(line, lasted) for line, lasted in pairs if math.isfinite(lasted)]
+    return dict(zip(counting, seconds, strict=True))
+
+
+def between(lines: Sequence[Observation]) -> tuple[float, float]:
+    """The seconds between observations that are in none of them, and all seconds, by the clock.
+
+    An observation that came much later than the others, for its duration, came after something
+    that no rate measures, such as a validation. What comes between all of them is seen only if
+    they tell their durations in seconds.
+
+    Args:
+        lines: all observations of one rank, in the order in which they were written.
+    """
+    lasted = _durations(lines)
+    took, measured = [], []
+    for bunch in _clock(lines):
+        # the wait for the start of all processes is before the first that counts
+        if lasted.keys() >= {bunch.lines[0] - 1, *bunch.lines}:
+            took.append(bunch.seconds)
+            measured.append(math.fsum(lasted[k] for k in bunch.lines))
+    if len(took) < FEWEST or not all(0 < seconds < math.inf for seconds in measured):
+        return 0.0, math.fsum(took)
+    second = 1.0
+    if not _by_elapsed([lines[k] for k in lasted]) or all(lines[k].steps for k in lasted):
+        second = statistics.median(map(truediv, took, measured))
+    gaps = []
+    for seconds, own in zip(took, measured, strict=True):
+        if seconds > LATE * second * own:
+            gaps.append(seconds - second * own)
+    return math.fsum(gaps), math.fsum(took)
 
 
 def _for_a_unit(line: Observation) -> float:
@@ -109,11 +145,9 @@ class _Bunch:
 
 def _by_clock(lines: Sequence[Observation], counting: Sequence[int]) -> list[float] | None:
     """The durations that the times between the lines show; None if they show no pattern."""
-    arrived = _bunches([line.arrived for line in lines])
-    told = _bunches([line.time for line in lines])
     counted = set(counting)
     bunches = []
-    for bunch in told if len(told) > len(arrived) else arrived:
+    for bunch in _clock(lines):
         if counted.issuperset(bunch.lines):
             bunches.append(bunch)
     if len(bunches) < FEWEST:
@@ -135,6 +169,13 @@ def _by_clock(lines: Sequence[Observation], counting: Sequence[int]) -> list[flo
             share = 1 / count if math.isinf(work) else _for_a_unit(lines[k]) / work
             found[k] = share * seconds
     return list(found.values())
+
+
+def _clock(lines: Sequence[Observation]) -> list[_Bunch]:
+    """The bunches of lines by the better of both clocks."""
+    arrived = _bunches([line.arrived for line in lines])
+    told = _bunches([line.time for line in lines])
+    return told if len(told) > len(arrived) else arrived
 
 
 def _bunches(times: Sequence[object]) -> list[_Bunch]:

@@ -20,6 +20,7 @@ from .model import Finding, Findings, Row, Rows, RunInfo, Severity
 from .nodes import different_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
 from .stragglers import SURE, slow_devices, slow_ranks
+from .unsteady import no_steady_state, start_up_left_out, time_between_observations
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
 Subject = TypeVar("Subject")
@@ -202,29 +203,6 @@ def unknown_writers(row: Row) -> Findings:
             )
 
 
-def no_steady_state(row: Row) -> Findings:
-    """Rates that still rise or fall at the end."""
-    unsteady = [process for process in row.processes if process.steady.problem]
-    if unsteady:
-        tag, count = unsteady[0].record.tag, len(row.processes)
-        sentence = f"{tag}: {unsteady[0].steady.problem}"
-        if count > 1:
-            sentence += f" (in {len(unsteady)} of {count} processes)"
-        evidence = {"unsteady": len(unsteady), "processes": count, "change": row.drift}
-        yield Finding(sentence, place=tag, evidence=evidence)
-
-
-def start_up_left_out(row: Row) -> Findings:
-    """Observations before the steady state, which are left out of all numbers."""
-    left_out = row.summary.warmup_detected
-    if left_out:
-        total = left_out + row.summary.observations
-        count = len(row.processes)
-        of = f" of {count} processes" if count > 1 else ""
-        sentence = f"{left_out} of {total} observations{of} left out: before steady state"
-        yield Finding(sentence, evidence={"left_out": left_out, "observations": total})
-
-
 def memory_not_sampled(row: Row) -> Findings:
     """The peak memory is the program's own figure, since the device was not sampled."""
     sampled = any(process.record.samples for process in row.processes)
@@ -277,6 +255,9 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "unknown_writers": Finder(unknown_writers, WARNING, 'add "rank" to each line'),
     "above_peak": Finder(above_peak, WARNING, "check the FLOP of its model, and its precision"),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),
+    "time_between_observations": Finder(
+        time_between_observations, NOTE, "measure it in the rate if it is part of the training"
+    ),
     "start_up_left_out": Finder(start_up_left_out, NOTE),
     "memory_not_sampled": Finder(memory_not_sampled, NOTE),
     "slow_device": Finder(slow_devices, NOTE, "look at its clocks, heat and neighbours"),

@@ -14,7 +14,7 @@ from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..results.rates import why_nothing_measured
 from ..results.records import Observation, Payload, Record, Run, unit_of
 from . import steady
-from .durations import Weighed, sum_of_ranks, weighed
+from .durations import Weighed, between, sum_of_ranks, weighed
 from .interval import Series
 from .ranks import RankId, rank_id
 
@@ -66,6 +66,13 @@ class ProcessResult:
                 by_rank[seen.rank].append(seen)
         ranks = [weighed(by_rank[rank]) for rank in sorted(by_rank)]
         return sum_of_ranks([seen for seen in ranks if seen])
+
+    @cached_property
+    def between(self) -> tuple[float, float]:
+        """The seconds between its observations that are in none of them, and all seconds."""
+        if self.unmeasured:
+            return 0.0, 0.0
+        return between([seen for seen in self.record.rates if seen.rank == 0])
 
     @property
     def _summed(self) -> Sequence[Record]:

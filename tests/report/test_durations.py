@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.durations import sum_of_ranks, weighed
+from milabench_ddp.report.durations import between, sum_of_ranks, weighed
 from milabench_ddp.results.records import Observation
 from tests.support.result_files import config, end, job, rate, start, write
 
@@ -259,3 +259,36 @@ def test_a_line_that_is_written_twice_counts_once(tmp_path: Path) -> None:
     assert any("is written twice: left out; and 1 more" in text for text in report.warnings)
     compat = report_of([tmp_path], compat_formulas=True)
     assert compat.rows[0].perf == pytest.approx((10 * 3 + 30) / 4)
+
+
+def validated(every: int, took: float, **more: object) -> list[Observation]:
+    """Steps of 10 ms, each told as it ends, with a validation after some; 1 % noise."""
+    draw, now, lines = random.Random(3), T0, []
+    for k in range(200):
+        step = draw.gauss(FAST, FAST / 100)
+        now += step
+        told = {key: step if key == "elapsed" else value for key, value in more.items()}
+        lines.append(Observation(1 / step, arrived=now, time=now, **told))
+        if k % every == every - 1:
+            now += took
+    return lines
+
+
+def test_time_between_observations_is_measured() -> None:
+    """Three of four validations lie between lines: 0.75 s beside 1.99 s of steps."""
+    for lines in (validated(50, 0.25), validated(50, 0.25, steps=1)):
+        gap, total = between(lines)
+        assert gap == pytest.approx(0.75, abs=0.01)
+        assert total == pytest.approx(1.99 + 0.75, abs=0.01)
+    gap, total = between(validated(1, 0.005, elapsed=True))  # after each: milabench tells seconds
+    assert gap / total == pytest.approx(1 / 3, abs=0.01)
+
+
+@pytest.mark.parametrize("course", COURSES.values(), ids=COURSES)
+def test_slow_steps_are_not_time_between_observations(course: list[float]) -> None:
+    for lines in (every_steps(course), every_steps(course, 2), every_seconds(course, 0.2)):
+        seen = [Observation(value, arrived=T0 + time) for time, value in lines]
+        gap, total = between(seen)
+        assert gap <= 0.02 * total
+    assert between(validated(1000, 0.0)) == (0.0, pytest.approx(1.99, abs=0.01))
+    assert between([]) == (0.0, 0.0)

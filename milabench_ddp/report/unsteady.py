@@ -1,0 +1,46 @@
+"""Findings about the observations of a benchmark: which count, and whether they are steady."""
+
+from .model import Finding, Findings, Row
+
+UNMEASURED = 0.02  # of the time of a process
+
+
+def no_steady_state(row: Row) -> Findings:
+    """Rates that still rise or fall at the end."""
+    unsteady = [process for process in row.processes if process.steady.problem]
+    if unsteady:
+        tag, count = unsteady[0].record.tag, len(row.processes)
+        sentence = f"{tag}: {unsteady[0].steady.problem}"
+        if count > 1:
+            sentence += f" (in {len(unsteady)} of {count} processes)"
+        evidence = {"unsteady": len(unsteady), "processes": count, "change": row.drift}
+        yield Finding(sentence, place=tag, evidence=evidence)
+
+
+def time_between_observations(row: Row) -> Findings:
+    """Time that no rate measures, such as that of a validation."""
+    found = []
+    for process in row.processes:
+        seconds, total = process.between
+        if seconds > UNMEASURED * total:
+            found.append((seconds / total, seconds, total, process.record.tag))
+    if found:
+        share, seconds, total, tag = max(found)
+        sentence = (
+            f"{tag}: {share:.1%} of its time is between observations, and in no rate "
+            f"({seconds:.3g} of {total:.3g} s)"
+        )
+        if len(row.processes) > 1:
+            sentence += f" (in {len(found)} of {len(row.processes)} processes)"
+        yield Finding(sentence, place=tag, evidence={"seconds": seconds, "of": total})
+
+
+def start_up_left_out(row: Row) -> Findings:
+    """Observations before the steady state, which are left out of all numbers."""
+    left_out = row.summary.warmup_detected
+    if left_out:
+        total = left_out + row.summary.observations
+        count = len(row.processes)
+        of = f" of {count} processes" if count > 1 else ""
+        sentence = f"{left_out} of {total} observations{of} left out: before steady state"
+        yield Finding(sentence, evidence={"left_out": left_out, "observations": total})

@@ -16,9 +16,9 @@ independent errors: ``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)`` (G. Y. Zou,
 are intervals over launches. A benchmark with a single launch has none: how much the steps of one
 launch vary does not say how far the next launch will be.
 
-The spread of other metrics that are proportional to a rate is the distance to the farther end of
-the 95 % interval of that rate. The spread of a number that programs tell is its standard deviation
-over processes, ranks and repeats.
+The spread of other metrics that are proportional to a rate is that of the rate, also over launches
+alone: the cells of a sweep are there to be compared. The spread of a number that programs tell is
+its standard deviation over processes, ranks and repeats.
 """
 
 import math
@@ -37,6 +37,7 @@ from .told import Told
 EFFICIENCY = "efficiency"
 WEAK = "weak"
 UNTOLD = Told((NAN,))
+OVER_LAUNCHES = "half of its 95 % interval over launches (a single launch has none)"
 Number = Callable[[Row], float]
 
 
@@ -62,9 +63,9 @@ class Metric:
 def _proportional(meaning: str, value: Number, format: str = "") -> Metric:
     """A metric that is proportional to the rate, and is as uncertain."""
     return Metric(
-        f"{meaning}, and its 95 % interval, of one launch or of several",
+        f"{meaning}, and {OVER_LAUNCHES}",
         value,
-        lambda row: value(row) * row.half_width,
+        lambda row: value(row) * _over_launches(row),
         format=format,
     )
 
@@ -158,8 +159,7 @@ def _efficiency_metric(rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
         return found.get(row.name, UNKNOWN_EFFICIENCY)
 
     return Metric(
-        f"of {_ideals(rows)}, and half of its 95 % interval over launches "
-        "(a single launch has none)",
+        f"of {_ideals(rows)}, and {OVER_LAUNCHES}",
         lambda row: of(row).value,
         lambda row: of(row).spread,
         lambda row: of(row).note,
@@ -206,16 +206,13 @@ def _efficiency(row: Row, base: Row, fewest: int) -> Efficiency:
     value = row.throughput / (base.throughput * more)
     if row is base:
         return Efficiency(value, 0.0, least, fewest)
-    relative = math.hypot(_half_width(row), _half_width(base))
+    relative = math.hypot(_over_launches(row), _over_launches(base))
     return Efficiency(value, value * relative, least, fewest)
 
 
-def _half_width(row: Row) -> float:
+def _over_launches(row: Row) -> float:
     """Half of the 95 % interval of ``perf`` over launches, as a fraction of it; NaN for one."""
-    if row.summary.interval is None or row.summary.launches < 2 or not row.perf > 0:
-        return NAN
-    low, high = row.summary.interval
-    return (high - low) / 2 / row.perf
+    return row.half_width if row.summary.launches > 1 else NAN
 
 
 def _settings_but_nodes(row: Row) -> tuple[str, ...]:

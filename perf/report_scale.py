@@ -3,8 +3,9 @@
     python perf/report_scale.py [RANKS] [STEPS]
 
 Makes a synthetic run of RANKS ranks (8,192), 8 on each node, and STEPS steps (1,000). Each node has
-a result file; the file of rank 0 has the rates, and at the end each rank's step times, shares and
-memory. Prints the seconds and the peak memory of the report for all ranks and for a tenth of them.
+a result file; the file of rank 0 has the rates, and at the end each rank's step times with their
+parts, shares and memory. Prints the seconds and the peak memory of the report for all ranks and for
+a tenth of them.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pathlib import Path
 from paired import MILABENCH, environment
 
 LOCAL = 8  # ranks of a node
-CHUNK = 128  # steps in a line of step times
+CHUNK = 51  # steps in a line of step times and of three parts
 SAMPLES = 30  # of the devices of a node
 
 
@@ -79,7 +80,11 @@ def _rank(draw: random.Random, rank: int, steps: int) -> list[str]:
         count = min(CHUNK, steps - at)
         ms = [round(draw.gauss(250.0, 3.0), 4) for _ in range(count)]
         wait = [round(draw.gauss(2.5, 0.2), 4) for _ in range(count)]
-        payloads.append({"step_times": {"rank": rank, "from": at, "ms": ms, "wait_ms": wait}})
+        times = {"rank": rank, "from": at, "ms": ms, "wait_ms": wait}
+        of_parts = {}
+        for part, (mean, deviation) in parts.items():
+            of_parts[part] = [round(draw.gauss(mean, deviation), 4) for _ in range(count)]
+        payloads.append({"step_times": {**times, "parts": of_parts}})
     payloads.append({"memory_peak": [60000.0, 61000.0]})
     return [line("data", {"task": "main", "rank": rank, **told}, "data") for told in payloads]
 

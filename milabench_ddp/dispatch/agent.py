@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
@@ -23,13 +23,11 @@ from ..errors import MilabenchError
 from ..events import Event, Outcome, Verdict
 from ..launch.node_run import LaunchRunner
 from ..launch.stop_requests import StopRequests, stopped_by_signals
-from ..machine.detect import detect, partition
-from ..machine.devices import Node
 from ..machine.preflight import node_facts
 from ..machine.provenance import collect, meta
 from ..results.run_dir import RunDir
 from . import shared_folder, slurm_jobs
-from .nodes import free_ports, launch_runner, run_part
+from .nodes import free_ports, launch_runner, own_node, run_part
 from .protocol import (
     FindPorts,
     Finish,
@@ -275,7 +273,7 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     run = RunDir(options.run)
     witness = shared_folder.leave_witness(run)
     plan = read_record(run.plan_json, RunPlan)
-    node, visible = _node(options, plan)
+    node, visible = own_node(plan, options.rank, options.parts, options.name)
     machine = collect(plan.arch, node, sys.argv, os.environ)
     hello = Hello(options.rank, node, options.address, node_facts(machine, visible), witness)
     facts = {**meta(machine), "node": node.name}
@@ -288,16 +286,6 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
         signal.signal(signal.SIGUSR2, warned)
         with stopped_by_signals(agent):
             agent.serve(hello)
-
-
-def _node(options: AgentOptions, plan: RunPlan) -> tuple[Node, int]:
-    """The node with the devices of the plan, and how many GPUs it offers."""
-    if options.parts:
-        node = partition(plan.arch, plan.gpus or 1, options.rank, options.parts, os.environ)
-        return node, 0
-    found = detect(plan.arch, plan.gpus, os.environ)
-    node = found.cluster.nodes[0]
-    return replace(node, name=options.name or node.name), found.visible
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
 """The nodes as a coordinator sees them, and this host as the only node."""
 
+import os
 import select
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from ..errors import MilabenchError
 from ..events import Event, Outcome
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
+from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..plan.launch import Launch
 from ..results.run_dir import RunDir
@@ -158,6 +160,25 @@ def run_part(
         return runner.run(launch, requests, emit)
     except MilabenchError as error:
         return LaunchState(launch.repeat, Outcome.FAILED, str(error), None, None)
+
+
+def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[Node, int]:
+    """This host as a node of a run, and how many GPUs it offers; 0 for CPU slots or a part of it.
+
+    Args:
+        plan: the plan of the run, with the devices that it uses.
+        rank: of the node.
+        parts: how many nodes share this host; 0 if it is one node.
+        name: of the node; None for the name of this host.
+
+    Raises:
+        MachineError: the host does not have the devices.
+    """
+    if parts:
+        return partition(plan.arch, plan.gpus or 1, rank, parts, os.environ), 0
+    found = detect(plan.arch, plan.gpus, os.environ)
+    node = found.cluster.nodes[0]
+    return replace(node, name=name or node.name), found.visible
 
 
 def free_ports(count: int) -> tuple[int, ...]:

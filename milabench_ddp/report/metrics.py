@@ -30,7 +30,7 @@ from ..errors import SelectionError, did_you_mean
 from ..table import Measured
 from .model import Row, Rows
 from .settings import NODES, matrix, nodes_of
-from .statistics import NAN
+from .statistics import NAN, median
 from .tables import TABLES
 from .told import Told
 
@@ -50,6 +50,7 @@ class Metric:
     spread: Number = lambda _: NAN
     note: Callable[[Row], str] = lambda _: ""
     format: str = ""  # without a known spread; empty: four digits, but all before the point
+    stdev: Number = lambda _: NAN  # of the steps behind the value; only CSV shows it
 
     def shown(self, row: Row) -> str:
         """The number as text: ``0.93 ±0.04``; empty if it is not known."""
@@ -70,11 +71,18 @@ def _proportional(meaning: str, value: Number, format: str = "") -> Metric:
     )
 
 
+def _step_stdev(row: Row) -> float:
+    return median(rank.std for rank in row.timed)
+
+
 METRICS: Mapping[str, Metric] = {
     "throughput": _proportional(
         "units per second of all devices together", lambda row: row.throughput
     ),
-    "latency": Metric("ms of a step, the median of ranks' medians", lambda row: row.step_ms),
+    "latency": Metric(
+        "ms of a step, the median of ranks' medians", lambda row: row.step_ms, stdev=_step_stdev
+    ),
+    "latency_stdev": Metric("ms, the deviation of a rank's steps, median over ranks", _step_stdev),
     "memory": Metric("MiB, the most in use on a device", lambda row: row.peak_memory),
     "allocated": Metric("MiB, the most that a rank allocated", lambda row: row.allocated),
     "reserved": Metric("MiB, the most that a rank reserved", lambda row: row.reserved),

@@ -52,6 +52,7 @@ class RankSummary:
     # the level of the local time in each block of steady steps, by launch; empty if the local
     # time of each step is not known
     blocks: Mapping[LaunchKey, tuple[float, ...]] = field(default_factory=dict)
+    std: float = NAN  # of a step: the sample's standard deviation; NaN for a single step
 
     @property
     def local_ms(self) -> float:
@@ -138,6 +139,7 @@ def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
         largest(launch.rank.allocated for launch in launches),
         largest(launch.rank.reserved for launch in launches),
         blocks,
+        float(times.std(ddof=1)) if len(times) > 1 else NAN,
     )
 
 

@@ -10,7 +10,7 @@ column for each number of nodes.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import SelectionError
@@ -31,6 +31,7 @@ class Cell:
     value: float
     note: str = ""
     spread: float = NAN
+    stdev: float = NAN
 
 
 EMPTY = Cell(NOTHING, NAN)
@@ -134,34 +135,36 @@ def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
         ended = f"{launches - succeeded} of {launches} launches did not end ok: {state.word}"
         notes.append(f"{ended}: {state.reason}" if state.reason else ended)
     note = "; ".join(filter(None, notes))
-    return Cell(metric.shown(row), value, note, metric.spread(row))
+    return Cell(metric.shown(row), value, note, metric.spread(row), metric.stdev(row))
 
 
 def sweep_table(sweep: Sweep) -> Table:
     """The sweep as one table, for a spreadsheet; a cell without a value has its state.
 
-    If values have spreads, each column is followed by a column with its spreads.
+    If values have spreads or deviations, each column is followed by columns with these.
     """
     layout = sweep.layout
     lines: list[tuple[Label, list[Cell]]] = []
-    has_spreads = False
+    beside: dict[str, Callable[[Cell], float]] = {}
     for title in sweep.blocks:
         for label, cells in sweep.lines(title):
             lines.append(((title, *label), cells))
-            has_spreads |= any(cell.spread > 0 for cell in cells)
+            if any(cell.spread > 0 for cell in cells):
+                beside["spread"] = lambda cell: cell.spread
+            if any(cell.stdev >= 0 for cell in cells):
+                beside["stdev"] = lambda cell: cell.stdev
     names = [layout.titles, *layout.corner]
     for column in sweep.columns:
-        names.append(column)
-        if has_spreads:
-            names.append(f"{column}_spread")
+        names += [column, *(f"{column}_{name}" for name in beside)]
     first = 0 if layout.titles else 1  # a table of one block has no column of titles
     rows: list[tuple[object, ...]] = []
     for label, cells in lines:
         row: list[object] = list(label)
         for cell in cells:
             row.append(cell.value if math.isfinite(cell.value) else cell.text)
-            if has_spreads:
-                row.append(cell.spread if math.isfinite(cell.spread) else None)
+            for of_cell in beside.values():
+                value = of_cell(cell)
+                row.append(value if math.isfinite(value) else None)
         rows.append(tuple(row[first:]))
     return Table(tuple(map(Column, names[first:])), tuple(rows))
 

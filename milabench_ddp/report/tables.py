@@ -3,6 +3,7 @@
 A new table is a function ``Rows -> Table`` and a line in ``TABLES``.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from ..table import Column, Measured, Table, without_unknown
 from .model import Row, Rows
 from .monitored import devices
 from .program_tables import communication, curve, matrix_products
+from .reported import numbers
 from .statistics import NAN, mean, median
 from .stragglers import can_be_judged, slowest_part, stragglers
 from .told import TFLOPS
@@ -132,8 +134,10 @@ def steps(rows: Rows) -> Table:
         *(Column(part.replace("_", "+"), ".1%") for part in parts),
         Column("TFLOP/s/GPU", ".4g"),
         Column("MFU", ".1%"),
+        Column("HFU", ".1%"),
         Column("allocated", ".0f"),
         Column("reserved", ".0f"),
+        Column("estimated", ".0f"),
     )
     values = []
     for row in known:
@@ -146,12 +150,24 @@ def steps(rows: Rows) -> Table:
             *shares,
             _tflops(row),
             _measured(row, row.mfu),
+            _measured(row, row.mfu * _told(row, "hardware_flops_ratio")),
             row.allocated,
             row.reserved,
+            _estimated(row),
         )
         values.append(shown)
     table = Table(columns, tuple(values), "Steps", _means_only(known))
     return without_unknown(table, always=3)
+
+
+def _estimated(row: Row) -> float:
+    """The memory that the program estimated, to stand beside what it allocated."""
+    return NAN if math.isnan(row.allocated) else _told(row, "memory_estimate.total")
+
+
+def _told(row: Row, name: str) -> float:
+    """A number that the programs told, as the mean over them; NaN without it."""
+    return row.told[name].mean if name in row.told else NAN
 
 
 def _tflops(row: Row) -> Measured:
@@ -265,5 +281,6 @@ TABLES: Mapping[str, MakeTable] = {
     "devices": devices,
     "communication": communication,
     "curve": curve,
+    "numbers": numbers,
     "sweeps": matrix_products,
 }

@@ -190,6 +190,7 @@ KEYS: Mapping[str, Key] = {
         in_preset=True,
     ),
     "program": Key(text),
+    "relative_to": Key(text),  # the benchmark that its speed is compared with
     "requires_capabilities": Key(texts),  # the conditions under which it runs
     "scaling": Key(one_of("weak", "strong")),
     "server": Key(free),

@@ -58,12 +58,13 @@ def communication(rows: Rows) -> Table:
     notes: list[str] = []
     for operation in _operations(rows):
         fits = [fit for fit in operation.fits if not _is_negative(fit.get("alpha_us"))]
-        fit = [median(fit.get(name) for fit in fits) for name in FIT]
+        alpha, *fit = [median(fit.get(name) for fit in fits) for name in FIT]
+        error = median(fit.get("alpha_error_us") for fit in fits)
         notes += _remarks(operation)
         largest = operation.sizes[-1]
         bandwidth = operation.value(largest, "bus_gb_s")
         which = operation.benchmark, *operation.key
-        values.append((*which, *fit, size_text(largest), bandwidth))
+        values.append((*which, Measured(alpha, 2 * error), *fit, size_text(largest), bandwidth))
     return Table(columns, tuple(values), "Communication", tuple(notes))
 
 

@@ -13,6 +13,7 @@ from .model import Row, Rows
 from .monitored import devices
 from .program_tables import communication, curve, matrix_products
 from .reported import numbers
+from .speedup import speedup
 from .statistics import NAN, mean, median
 from .stragglers import can_be_judged, slowest_part, stragglers
 from .told import TFLOPS
@@ -274,7 +275,13 @@ def every_rank(rows: Rows) -> Table:
     return Table(columns, tuple(values), "All ranks")
 
 
-IN_THE_TEXT: tuple[MakeTable, ...] = (steps, slowest_ranks, communication, matrix_products)
+IN_THE_TEXT: tuple[MakeTable, ...] = (
+    steps,
+    slowest_ranks,
+    communication,
+    speedup,
+    matrix_products,
+)
 TABLES: Mapping[str, MakeTable] = {
     "steps": steps,
     "ranks": every_rank,
@@ -282,5 +289,6 @@ TABLES: Mapping[str, MakeTable] = {
     "communication": communication,
     "curve": curve,
     "numbers": numbers,
+    "speedup": speedup,
     "sweeps": matrix_products,
 }

@@ -34,6 +34,9 @@ def test_dynamo_is_models_by_backends_by_breaks():
     assert {"--compile=inductor", "--optimize-ddp=no_optimization"} <= set(
         map("=".join, pairwise(argv))
     )
+    bases = {b.name: b.record.get("relative_to") for b in suite("full", "dynamo").benchmarks}
+    assert set(filter(None, bases.values())) == {name for name in points if name.endswith("-none")}
+    assert all((bases[name] is None) == name.endswith("-none") for name in points)
     assert len(suite("small", "dynamo").benchmarks) == 2 * (1 + 2 * 2)
 
 

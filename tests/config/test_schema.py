@@ -90,6 +90,7 @@ GOOD = {
         },
     ],
     "program": ["main.py"],
+    "relative_to": ["b"],
     "requires_capabilities": [[], ["len(nodes) >= 2"]],
     "scaling": ["weak", "strong"],
     "server": [[1]],

@@ -17,10 +17,10 @@ We add two guards, since a pause of the machine is not a warm-up:
   errors, which heed that neighbours are alike (see ``batch_means``).
 
 At most half of a series is left out. A rule that takes all of that half has failed, as its authors
-say. It has also failed if both halves of the rest differ by more than 3 standard errors. These are
-of the deviations from the parabola or the step that fits best, so that what moves does not hide in
-its own error. The report tells by how much the rest rises or falls, and the confidence interval
-reaches to the level at its end (see ``interval``).
+say: the interval then reaches to the mean of the run. It has also failed if both halves of the rest
+differ by more than 3 standard errors. These are of the deviations from the parabola or the step
+that fits best, so that what moves does not hide in its own error. The report tells by how much the
+rest rises or falls, and the confidence interval reaches to the level at its end (see ``interval``).
 """
 
 import math
@@ -75,7 +75,26 @@ def steady_state(rates: Sequence[float]) -> Steady:
             break
         # a short ramp, and unusual rates later: look for the ramp alone
         most = start // 2
-    return _moves(calm[start:], start, failed=start == n // 2)
+    found = _moves(calm[start:], start)
+    if start == n // 2 and not found.problem:
+        return _half_left_out(calm, found)
+    return found
+
+
+def _half_left_out(rates: "Floats", found: Steady) -> Steady:
+    """The steady state where it is not known whether what was left out was a start-up.
+
+    It may as well be one of two levels in turn, so the interval reaches to the mean of the run.
+    """
+    rest = rates[found.start :]
+    mean = float(rest.mean())
+    if mean <= 0:
+        return found
+    apart = float(rates[: found.start].mean()) / mean - 1
+    how = f"{abs(apart):.1%} {'slower' if apart < 0 else 'faster'}"
+    problem = f"no steady state: the first half, which is left out, is {how} than the rest"
+    end = apart / 2 + math.copysign(mean_error(rest).half_width / mean, apart)
+    return Steady(found.start, problem, -apart / (1 + apart), end)
 
 
 def _without_pauses(rates: "Floats") -> "Floats":
@@ -127,13 +146,12 @@ def _differ(first: "Floats", rest: "Floats") -> bool:
     return distance > max(REAL * error, COARSE * abs(float(rest.mean())))
 
 
-def _moves(rates: "Floats", start: int, *, failed: bool) -> Steady:
+def _moves(rates: "Floats", start: int) -> Steady:
     """The steady state, and how the rates in it still move.
 
     Args:
         rates: those from ``start`` on.
         start: how many were left out.
-        failed: whether the end of the start-up was not found.
     """
     count = len(rates)
     if count < FEWEST:
@@ -154,12 +172,10 @@ def _moves(rates: "Floats", start: int, *, failed: bool) -> Steady:
     if sure > MAY_MOVE:
         end = (after + math.copysign(2 * error.half_width, after - mean)) / mean - 1
     problem = ""
-    if failed or (sure > MOVES and abs(change) > MATTERS):
-        within = " within half of the run" if failed else ""
+    if sure > MOVES and abs(change) > MATTERS:
         how = "rises" if after > before else "falls"
         problem = (
-            f"no steady state{within}: it still {how} {abs(change):.1%}, "
-            f"from {before:.5g} to {after:.5g}"
+            f"no steady state: it still {how} {abs(change):.1%}, from {before:.5g} to {after:.5g}"
         )
     return Steady(start, problem, change, end)
 

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from benchmarks.common.failure import UnsupportedError
 
@@ -70,6 +71,17 @@ def _tf32_is_possible() -> bool:
     ROCm needs ``HIPBLASLT_ALLOW_TF32``; NVIDIA's libraries obey ``NVIDIA_TF32_OVERRIDE`` above all.
     """
     return torch.backends.cuda.matmul.allow_tf32 and os.environ.get("NVIDIA_TF32_OVERRIDE") != "0"
+
+
+def exact_on(device: torch.device) -> Precision:
+    """The precision with the least rounding: fp64, or fp32 on an XPU that has no fp64."""
+    lacks = device.type == "xpu" and not torch.xpu.get_device_properties(device).has_fp64
+    return PRECISIONS["fp32" if lacks else "fp64"]
+
+
+def at_least_fp32(values: Tensor) -> Tensor:
+    """``values`` in fp32, or as they are in fp64: a loss of 16 bits would have 3 digits."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
 PRECISIONS = {

@@ -18,15 +18,18 @@ import torch.profiler
 from benchmarks.common import cli, correctness, strategies
 from benchmarks.common.data import LOADERS, Source
 from benchmarks.common.device import reset_peak_memory
+from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.session import Session
 from benchmarks.common.strategies import Strategy
+from benchmarks.common.strategies.pipeline import parts
 from benchmarks.common.timing import Losses
 from benchmarks.common.workload import Batch, Workload
 
 TRAINERS = ("core", "e2e")
 PIPELINES = ("pipeline", "pdp")
 TRACED_STEPS = 3
+CHECKED_BATCH = 8  # items of a replica in a step of --check-correctness
 
 
 class WrongGradientsError(RuntimeError):
@@ -85,7 +88,8 @@ def check_correctness(
 ) -> None:
     """Under ``--check-correctness``, compare the strategy with one device and report the verdict.
 
-    A strategy that does not pass is measured all the same, and then the run fails.
+    Options, model and data are those of the check, which may be smaller than what is measured. A
+    strategy that does not pass is measured all the same, and then the run fails.
     """
     if not args.check_correctness:
         return
@@ -93,14 +97,18 @@ def check_correctness(
     if verdict is not None:
         run.report(correctness=verdict.payload())
         if not verdict.ok:
-            run.fail_at_end(
-                WrongGradientsError(
-                    f"mode {args.mode} does not train as one device does: gradients differ by "
-                    f"{verdict.gradient_error:.2g}, losses by {verdict.loss_error:.2g} (relative, "
-                    f"at most {verdict.tolerance:.2g}), equal replicas: {verdict.replicas_equal}"
-                )
-            )
+            wrong = f"mode {args.mode} does not train as one device does: {verdict.differences()}"
+            run.fail_at_end(WrongGradientsError(wrong))
+    if args.compile != "none":
+        torch._dynamo.reset()  # graphs of the check would count as recompilations
     reset_peak_memory(run.device)
+
+
+def few(args: argparse.Namespace, group: Group) -> argparse.Namespace:
+    """The options with a smaller batch, which still has something for each of its parts."""
+    count = parts(args, group.world_size)
+    most = count * max(CHECKED_BATCH // count, 1)
+    return argparse.Namespace(**vars(args) | {"batch_size": min(args.batch_size, most)})
 
 
 def timed_steps(

@@ -23,8 +23,10 @@ are the same in every mode.
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -38,6 +40,8 @@ from benchmarks.common.strategies.sharded import tensor_size
 from benchmarks.common.training import Task
 from benchmarks.common.workload import Batch, Workload
 from benchmarks.gpt import memory, model, stages
+
+CHECKED_WIDTH, CHECKED_TOKENS = 512, 32  # at most, in --check-correctness
 
 
 def options() -> argparse.ArgumentParser:
@@ -88,6 +92,18 @@ def make_source(args: argparse.Namespace, group: Group) -> data.Source:
     return data.source(args, tokens, group)
 
 
+def reduced(
+    args: argparse.Namespace, shape: model.Shape, group: Group
+) -> tuple[argparse.Namespace, Workload, data.Source]:
+    """Options, model and data of ``--check-correctness``: all layers, but narrow; few tokens."""
+    small = training.few(args, group)
+    shards = tensor_size(args, group.world_size)  # each has some tokens and some heads
+    small.block_size = min(args.block_size, shards * math.ceil(CHECKED_TOKENS / shards))
+    width = shape.heads * max(min(16, CHECKED_WIDTH // shape.heads), 1)
+    narrow = replace(shape, width=min(shape.width, width), block=small.block_size)
+    return small, make_workload(small, narrow), make_source(small, group)
+
+
 def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
     """Forward, backward, update; ``run.lap`` marks the end of each part but the last."""
     if strategy.interleaved:  # pipelines and --accumulate: several passes in turn
@@ -112,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         tokens, flops = args.batch_size * args.block_size, shape.flop(args.batch_size)
         task = Task(args.model, tokens, "tokens", flops, shape.parameters)
         source = make_source(args, run.group)
-        training.check_correctness(run, args, workload, source)
+        training.check_correctness(run, *reduced(args, shape, run.group))
 
         strategy = strategies.build(args, workload, run.group)
         batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)

@@ -20,6 +20,8 @@ from torch.distributed.tensor.parallel import (
 )
 from torch.nn import functional
 
+from benchmarks.common.precision import at_least_fp32
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -210,7 +212,7 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
 
 def stage_loss(scores: Tensor, batch: tuple[Tensor, Tensor]) -> Tensor:
     """The mean cross entropy of the last stage's scores; reads only the targets of ``batch``."""
-    return functional.cross_entropy(scores.flatten(0, 1).float(), batch[1].flatten())
+    return functional.cross_entropy(at_least_fp32(scores.flatten(0, 1)), batch[1].flatten())
 
 
 def tp_plan(model: nn.Module, *, sequence: bool) -> dict[str, ParallelStyle]:

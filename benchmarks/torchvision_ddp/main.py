@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         vision.check_model(args)
         source = vision.make_source(args, run.group)
         workload, task = vision.make_workload(args), vision.make_task(args)
-        training.check_correctness(run, args, workload, source)
+        training.check_correctness(run, *vision.reduced(args, run.group))
 
         strategy = strategies.build(args, workload, run.group)
         batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)

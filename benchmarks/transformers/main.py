@@ -102,6 +102,14 @@ def make_source(args: argparse.Namespace, size: models.Size, group: Group) -> da
     return data.source(args, samples, group)
 
 
+def reduced(
+    args: argparse.Namespace, size: models.Size, group: Group
+) -> tuple[argparse.Namespace, Workload, data.Source]:
+    """Options, model and data of ``--check-correctness``: all layers, but narrow; short inputs."""
+    small, narrow = training.few(args, group), size.narrow()
+    return small, make_workload(small, narrow), make_source(small, narrow, group)
+
+
 def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
     """Forward, backward, update; ``run.lap`` marks the end of each part but the last."""
     if strategy.interleaved:  # pipelines and --accumulate: several passes in turn
@@ -127,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         items, flops = size.items(batch_size), size.flop(batch_size)
         task = Task(args.model, items, size.units, flops, models.parameters(workload))
         source = make_source(args, size, run.group)
-        training.check_correctness(run, args, workload, source)
+        training.check_correctness(run, *reduced(args, size, run.group))
 
         strategy = strategies.build(args, workload, run.group)
         batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)

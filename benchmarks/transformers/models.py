@@ -16,9 +16,11 @@ from torch.utils.data import Dataset
 from benchmarks.common.data import Images, Pairs, Tokens
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.flop_count import Transformer
+from benchmarks.common.precision import at_least_fp32
 from benchmarks.common.workload import Batch, Workload
 
 PATCH, CLASSES = 14, 1000
+TINY = {"layers": 4, "width": 128, "heads": 4, "hidden": 512, "vocabulary": 512}
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,23 @@ class Size:
             raise UnsupportedError("--tokens is for models of text: ViT reads images")
         found = self
         if tiny:
-            length = 4 * PATCH if self.family == "vit" else 32
-            small = {"layers": 4, "width": 128, "heads": 4, "hidden": 512, "vocabulary": 512}
-            found = replace(self, **small, batch_size=4, length=length)
+            found = replace(self, **TINY, batch_size=4, length=self._short)
         return replace(found, layers=layers or found.layers, length=tokens or found.length)
+
+    def narrow(self) -> "Size":
+        """The size with the same layers and heads, 32 units of width for a head, short inputs."""
+        width = min(self.width, 32 * self.heads)
+        return replace(
+            self,
+            width=width,
+            hidden=min(self.hidden, 4 * width),
+            vocabulary=min(self.vocabulary, TINY["vocabulary"]),
+            length=min(self.length, self._short),
+        )
+
+    @property
+    def _short(self) -> int:
+        return 4 * PATCH if self.family == "vit" else 32
 
 
 SIZES: Mapping[str, Size] = {
@@ -144,7 +159,7 @@ def t5_loss(model: nn.Module, batch: Batch) -> Tensor:
 
 def score_loss(scores: Tensor, batch: Batch) -> Tensor:
     """The mean cross entropy of scores; reads only the targets of the batch."""
-    return cross_entropy(scores.flatten(0, -2).float(), batch[1].flatten())
+    return cross_entropy(at_least_fp32(scores.flatten(0, -2)), batch[1].flatten())
 
 
 def _encoder(size: Size) -> dict[str, int]:

@@ -18,8 +18,7 @@ def option_parser():
     parser = argparse.ArgumentParser()
     strategies.add_options(parser)
     correctness.add_options(parser)
-    parser.set_defaults(precision="fp32", batch_size=BATCH, lr=0.1, seed=0, check_steps=5)
-    parser.set_defaults(check_fp32_in="fp32")
+    parser.set_defaults(precision="fp32", batch_size=BATCH, lr=0.1, seed=0)
     return parser
 
 

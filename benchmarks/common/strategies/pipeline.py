@@ -52,6 +52,11 @@ def chunks(args: argparse.Namespace, ranks: int) -> int:
     return int(args.chunks or pipeline_size(args, ranks) * stages_per_rank(args))
 
 
+def parts(args: argparse.Namespace, ranks: int) -> int:
+    """The parts of a replica's batch that have a backward pass each: microbatches, or 1."""
+    return chunks(args, ranks) if args.mode in ("pipeline", "pdp") else int(args.accumulate)
+
+
 def stages_per_rank(args: argparse.Namespace) -> int:
     """The stages of each rank: one if the schedule allows no more, else ``--stages-per-rank``."""
     single = issubclass(get_schedule_class(args.schedule), PipelineScheduleSingle)

@@ -65,6 +65,11 @@ class WrappedModel:
         self._optimizer = setup.optimizer(model)
         self._build_s = setup.elapsed()
 
+    @property
+    def loss_scale(self) -> float:
+        """The factor by which the gradients are too large, until the optimizer's update."""
+        return float(self._scaler.get_scale())
+
     def forward(self, batch: Batch) -> Tensor:
         """The mean loss of this replica's batch."""
         with self._precision.context(self._device):

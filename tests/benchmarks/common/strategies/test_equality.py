@@ -1,4 +1,4 @@
-"""Every mode trains as one device does: 5 steps, on 2 and on 4 ranks, one torchrun each."""
+"""Every mode trains as one device does: 3 steps, on 2 and on 4 ranks, one torchrun each."""
 
 import json
 import os

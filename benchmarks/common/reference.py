@@ -1,0 +1,138 @@
+"""One device that trains on the batches of all replicas: what a strategy must agree with."""
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+import torch
+from torch import Tensor
+
+from benchmarks.common import strategies
+from benchmarks.common.gradients import Trained, full_gradients, relative_error
+from benchmarks.common.group import Group
+from benchmarks.common.precision import exact_on
+from benchmarks.common.strategies.sharded import DTYPES
+from benchmarks.common.strategies.strategy import WrappedModel
+from benchmarks.common.workload import Batch, Workload
+
+Batches = Callable[[int, int], Batch]  # (step, replica): its batch, on this rank's device
+TENSOR_PARALLEL = ("tp", "tp-fsdp")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One device, and the batches of all replicas, which it takes in turn."""
+
+    args: argparse.Namespace
+    workload: Workload
+    device: torch.device
+    replicas: int
+    parts: int  # of a replica's batch, with a backward pass each
+    batches: Batches
+
+    def train(self, steps: int) -> Trained:
+        """Train a few steps; the mean loss of the replicas is that of the global batch."""
+        single = self._single()
+        losses, gradients = [], {}
+        for k in range(steps):
+            losses.append(fmean(self._passes(single, k, 1 / self._count)))
+            if k == steps - 1:
+                gradients = full_gradients(single.model)
+            single.step()
+        return Trained(losses, gradients, {})
+
+    def first_step(self) -> tuple[Trained, float]:
+        """The first gradients, and the relative error of them that comes from rounding alone.
+
+        That is the error of adding the replicas' gradients in the coarsest type that they pass
+        through, and, where the strategy orders its operations in another way than one device does,
+        the difference to gradients that are computed in fp64 from the same parameters.
+        """
+        low, dtype = self._single(), DTYPES[self.args.mixed_precision]
+        if dtype is not None:  # the copy that FSDP computes with; it leaves buffers as they are
+            for parameter in low.model.parameters():
+                parameter.data = parameter.data.to(dtype)
+        coarse = gradient_type(self.args)
+        added: dict[str, Tensor] = {}
+        exact: dict[str, Tensor] = {}
+        losses = []
+        # As the strategy weighs it before its backward pass: a division rounds all that follows.
+        weight = 1 / self.args.accumulate
+        for loss in self._passes(low, 0, weight, dtype):
+            losses.append(loss)
+            for name, gradient in full_gradients(low.model).items():
+                share = gradient / (weight * self._count)
+                exact[name] = exact.get(name, 0) + share
+                added[name] = added.get(name, 0) + share.to(coarse or share.dtype)
+            low.model.zero_grad()
+        error = relative_error(added, exact)
+        if not self._same_operations():
+            error = math.hypot(error, self._rounding(low, exact))
+        return Trained([fmean(losses)], exact, {}), error
+
+    @property
+    def _count(self) -> int:
+        return self.replicas * self.parts
+
+    def _same_operations(self) -> bool:
+        """Whether a backward pass of the strategy is to the bit that of one device.
+
+        Not if ranks share a matrix; and the kernels of a GPU may add in any order, or be chosen by
+        their speed.
+        """
+        args, cpu = self.args, self.device.type == "cpu"
+        return cpu and args.mode not in TENSOR_PARALLEL and args.compile == "none"
+
+    def _rounding(self, low: WrappedModel, found: dict[str, Tensor]) -> float:
+        """The relative error of gradients of ``low``, against exact ones."""
+        exact = exact_on(self.device)
+        args = argparse.Namespace(**vars(self.args) | {"precision": exact.name})
+        high = replace(self, args=args)
+        single = high._single()
+        single.model.load_state_dict(low.model.state_dict())
+        for _ in high._passes(single, 0, 1 / self._count, exact.dtype):
+            pass
+        return relative_error(
+            {name: gradient / low.loss_scale for name, gradient in found.items()},
+            full_gradients(single.model),
+        )
+
+    def _single(self) -> WrappedModel:
+        args = argparse.Namespace(**vars(self.args) | strategies.defaults() | {"mode": "single"})
+        single = strategies.build(args, self.workload, Group(self.device))
+        assert isinstance(single, WrappedModel)
+        single.model.train()
+        return single
+
+    def _passes(
+        self,
+        single: WrappedModel,
+        step: int,
+        weight: float,
+        dtype: torch.dtype | None = None,
+    ) -> Iterator[float]:
+        """Add ``weight`` times the gradients of each part of each replica's batch; its loss."""
+        for replica in range(self.replicas):
+            batch = cast(self.batches(step, replica), dtype)
+            for part in self.workload.split(batch, self.parts) if self.parts > 1 else [batch]:
+                loss = single.forward(part)
+                single.backward(loss * weight)
+                yield float(loss.detach())
+
+
+def gradient_type(args: argparse.Namespace) -> torch.dtype | None:
+    """The coarsest type that a gradient passes through; None: not coarser than fp32."""
+    names = (args.precision, args.comm_hook, args.mixed_precision, args.reduce_dtype)
+    for name in ("bf16", "fp16"):
+        if name in names:
+            return DTYPES[name]
+    return None
+
+
+def cast(batch: Batch, dtype: torch.dtype | None) -> Batch:
+    """The batch with its floating-point tensors in ``dtype``; None: as it is."""
+    if dtype is None:
+        return batch
+    return tuple(t.to(dtype) if t.is_floating_point() else t for t in batch)

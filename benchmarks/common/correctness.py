@@ -55,10 +55,9 @@ Factory = Callable[[argparse.Namespace, Workload, Group], Strategy]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Errors):
     """The differences between a strategy and one device, in one precision."""
 
-    errors: Errors
     tolerance: float  # of gradients and losses
     scale_tolerance: float
     precision: str
@@ -71,21 +70,20 @@ class Verdict:
     def ok(self) -> bool:
         """Whether the strategy is right, so that its speed counts."""
         within = (  # false for nan, unlike max()
-            self.errors.gradient <= self.tolerance
-            and self.errors.loss <= self.tolerance
-            and self.errors.scale <= self.scale_tolerance
+            self.gradient_error <= self.tolerance
+            and self.loss_error <= self.tolerance
+            and self.scale_error <= self.scale_tolerance
         )
         others = self.in_own_types is None or self.in_own_types.ok
-        return within and self.errors.replicas_equal and others
+        return within and self.replicas_equal and others
 
     def differences(self) -> str:
         """The differences in a sentence, those in the program's own types behind it."""
-        errors = self.errors
         told = (
-            f"in {self.precision} gradients differ by {errors.gradient:.2g} (relative, at most "
-            f"{self.tolerance:.2g}), their scale by {errors.scale:.2g} (at most "
-            f"{self.scale_tolerance:.2g}), losses by {errors.loss:.2g}, equal replicas: "
-            f"{errors.replicas_equal}"
+            f"in {self.precision} gradients differ by {self.gradient_error:.2g} (relative, at most "
+            f"{self.tolerance:.2g}), their scale by {self.scale_error:.2g} (at most "
+            f"{self.scale_tolerance:.2g}), losses by {self.loss_error:.2g}, equal replicas: "
+            f"{self.replicas_equal}"
         )
         return told if self.in_own_types is None else f"{told}; {self.in_own_types.differences()}"
 
@@ -93,20 +91,20 @@ class Verdict:
         """The verdict as a payload; an error that is not finite is None."""
         told: dict[str, Any] = {
             "ok": self.ok,
-            "gradient_error": _number(self.errors.gradient),
-            "scale_error": _number(self.errors.scale),
-            "loss_error": _number(self.errors.loss),
-            "replicas_equal": self.errors.replicas_equal,
+            "gradient_error": _number(self.gradient_error),
+            "scale_error": _number(self.scale_error),
+            "loss_error": _number(self.loss_error),
+            "replicas_equal": self.replicas_equal,
             "tolerance": _number(self.tolerance),
             "scale_tolerance": _number(self.scale_tolerance),
             "reference": "single",
             "precision": self.precision,
             "steps": self.steps,
         }
+        if self.covers or self.leaves_out:
+            told |= {"covers": list(self.covers), "leaves_out": list(self.leaves_out)}
         if self.in_own_types is not None:
             told["in_own_types"] = self.in_own_types.payload()
-        if self.covers:
-            told |= {"covers": list(self.covers), "leaves_out": list(self.leaves_out)}
         return told
 
 
@@ -192,11 +190,11 @@ def _compared(
         return None
     floor = IN_FP32 if _own_types(args) else IN_FP64
     return Verdict(
-        compare(reference, ranks),
-        floor + MULTIPLE * rounding,
-        floor + SCALE_MULTIPLE * rounding,
-        args.precision,
-        steps or 1,
+        **vars(compare(reference, ranks)),
+        tolerance=floor + MULTIPLE * rounding,
+        scale_tolerance=floor + SCALE_MULTIPLE * rounding,
+        precision=_types(args),
+        steps=steps or 1,
     )
 
 
@@ -212,6 +210,16 @@ def _exact(args: argparse.Namespace, device: torch.device) -> argparse.Namespace
 def _own_types(args: argparse.Namespace) -> bool:
     """Whether something is computed or sent in another type than fp64."""
     return args.precision != "fp64" or gradient_type(args) is not None
+
+
+def _types(args: argparse.Namespace) -> str:
+    """The precision, and the options that name a type of their own."""
+    names = [args.precision]
+    for name in ("comm_hook", "mixed_precision", "reduce_dtype"):
+        value = getattr(args, name)
+        if value in PRECISIONS:
+            names.append(f"{name.replace('_', '-')} {value}")
+    return ", ".join(names)
 
 
 def _coverage(

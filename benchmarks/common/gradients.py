@@ -44,9 +44,9 @@ class RankResult:
 class Errors:
     """The differences between a strategy and one device, over all parameters and steps."""
 
-    gradient: float  # |d - g| / |g|
-    scale: float  # |<d, g> / <g, g> - 1|
-    loss: float  # relative, of the worst step
+    gradient_error: float  # |d - g| / |g|
+    scale_error: float  # |<d, g> / <g, g> - 1|
+    loss_error: float  # relative, of the worst step
     replicas_equal: bool
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmarks.common import strategies
 from benchmarks.common.gradients import Trained, full_gradients, relative_error
@@ -51,9 +51,8 @@ class Reference:
         the difference to gradients that are computed in fp64 from the same parameters.
         """
         low, dtype = self._single(), DTYPES[self.args.mixed_precision]
-        if dtype is not None:  # the copy that FSDP computes with; it leaves buffers as they are
-            for parameter in low.model.parameters():
-                parameter.data = parameter.data.to(dtype)
+        if dtype is not None:
+            _lower(low.model, dtype)
         coarse = gradient_type(self.args)
         added: dict[str, Tensor] = {}
         exact: dict[str, Tensor] = {}
@@ -120,6 +119,14 @@ class Reference:
                 loss = single.forward(part)
                 single.backward(loss * weight)
                 yield float(loss.detach())
+
+
+def _lower(model: nn.Module, dtype: torch.dtype) -> None:
+    """Give the parameters the type that FSDP gathers them in; batch norms keep theirs."""
+    for module in model.modules():
+        if not isinstance(module, nn.modules.batchnorm._BatchNorm):
+            for parameter in module.parameters(recurse=False):
+                parameter.data = parameter.data.to(dtype)
 
 
 def gradient_type(args: argparse.Namespace) -> torch.dtype | None:

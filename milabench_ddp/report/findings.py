@@ -6,14 +6,14 @@ functions ``Row -> Findings``, and their sentences are prefixed with the benchma
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ..events import Status
-from ..results.records import Payload, Run, is_finite
+from ..results.records import Run
 from . import compat
+from .checked_gradients import checked_gradients
 from .interval import Series, interval, pooled_mean
 from .mfu import above_peak
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
@@ -208,28 +208,6 @@ def memory_not_sampled(row: Row) -> Findings:
     sampled = any(process.record.samples for process in row.processes)
     if row.reserved >= 0 and not sampled:
         yield Finding("peak_memory is what the program reserved; the device was not sampled")
-
-
-def checked_gradients(row: Row) -> Findings:
-    """The results of ``--check-correctness``; equal ones are counted."""
-    checks = [process.record.reported("correctness") for process in row.processes]
-    for sentence, count in Counter(map(_check, filter(None, checks))).items():
-        times = f" ({count} processes)" if count > 1 else ""
-        yield Finding(f"{sentence}{times}", evidence={"count": count})
-
-
-def _check(check: Payload) -> str:
-    error, precision = check.get("gradient_error"), check.get("precision")
-    differ = f"differ by {error:.2g}" if is_finite(error) else "differ"
-    sentence = (
-        f"its gradients {differ} (relative, at most {check.get('tolerance')}) from those of "
-        f"{check.get('reference', 'the reference')}"
-    )
-    if isinstance(precision, str):
-        sentence += f" in {precision}"
-    if check.get("ok") is True:
-        return sentence
-    return f"WRONG: {sentence}: it does not train correctly, so its speed means nothing"
 
 
 APART = "report on each run alone"

@@ -110,9 +110,12 @@ def test_the_time_of_a_step_is_that_which_passed(wire, monkeypatch):
 
 
 def test_a_wrong_strategy_is_told_and_measured_and_fails(wire, monkeypatch):
-    verdict = Verdict(1.34, 0.2, replicas_equal=True, tolerance=1e-4, precision="fp32")
+    wrong = {"gradient_error": 1.34, "scale_error": 1.0, "loss_error": 0.2, "replicas_equal": True}
+    verdict = Verdict(**wrong, tolerance=1e-10, scale_tolerance=1e-10, precision="fp64", steps=3)
     monkeypatch.setattr(training.correctness, "check", lambda *args: verdict)
-    with pytest.raises(WrongGradientsError, match=r"gradients differ by 1\.3, losses by 0\.2 "):
+    with pytest.raises(
+        WrongGradientsError, match=r"in fp64 gradients differ by 1\.3 .*losses by 0\.2"
+    ):
         train(parsed("--check-correctness"))
     payloads = wire.close()
     assert only(payloads, "correctness")["ok"] is False

@@ -3,7 +3,8 @@
     torchrun ... equality.py CASES VERDICTS
 
 A line of CASES is ``name: options``, a line of VERDICTS the JSON of one verdict. A name that begins
-with ``planted-`` is built with the error of that name.
+with ``planted-`` is built with the error of that name; one that ends with `` in bf16`` is for a
+program in that precision.
 """
 
 import json
@@ -11,6 +12,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import torch
+from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
@@ -19,6 +22,94 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.strategies import pipeline
 from tests.support.strategies import batch, option_parser, workload
+
+
+def local(gradient):
+    return gradient.to_local() if isinstance(gradient, DTensor) else gradient
+
+
+def after_backward(strategy, change):
+    """Let ``change`` have the parameters of this rank after each backward pass."""
+    right = strategy.forward_backward
+
+    def wrong(given):
+        loss = right(given)
+        change([p for p in strategy.model.parameters() if local(p.grad).numel()])
+        return loss
+
+    strategy.forward_backward = wrong
+
+
+def scaled(at, rank):
+    """A hundredth too much in one parameter of one rank, after the reduction."""
+
+    def plant(strategy, group):
+        if group.rank == rank % group.world_size:
+            after_backward(strategy, lambda parameters: local(parameters[at].grad).mul_(1.01))
+
+    return plant
+
+
+def loss_of_one_rank(strategy, group):
+    """A hundredth too much in all gradients of the last rank, before the reduction."""
+    if group.rank == group.world_size - 1:
+        right = strategy.backward
+        strategy.backward = lambda loss: right(1.01 * loss)
+
+
+def wrong_divisor(strategy, group):
+    """All ranks agree on gradients that are a hundredth too large."""
+
+    def change(parameters):
+        for parameter in parameters:
+            local(parameter.grad).mul_(1.01)
+
+    after_backward(strategy, change)
+
+
+def stale(strategy, group):
+    """Every update but the first uses the gradients of the step before."""
+    kept = []
+
+    def change(parameters):
+        kept.append([local(p.grad).clone() for p in parameters])
+        for parameter, old in zip(parameters, kept[max(len(kept) - 2, 0)], strict=True):
+            local(parameter.grad).copy_(old)
+
+    after_backward(strategy, change)
+
+
+def wrong_shard(strategy, group):
+    """The last rank has the rows of its largest matrix in another order."""
+
+    def change(parameters):
+        if group.rank == group.world_size - 1:
+            largest = max((local(p.grad) for p in parameters if p.dim() > 1), key=torch.numel)
+            largest.copy_(largest.roll(1, 0))
+
+    after_backward(strategy, change)
+
+
+def no_reduction(strategy, group):
+    """Each rank keeps its own gradients."""
+    strategy.model.register_comm_hook(None, own_bucket)
+
+
+def own_bucket(_, bucket):
+    done = torch.futures.Future()
+    done.set_result(bucket.buffer())
+    return done
+
+
+def lost_momentum(strategy, group):
+    """The optimizer forgets its state after each step."""
+    step = strategy.step
+
+    def forgetful():
+        step()
+        strategy._optimizer._torch.state.clear()
+
+    strategy.step = forgetful
 
 
 def before_reduction(strategy, group):
@@ -32,13 +123,27 @@ def after_reduction(strategy, group):
     """Rank 1 is off by a thousandth where it updates its parameters: the replicas drift apart."""
     step = strategy.step
 
-    def scaled():
+    def off():
         if group.rank == 1:
             for parameter in strategy.model.parameters():
                 parameter.grad.mul_(1.001)
         step()
 
-    strategy.step = scaled
+    strategy.step = off
+
+
+PLANTED = {
+    "before": before_reduction,
+    "after": after_reduction,
+    "first": scaled(0, 0),
+    "last": scaled(-1, -1),
+    "loss": loss_of_one_rank,
+    "divisor": wrong_divisor,
+    "stale": stale,
+    "shard": wrong_shard,
+    "unreduced": no_reduction,
+    "momentum": lost_momentum,
+}
 
 
 def factory(name, args, work, group):
@@ -52,10 +157,8 @@ def factory(name, args, work, group):
         finally:
             pipeline.average = right
     strategy = strategies.build(args, work, group)
-    if name == "planted-before":
-        before_reduction(strategy, group)
-    elif name == "planted-after":
-        after_reduction(strategy, group)
+    if name.startswith("planted-"):
+        PLANTED[name.split("-")[1]](strategy, group)
     return strategy
 
 
@@ -64,6 +167,7 @@ def main(cases, verdicts):
     for line in Path(cases).read_text().splitlines():
         name, _, argv = line.partition(": ")
         args = option_parser().parse_args(argv.split())
+        args.precision = name.partition(" in ")[2] or "fp32"
         try:
             verdict = correctness.check(args, workload(args), group, partial(factory, name), batch)
             told = verdict.payload() if verdict else {}

@@ -38,7 +38,36 @@ TWO_COARSE = {
     "bf16-hook": "--mode ddp --comm-hook bf16",
     "fsdp-bf16": "--mode fsdp --mixed-precision bf16 --reduce-dtype fp32",
 }
+PRECISION = {
+    "bf16-hook": "fp32, comm-hook bf16",
+    "fsdp-bf16": "fp32, mixed-precision bf16, reduce-dtype fp32",
+}
 TWO_PLANTED = {"planted-before": "--mode ddp", "planted-after": "--mode ddp"}
+TWO_MODES = {
+    "ddp": "--mode ddp",
+    "fsdp": "--mode fsdp",
+    "tp": "--mode tp --sequence-parallel",
+    "pipeline": "--mode pipeline --schedule ZBVZeroBubble",
+    "hook": "--mode ddp --comm-hook bf16",
+    "policy": "--mode fsdp --mixed-precision bf16 --reduce-dtype fp32",
+}
+TWO_WRONG = {
+    # A hundredth of one parameter's gradient on one rank, in the types that round most.
+    f"planted-{error}-{mode} in {precision}": argv
+    for mode, argv in TWO_MODES.items()
+    for precision in ("bf16", "amp")
+    for error in ("first", "last")
+    if mode not in ("hook", "policy")
+} | {
+    f"planted-{error}-{mode} in fp32": argv
+    for mode, argv in TWO_MODES.items()
+    for error in ("last", "shard", "stale", "momentum")
+} | {
+    "planted-loss-ddp in amp": "--mode ddp",
+    "planted-loss-fsdp in bf16": "--mode fsdp",
+    "planted-divisor-tp in bf16": "--mode tp",
+    "planted-unreduced-ddp in bf16": "--mode ddp",
+}  # fmt: skip
 FOUR = {
     "hsdp": "--mode hsdp",
     "tp-fsdp": "--mode tp-fsdp",
@@ -49,7 +78,11 @@ FOUR = {
     for how in ("fully_shard", "replicate")
 }  # fmt: skip
 TRAP = "planted-trap"  # the last one: where it fails by itself, nothing can follow
-FOUR_PLANTED = {TRAP: "--mode pdp --schedule GPipe"}
+FOUR_WRONG = {
+    f"planted-{error}-{mode} in bf16": f"--mode {mode}"
+    for mode in ("hsdp", "tp-fsdp", "pdp")
+    for error in ("first", "last")
+}
 
 pytestmark = pytest.mark.slow
 
@@ -88,14 +121,24 @@ def two(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def two_wrong(tmp_path_factory):
+    return verdicts(2, TWO_WRONG, tmp_path_factory.mktemp("two_wrong"))
+
+
+@pytest.fixture(scope="module")
 def four(tmp_path_factory):
-    return verdicts(4, FOUR | FOUR_PLANTED, tmp_path_factory.mktemp("four"))
+    return verdicts(
+        4,
+        FOUR | FOUR_WRONG | {TRAP: "--mode pdp --schedule GPipe"},
+        tmp_path_factory.mktemp("four"),
+    )
 
 
 def assert_equal(verdict):
     assert verdict["ok"], verdict
-    assert verdict["gradient_error"] < 1e-5
-    assert verdict["loss_error"] < 1e-5
+    assert verdict["precision"] == "fp64"
+    assert verdict["gradient_error"] < 1e-13
+    assert verdict["loss_error"] < 1e-13
     assert verdict["replicas_equal"]
 
 
@@ -111,8 +154,10 @@ def test_four_ranks(four, name):
 
 @pytest.mark.parametrize("name", TWO_COARSE)
 def test_sixteen_bits_have_a_tolerance_of_their_own(two, name):
-    assert two[name]["ok"]
-    assert 1e-4 < two[name]["gradient_error"] < two[name]["tolerance"]
+    assert_equal(two[name])
+    own = two[name]["in_own_types"]
+    assert own["gradient_error"] < own["tolerance"] < 1e-2
+    assert own["precision"] == PRECISION[name]
 
 
 def test_wrong_gradients_are_caught(two):
@@ -127,6 +172,17 @@ def test_replicas_that_drift_are_caught(two):
     wrong = two["planted-after"]
     assert not wrong["ok"]
     assert not wrong["replicas_equal"]
+
+
+@pytest.mark.parametrize("name", TWO_WRONG)
+def test_what_is_planted_is_caught_in_every_mode_and_precision(two_wrong, name):
+    assert not two_wrong[name]["ok"]
+    assert two_wrong[name]["gradient_error"] > 1e6 * two_wrong[name]["tolerance"]
+
+
+@pytest.mark.parametrize("name", FOUR_WRONG)
+def test_what_is_planted_is_caught_on_a_mesh(four, name):
+    assert not four[name]["ok"]
 
 
 def test_the_wrong_wrapper_is_caught(four):

@@ -1,0 +1,88 @@
+"""How far the results of all ranks are from those of one device."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from benchmarks.common.gradients import (
+    Difference,
+    RankResult,
+    Trained,
+    compare,
+    differences,
+    full_gradients,
+    relative_error,
+)
+from benchmarks.common.group import Group
+
+ONES = torch.ones(4)
+REFERENCE = Trained([2.0, 1.0], {"a": ONES, "b": ONES}, {})
+NONE = Difference(0.0, 0.0)
+RIGHT = RankResult([2.0, 1.0], {"a": NONE, "b": NONE}, {("a",): "x", ("b", 0): "y"})
+
+
+def test_ranks_that_agree():
+    other = replace(RIGHT, losses=[math.nan, math.nan], hashes={("a",): "x", ("b", 1): "z"})
+    found = compare(REFERENCE, [RIGHT, other])
+    assert (found.gradient_error, found.scale_error, found.loss_error) == (0, 0, 0)
+    assert found.replicas_equal
+
+
+def test_one_wrong_copy_is_enough():
+    wrong = replace(RIGHT, differences={"a": Difference(0.08, 0.0), "b": NONE})
+    for ranks in ([RIGHT, wrong], [wrong, RIGHT]):
+        assert compare(REFERENCE, ranks).gradient_error == pytest.approx(0.1)  # sqrt(0.08 / 8)
+
+
+def test_a_copy_that_is_no_number_is_the_worst():
+    wrong = replace(RIGHT, differences={"a": Difference(math.nan, math.nan), "b": NONE})
+    larger = replace(RIGHT, differences={"a": Difference(8.0, 8.0), "b": NONE})
+    for ranks in ([larger, wrong], [wrong, larger]):
+        assert math.isnan(compare(REFERENCE, ranks).gradient_error)
+
+
+def test_a_gradient_that_nobody_has_is_wrong_by_all_of_it():
+    found = compare(REFERENCE, [replace(RIGHT, differences={"a": NONE})])
+    assert found.gradient_error == pytest.approx(0.5**0.5)
+    assert found.scale_error == pytest.approx(0.5)
+
+
+def test_copies_that_differ_by_a_bit():
+    assert not compare(REFERENCE, [RIGHT, replace(RIGHT, hashes={("a",): "o"})]).replicas_equal
+
+
+def test_the_worst_step_counts():
+    assert compare(REFERENCE, [replace(RIGHT, losses=[2.2, 1.0])]).loss_error == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("losses", [[math.nan, 1.0], [math.inf, 1.0], [math.nan, 1.5]])
+def test_a_loss_that_is_no_number(losses):
+    assert not math.isfinite(compare(REFERENCE, [replace(RIGHT, losses=losses)]).loss_error)
+
+
+def test_rounding_has_no_scale():
+    """Of an error of 1 % in every number at random, the scale sees a hundredth."""
+    generator = torch.Generator().manual_seed(0)
+    right = torch.randn(10_000, generator=generator, dtype=torch.float64)
+    noise = 0.01 * torch.randn(10_000, generator=generator, dtype=torch.float64)
+    reference = Trained([1.0], {"a": right}, {})
+    errors = []
+    for wrong in (right + noise * right, 1.01 * right):
+        mine = Trained([1.0], {"a": wrong}, {})
+        found = differences(mine, reference, Group(torch.device("cpu")))
+        errors.append(compare(reference, [RankResult([1.0], found, {})]))
+    assert errors[0].gradient_error == pytest.approx(0.01, rel=0.1)
+    assert errors[0].scale_error < 3e-4
+    assert errors[1].gradient_error == pytest.approx(0.01)
+    assert errors[1].scale_error == pytest.approx(0.01)
+
+
+def test_gradients_keep_fp64_and_raise_sixteen_bits():
+    for dtype, kept in ((torch.float64, torch.float64), (torch.bfloat16, torch.float32)):
+        model = nn.Linear(2, 2).to(dtype)
+        model(torch.ones(1, 2, dtype=dtype)).sum().backward()
+        assert {g.dtype for g in full_gradients(model).values()} == {kept}
+    assert relative_error({"a": 1.01 * ONES}, {"a": ONES}) == pytest.approx(0.01)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ..events import Status
-from ..results.records import Run
+from ..results.records import Run, is_finite
 from . import compat
 from .checked_gradients import checked_gradients
 from .interval import Series, interval, pooled_mean

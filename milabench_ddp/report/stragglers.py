@@ -7,14 +7,15 @@ Foreign load comes and goes, and a rank that it hits is not slow. So the steady 
 is cut into 8 to 20 blocks of consecutive steps, and the time of a block is the lower quartile of
 its steps, which load of a part of them does not touch; of waits for data, which a loader bunches,
 it is the mean. In each block, the excess of a rank is its time over that of the reference, less 1.
-The reference is the median of all ranks. Two ranks have no median that tells them apart: there it
-is the other rank, and the finding names both. A rank is a straggler if
+The reference is the median of all ranks, of an even number the lower of the two in the middle,
+since load only makes longer. Two ranks have no median that tells them apart: there it is the other
+rank, and the finding names both. A rank is a straggler if
 
 * the median of its excesses is more than 3 %, and more than 1 % of the step, since the job loses at
   most the time by which the rank is late;
 * this median is more than 4 standard errors. The error is that of the median of an autoregressive
   series of order 1, because neighbouring blocks are alike;
-* the rank is slow all the time: in 85 % of the blocks its excess is more than half of the median;
+* the rank is slow all the time: in 9 of 10 blocks its excess is more than half of the median;
 * the rank stands out: of more than two, its median excess is more than 5 robust standard deviations
   of those of all ranks (1.4826 times the median absolute deviation).
 
@@ -39,7 +40,7 @@ SLOW = 0.03  # a smaller difference is not reported
 SURE = 4.0  # standard errors
 FAR = 5.0  # robust standard deviations
 MATTERS = 0.01  # of a step
-STABLE = 0.85  # of the blocks
+STABLE = 0.9  # of the blocks
 REGULAR = 3.0  # deviations of a rank's own steps
 FEWEST_STEPS = 16
 OF_OTHERS = "the median of the others"
@@ -171,7 +172,9 @@ def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[RankId, list[float]]:
         times = np.array([list(each[:count]) for each in together.values()])
         if len(times) < 2 or not (times > 0).all():
             continue
-        reference = times[::-1] if len(times) == 2 else np.median(times, axis=0)
+        reference = times[::-1]
+        if len(times) > 2:
+            reference = np.quantile(times, 0.5, axis=0, method="lower")
         for id, excess in zip(together, times / reference - 1, strict=True):
             excesses[id] += excess.tolist()
     return excesses

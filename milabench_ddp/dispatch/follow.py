@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..codec import write_record
+from ..codec import read_record, write_record
+from ..errors import RunDirError
 from ..events import Outcome, Status, Verdict
 from ..progress import ProgressObserver
 from ..results.node_state import read_nodes
@@ -13,7 +14,8 @@ from ..results.run_dir import RunDir
 from ..results.state import BenchmarkState, JobState, RunHeader
 from .job_ends import why_ended
 from .node_records import NodeTeller
-from .schedulers import Scheduler
+from .run_context import RunPlan
+from .schedulers import Scheduler, missing_benchmarks, most_nodes
 from .slurm_jobs import CANCELLED, LIMIT, JobStatus
 
 ASK = 5.0  # seconds between questions to the scheduler
@@ -48,6 +50,7 @@ class JobFollower:
         self._answers = True
         self._said: dict[str, JobStatus] = {}
         self._details: dict[str, str] = {}  # by job: what the scheduler says of its end
+        self._sizes: dict[str, int] = {}  # by job: nodes that it asks for since it starts again
         self._unknown: dict[str, float] = {}  # by job: since when the scheduler does not know it
 
     def have_ended(self) -> bool:
@@ -81,6 +84,20 @@ class JobFollower:
             self._observer.message(f"job {job.id}: {status.word}{why}")
         if status.has_ended:
             job.state, self._details[job.id] = status.word, status.detail
+        elif status.word == "PENDING" and status.why:  # without a reason, its last start still ends
+            self._resize(job)
+
+    def _resize(self, job: JobState) -> None:
+        """Let a job that starts again ask for the nodes of its missing benchmarks alone."""
+        try:
+            plan = read_record(self._run.plan_json, RunPlan)
+            missing = missing_benchmarks(self._run, plan, job.benchmarks)
+        except RunDirError:
+            return
+        needed = most_nodes(missing, plan.nodes) if missing else job.nodes
+        if needed < self._sizes.get(job.id, job.nodes) and self._scheduler.resize(job.id, needed):
+            self._sizes[job.id] = needed
+            self._observer.message(f"job {job.id}: asks for {needed} of its {job.nodes} nodes")
 
     def verdict(self, benchmark: str, *, has_begun: bool) -> Verdict:
         """The verdict on a benchmark whose job ended before the benchmark did."""

@@ -10,6 +10,7 @@ from typing import Protocol
 from ..codec import read_record
 from ..config.schema import Benchmark
 from ..errors import DispatchError
+from ..results.read_state import read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import JobState
 from . import slurm_jobs
@@ -28,6 +29,9 @@ class Scheduler(Protocol):
     def cancel(self, ids: Sequence[str]) -> bool:
         """Cancel jobs; returns whether the scheduler accepted that."""
 
+    def resize(self, job: str, nodes: int) -> bool:
+        """Let a waiting job ask for so many nodes; returns whether the scheduler accepted that."""
+
 
 class ProcessJobs:
     """The jobs of submitit's local executor: processes of this host, with their pids as ids."""
@@ -42,6 +46,11 @@ class ProcessJobs:
             with suppress(ProcessLookupError):
                 os.kill(int(job), signal.SIGTERM)
         return True
+
+    def resize(self, job: str, nodes: int) -> bool:
+        """Refuse: a job has this host alone."""
+        del job, nodes
+        return False
 
 
 def _exists(job: str) -> bool:
@@ -70,6 +79,21 @@ def scheduler_of(run: RunDir) -> Scheduler:
     if profile is None:
         raise DispatchError(f"{run.path} has no jobs of a scheduler")
     return SCHEDULERS[profile.cluster]
+
+
+def missing_benchmarks(run: RunDir, plan: RunPlan, names: Sequence[str]) -> list[Benchmark]:
+    """The benchmarks of these names that have no final result.
+
+    Raises:
+        RunDirError: the state of one is damaged.
+    """
+    missing = []
+    for benchmark in plan.benchmarks:
+        if benchmark.name in names:
+            state = read_benchmark(run, benchmark.name)
+            if state is None or not state.is_final:
+                missing.append(benchmark)
+    return missing
 
 
 def most_nodes(benchmarks: Sequence[Benchmark], nodes: int) -> int:

@@ -157,6 +157,12 @@ def start_again() -> None:
         cancel([job])
 
 
+def resize(job: str, nodes: int) -> bool:
+    """Let a waiting job ask for so many nodes; returns whether Slurm accepted that."""
+    wanted = (f"NumNodes={nodes}", f"NumTasks={nodes}")  # a job has a task on each node
+    return _ask("scontrol", "update", f"JobId={job}", *wanted) is not None
+
+
 def keep_nodes(count: int) -> list[str]:
     """Give back all nodes of this job but the first ones; returns the nodes that it still has.
 

@@ -199,3 +199,9 @@ def test_nodes_that_are_not_needed_any_more_are_given_back(says: Says) -> None:
     assert "update" not in asked.read_text()
     assert slurm_jobs.keep_nodes(2) == ["node3", "node4"]
     assert asked.read_text().splitlines()[-1] == "update JobId=7 NumNodes=2"
+
+
+def test_a_waiting_job_asks_for_fewer_nodes_and_tasks(says: Says) -> None:
+    asked = says("scontrol", "")
+    assert slurm_jobs.resize("7_2", 3)
+    assert asked.read_text() == "update JobId=7_2 NumNodes=3 NumTasks=3\n"

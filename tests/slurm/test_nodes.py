@@ -216,24 +216,28 @@ def test_a_job_with_nothing_left_to_do_ends_at_once_and_others_get_the_nodes(
     assert sweep.starts() == {}
 
 
-def test_a_job_that_starts_again_keeps_the_nodes_that_are_missing_work(
-    cluster, make_sweep, tmp_path
+@pytest.mark.parametrize("is_bound", [False, True])
+def test_a_job_that_starts_again_has_the_nodes_of_what_is_missing(
+    cluster, make_sweep, tmp_path, is_bound
 ):
-    node = "{nodelist: 'node[1-3]'}"
-    sweep = make_sweep(tmp_path, {"quick": [3], "held": [1]}, partition="scavenge", options=node)
+    """One that is bound to its nodes by name gets them all, and gives two back."""
+    options = NODES if is_bound else {}
+    sizes = {"quick": [3], "held": [1]}
+    sweep = make_sweep(tmp_path, sizes, partition="scavenge", exclude="node[4-5]", **options)
     command = sweep.begin()
     sweep.await_states(quick_3="ok", held_1="running")
     sweep.await_starts("held-1", 1)
     wrap = ["--nodelist=node[1-3]", "--nodes=3", "--exclusive", "--output=/dev/null"]
-    other = cluster.sbatch(*wrap, "--wrap=sleep 2")
+    other = cluster.sbatch(*wrap, "--wrap=sleep 10")
+    (job,) = sweep.jobs()
     assert cluster.await_end(other) == "COMPLETED"
     sweep.await_starts("held-1", 2)
-    (job,) = sweep.jobs()
-    assert cluster.run("squeue", "-h", "-j", job, "-o", "%D %N").split() == ["1", "node1"]
-    assert cluster.nodes()["node3"] == "idle"
+    assert cluster.run("squeue", "-h", "-j", job, "-o", "%D").split() == ["1"]
+    assert list(cluster.nodes().values()).count("idle") == 4
     sweep.open()
     code, _, err = ended(command)
     assert code == 0, err
+    assert f"job {job}: asks for 1 of its 3 nodes" in err
     assert sweep.starts() == {"quick-3": 3, "held-1": 2}
 
 

@@ -27,7 +27,7 @@ from ..agent import AgentOptions
 from ..coordinator import Coordinator
 from ..nodes import Nodes
 from ..run_context import RunPlan
-from ..schedulers import most_nodes
+from ..schedulers import missing_benchmarks, most_nodes
 from .attached import agent_script, agents, this_host
 
 _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",
@@ -57,11 +57,7 @@ class JobTask:
         run = RunDir(Path(self.run))
         plan = read_record(run.plan_json, RunPlan)
         mine = read_record(run.job_json(self.job), JobState).benchmarks
-        benchmarks = []
-        for benchmark in plan.benchmarks:
-            state = read_benchmark(run, benchmark.name)
-            if benchmark.name in mine and not (state and state.is_final):
-                benchmarks.append(benchmark)
+        benchmarks = missing_benchmarks(run, plan, mine)
         if not benchmarks:
             return Outcome.OK  # a job that starts again may have nothing left to do
         if not _is_on_record(run, slurm_jobs.own_id()):

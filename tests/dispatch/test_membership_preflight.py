@@ -1,11 +1,9 @@
 """What nodes tell when they join: differences, clocks, folders; and those that never answer."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from milabench_ddp.dispatch.agent_process import AgentProcess
 from milabench_ddp.dispatch.protocol import Finish
 from milabench_ddp.results.node_state import NodeStatus, read_nodes
 from milabench_ddp.results.read_state import refuse
@@ -123,7 +121,3 @@ def test_one_that_does_not_answer_is_named_then_left_out(room: Callable[..., Roo
     it.hears()
     assert it.told.messages[2:] == ["n1 has joined"]
     assert it.nodes.alive == [0, 1]
-
-
-def test_a_started_process_is_a_peer(tmp_path: Path) -> None:
-    assert {"exit_status", "last_lines"} <= set(dir(AgentProcess))

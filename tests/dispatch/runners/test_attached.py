@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -26,6 +27,7 @@ from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.progress import ProgressObserver
 from milabench_ddp.results.read_state import read_benchmark, read_header
 from milabench_ddp.results.state import BenchmarkState
+from tests.fakes.nvml import FakeNvml, gpus
 from tests.support.progress import RecordedProgress
 from tests.support.run_contexts import context, program
 from tests.support.started_agent import RATE, STAYS
@@ -119,6 +121,15 @@ def test_the_cluster_of_parts_of_this_host() -> None:
     assert [node.name for node in found.nodes] == ["node0", "node1", "node2"]
     assert [len(node.devices) for node in found.nodes] == [2, 2, 2]
     assert not is_synthetic
+
+
+def test_parts_with_more_gpus_than_there_are_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(gpus(4)))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with pytest.raises(DispatchError, match=r"^3 nodes of 2 GPUs are more than the 4 of this host"):
+        LocalRunner().cluster(NodeRequest(3, 2, "cuda"))
+    found, _ = LocalRunner().cluster(NodeRequest(2, None, "cuda"))
+    assert [len(node.devices) for node in found.nodes] == [2, 2]
 
 
 def test_each_part_has_an_address_of_its_own(tmp_path: Path) -> None:

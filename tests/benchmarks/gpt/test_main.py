@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pytest
+import torch
 
+from benchmarks.common import strategies
+from benchmarks.common.group import Group
 from milabench_ddp.config.facts import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load
 from tests.support.programs import BENCHMARKS, measured, program
@@ -61,3 +64,29 @@ def test_what_cannot_be_is_refused(wire, capsys, argv, sentence):
     assert end.value.code == 2
     assert sentence in capsys.readouterr().err
     assert [p["$event"] for p in wire.close()] == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "ranks", "shape", "batch"),
+    [
+        # Layers and heads stay; 16 units of width for each head, and as many tokens as needed.
+        ("--model GPTXL --block-size 1024 --batch-size 16", 8, (24, 24, 384, 32), 8),
+        ("--model GPT1T --block-size 1024 --batch-size 16", 8, (128, 128, 512, 32), 8),
+        ("--model GPTTiny --block-size 16 --batch-size 4", 2, (8, 4, 64, 16), 4),
+        ("--model GPTXL --mode tp --block-size 120 --sequence-parallel", 24, (24, 24, 384, 48), 8),
+        ("--model GPTXL --mode pipeline --chunks 16 --batch-size 64", 8, (24, 24, 384, 32), 16),
+        ("--model GPTXL --accumulate 5 --batch-size 20", 2, (24, 24, 384, 32), 5),
+    ],
+)
+def test_a_narrow_model_is_checked(argv, ranks, shape, batch):
+    args = gpt.options().parse_args(argv.split())
+    group = Group(torch.device("cpu"), 0, ranks)
+    small, workload, source = gpt.reduced(args, gpt.checked_shape(args, ranks), group)
+    with torch.device("meta"):
+        made = workload.make_model()
+    (tokens, _), block = source.batch(0, 0), made.blocks["0"]
+    width = block.norm1.weight.numel()
+    heads = width // block.attention.head
+    assert (len(made.blocks), heads, width, tokens.shape[1]) == shape
+    assert small.batch_size == tokens.shape[0] == batch
+    strategies.check(small, workload, group)

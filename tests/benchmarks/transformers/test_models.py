@@ -70,3 +70,14 @@ def test_a_loss_is_the_mean_cross_entropy_of_the_targets():
     targets = torch.ones(2, 3, dtype=torch.long)
     loss = models.score_loss(scores, (None, targets))
     assert float(loss) == pytest.approx(5 / 6 * float(torch.log(torch.tensor(4.0))))
+
+
+@pytest.mark.parametrize("name", models.SIZES)
+def test_a_narrow_size_has_all_layers_and_heads(name):
+    size = models.SIZES[name]
+    narrow, tiny = size.narrow(), size.sized(tiny=True)
+    assert (narrow.layers, narrow.heads) == (size.layers, size.heads)
+    assert narrow.width == 32 * size.heads <= 640
+    assert narrow.hidden == 4 * narrow.width
+    assert narrow.length in (32, 4 * models.PATCH)
+    assert tiny.narrow() == tiny

@@ -84,6 +84,8 @@ def write_record(path: Path, record: object) -> None:
             os.fsync(out.fileno())
         temporary.replace(path)
     except OSError as error:
+        with suppress(OSError):  # on a full disk it takes room
+            temporary.unlink()
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
 

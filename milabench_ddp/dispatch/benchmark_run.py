@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from ..codec import write_record
 from ..config.schema import Benchmark
 from ..errors import MilabenchError
 from ..events import Outcome, Status, Verdict, gravest
@@ -14,7 +13,7 @@ from ..plan.bash import render
 from ..plan.launch import Launch, Process
 from ..plan.planner import plan_launches
 from ..results.lock import alive
-from ..results.run_dir import RunDir, archive_attempt, make_folder
+from ..results.run_dir import RunDir, archive_attempt, make_folder, save_state
 from ..results.state import BenchmarkState, LaunchState
 from ..results.write import save_script
 from .launch_tracker import LaunchTracker
@@ -212,6 +211,7 @@ class BenchmarkRun:
         """Write the verdict to disk, and free the nodes."""
         if not self.state.interrupted:
             self._set(verdict)
+            self.state.interrupted = any(launch.is_cut_off for launch in self.state.launches)
         self.state.ended = time.time()
         self._save()
         self.leave()
@@ -227,4 +227,4 @@ class BenchmarkRun:
         self.state.status, self.state.reason = Status(verdict.outcome), verdict.reason
 
     def _save(self) -> None:
-        write_record(self._run.state_json(self.name), self.state)
+        save_state(self._run, self._run.state_json(self.name), self.state)

@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from ..codec import write_record
 from ..config.schema import Benchmark
 from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests
 from ..progress import ProgressObserver
-from ..results.run_dir import RunDir
+from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState
 from .benchmark_run import BenchmarkRun
 from .nodes import NodeHandle, NodeLost, Nodes
@@ -150,7 +149,7 @@ class Coordinator:
     def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:
         status = Status(verdict.outcome)
         state = BenchmarkState(benchmark.name, status, verdict.reason, ended=time.time())
-        write_record(self._run.state_json(benchmark.name), state)
+        save_state(self._run, self._run.state_json(benchmark.name), state)
         self._outcomes.add(verdict.outcome)
         self._observer.end(benchmark.name, verdict)
 

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..codec import read_record, write_record
+from ..codec import read_record
 from ..errors import RunDirError
 from ..events import Outcome, Status, Verdict
 from ..progress import ProgressObserver
 from ..results.node_state import read_nodes
 from ..results.read_state import read_benchmark, require_state
-from ..results.run_dir import RunDir
+from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, JobState, RunHeader
 from .job_ends import why_ended
 from .node_records import NodeTeller
@@ -232,7 +232,7 @@ class RunFollower:
             state = read_benchmark(self._run, name) or BenchmarkState(name)
             state.status, state.reason = Status(verdict.outcome), verdict.reason
             state.ended, state.interrupted = time.time(), True
-            write_record(self._run.state_json(name), state)
+            save_state(self._run, self._run.state_json(name), state)
             self._end(name, verdict)
         self._open.clear()
 

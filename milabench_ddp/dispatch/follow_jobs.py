@@ -3,13 +3,12 @@
 import time
 from contextlib import closing, nullcontext
 
-from ..codec import write_record
 from ..events import Outcome, Status
 from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..progress import NoProgress, ProgressObserver
 from ..results.lock import alive, is_alive
 from ..results.read_state import read_header, require_state
-from ..results.run_dir import RunDir
+from ..results.run_dir import RunDir, save_state
 from ..results.state import RunHeader
 from .follow import FORGET, RunFollower
 from .schedulers import Scheduler, scheduler_of
@@ -46,7 +45,7 @@ def follow_jobs(
 def _write_end(run: RunDir, header: RunHeader, follower: RunFollower) -> Outcome:
     header.outcome = _overall(set(follower.statuses.values()))
     header.ended = time.time()
-    write_record(run.run_json, header)
+    save_state(run, run.run_json, header)
     return header.outcome
 
 

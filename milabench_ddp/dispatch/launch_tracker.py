@@ -113,6 +113,7 @@ class LaunchTracker:
             _largest(end.begin_skew_ms for end in ends),
             processes,
             self.nodes,
+            any(end.is_cut_off for end in ends),
         )
 
     def _verdict(self, processes: Sequence[ProcessState]) -> Verdict:

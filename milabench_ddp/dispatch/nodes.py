@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
-from ..errors import MilabenchError
+from ..errors import MilabenchError, RunDirError
 from ..events import Event, Outcome
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
@@ -159,7 +159,9 @@ def run_part(
     try:
         return runner.run(launch, requests, emit)
     except MilabenchError as error:
-        return LaunchState(launch.repeat, Outcome.FAILED, str(error), None, None)
+        is_cut_off = isinstance(error, RunDirError)
+        reason = str(error)
+        return LaunchState(launch.repeat, Outcome.FAILED, reason, None, None, is_cut_off=is_cut_off)
 
 
 def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[Node, int]:

@@ -22,7 +22,7 @@ from ..events import Outcome, Status
 from ..plan.command_line import Site
 from ..results.lock import claimed, goes_on, is_alive
 from ..results.read_state import read_benchmark, read_header
-from ..results.run_dir import RunDir, create
+from ..results.run_dir import RunDir, create, reserve, save_state
 from ..results.state import BenchmarkState, RunHeader
 
 
@@ -69,7 +69,7 @@ class RunContext:
         Raises:
             RunDirError: it cannot be written.
         """
-        write_record(self.run.run_json, self.header)
+        save_state(self.run, self.run.run_json, self.header)
 
     def reset(self) -> list[BenchmarkState]:
         """Set the benchmarks of a resumed run to waiting; returns their earlier states."""
@@ -148,6 +148,7 @@ def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     with ExitStack() as lock:
         lock.enter_context(claimed(run))  # before the first look: two commands may resume at once
         context = _resumed(run, settings)
+        reserve(run)
         context.lock = lock.pop_all()
     return context
 

@@ -188,6 +188,8 @@ def _without_end(record: Record, run: Run) -> Verdict | None:
     state = run.state.benchmarks.get(record.name) if run.state else None
     if run.goes_on and state and not state.status.has_ended:
         return None
+    if state and state.status is Status.FAILED and state.interrupted:
+        return state.verdict  # its disk was full, for example
     reason = state.reason if state and state.status is Status.LOST else ""
     return Verdict(Outcome.LOST, reason or "its file has no end: it was cut off")
 

@@ -1,13 +1,18 @@
 """The run folder: every path in it, and how it is made."""
 
+import errno
 import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 
+from ..codec import write_record
 from ..errors import RunDirError
 
+_RESERVE = ".reserve"
+_RESERVED = 1 << 16  # bytes: some twenty states
 _SUFFIXES = (".data", ".stdout", ".stderr")
 
 
@@ -95,6 +100,7 @@ def create(base: Path, name: str | None) -> RunDir:
         raise RunDirError(
             f"cannot write {path}: {error.strerror}; choose a folder with --base or $MILABENCH_BASE"
         ) from error
+    reserve(RunDir(path))
     return RunDir(path)
 
 
@@ -113,6 +119,31 @@ def default_name() -> str:
     pick = random.SystemRandom().choice
     word = "".join(pick("bdfghjklmnprstvz") + pick("aeiou") for _ in range(4))
     return f"{word}.{time.strftime('%Y-%m-%d_%H:%M:%S')}.{time.time_ns() // 1000 % 10**6:06d}"
+
+
+def reserve(run: RunDir) -> None:
+    """Take some room on the disk, for the states of a run whose disk becomes full."""
+    with suppress(OSError):  # then there is none, and the first state that is written says so
+        (run.path / _RESERVE).write_bytes(bytes(_RESERVED))
+
+
+def save_state(run: RunDir, path: Path, record: object) -> None:
+    """Replace the file of a state of a run; on a full disk, in the room that ``reserve`` took.
+
+    Raises:
+        RunDirError: it cannot be written.
+    """
+    try:
+        write_record(path, record)
+    except RunDirError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        try:
+            (run.path / _RESERVE).unlink()
+        except OSError:
+            raise error from cause
+        write_record(path, record)
 
 
 def make_folder(path: Path) -> None:

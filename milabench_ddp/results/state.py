@@ -55,6 +55,7 @@ class LaunchState:
     begin_skew_ms: float | None
     processes: tuple[ProcessState, ...] = ()
     nodes: tuple[str, ...] = ()  # where it ran
+    is_cut_off: bool = False  # its results could not be written: `--resume` runs it again
 
     @property
     def verdict(self) -> Verdict:

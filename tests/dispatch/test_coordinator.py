@@ -159,7 +159,7 @@ def test_a_full_disk_ends_the_run_and_says_so(
 
     def script() -> Script:
         starts = [each.order(StartLaunch) for each in run.nodes]
-        monkeypatch.setattr("milabench_ddp.dispatch.benchmark_run.write_record", full)
+        monkeypatch.setattr("milabench_ddp.dispatch.benchmark_run.save_state", full)
         for each, start in zip(run.nodes, starts, strict=True):
             each.ended(start)
         yield

@@ -177,7 +177,7 @@ def test_a_disk_that_hangs_is_not_a_death(
                 agent.heartbeat()
         write_record(path, record)
 
-    monkeypatch.setattr("milabench_ddp.dispatch.benchmark_run.write_record", hangs)
+    monkeypatch.setattr("milabench_ddp.dispatch.benchmark_run.save_state", hangs)
     two = [benchmark(name, num_machines=2) for name in ("one", "two")]
     coordinator = Coordinator(
         it.dir, plan(*two), two, it.nodes, it.requests, it.told, QUICK, clock=it.clock

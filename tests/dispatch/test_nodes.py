@@ -165,6 +165,9 @@ def test_a_full_disk_is_a_failure_of_the_benchmark(
         "one": Verdict(Outcome.FAILED, str(full)),
         "two": Verdict(Outcome.OK),
     }
+    state = read_benchmark(host.dir, "one")
+    assert state is not None
+    assert not state.is_final  # `--resume` runs it again, once there is room
 
 
 def test_what_hinders_a_part_is_its_failure(tmp_path: Path) -> None:

@@ -1,9 +1,20 @@
+import errno
 from pathlib import Path
 
 import pytest
 
+from milabench_ddp.codec import read_record, write_record
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.results.run_dir import RunDir, archive_attempt, create, default_name
+from milabench_ddp.results import run_dir
+from milabench_ddp.results.run_dir import (
+    RunDir,
+    archive_attempt,
+    create,
+    default_name,
+    reserve,
+    save_state,
+)
+from milabench_ddp.results.state import BenchmarkState
 
 
 def test_a_run_has_a_folder_of_its_own(tmp_path: Path):
@@ -74,3 +85,31 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     make(tmp_path, ["x"], ["x.D0.data", "x/attempts"])
     with pytest.raises(RunDirError, match="cannot write"):
         archive_attempt(RunDir(tmp_path), "x")
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_state_is_written_in_reserved_room_when_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+):
+    run = create(tmp_path, "mine")
+    reserved = run.path / ".reserve"
+    assert reserved.stat().st_size > 0
+
+    def full(path: Path, record: object) -> None:
+        if reserved.exists():
+            cause = OSError(code, "No space left on device")
+            raise RunDirError(f"cannot write {path}: {cause.strerror}") from cause
+        write_record(path, record)
+
+    monkeypatch.setattr(run_dir, "write_record", full)
+    save_state(run, run.state_json("a"), BenchmarkState("a"))
+    assert read_record(run.state_json("a"), BenchmarkState) == BenchmarkState("a")
+    reserve(run)
+    reserved.unlink()
+    monkeypatch.setattr(run_dir, "write_record", lambda *_: refuse(OSError(code, "full")))
+    with pytest.raises(RunDirError, match="full"):
+        save_state(run, run.state_json("a"), BenchmarkState("a"))
+
+
+def refuse(cause: OSError) -> None:
+    raise RunDirError(str(cause.strerror)) from cause

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from ...codec import read_record, write_record
+from ...codec import read_record
 from ...config.schema import Benchmark
 from ...display.run_progress import PlainProgress
 from ...events import Outcome, Status, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...progress import ProgressObserver
 from ...results.read_state import read_benchmark, read_header, require_state
-from ...results.run_dir import RunDir
+from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
 from .. import slurm_jobs
 from ..agent import AgentOptions
@@ -90,7 +90,7 @@ def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict)
         if state is None or not state.status.has_ended:
             ended = BenchmarkState(benchmark.name, Status(verdict.outcome), verdict.reason)
             ended.ended = time.time()
-            write_record(run.state_json(benchmark.name), ended)
+            save_state(run, run.state_json(benchmark.name), ended)
 
 
 def _is_on_record(run: RunDir, job: str) -> bool:

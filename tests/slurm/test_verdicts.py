@@ -1,0 +1,113 @@
+"""A fault on the first, a middle or the last node: one verdict, in every place that shows it."""
+
+import pytest
+
+from .sweeps import Sweep, ended
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+
+NODES = ("node1", "node2", "node3")
+AGENT = "^[^ ]*python[^ ]* -m milabench_ddp.dispatch.agent"
+PROGRAM = "python[^ ]* .*program.py held held-3"
+
+
+@pytest.fixture
+def held(cluster, make_sweep, tmp_path):
+    """A sweep whose only benchmark runs on three nodes until it is let go."""
+    sweep = make_sweep(tmp_path, {"held": [3]}, options="{nodelist: 'node[1-3]'}")
+    sweep.command = sweep.begin()
+    sweep.await_states(held_3="running")
+    sweep.await_starts("held-3", 3)
+    return sweep
+
+
+def kill(cluster, node, pattern):
+    """SIGKILL the processes of a node whose command line matches."""
+    cluster.exec(node, "pkill", "-KILL", "-f", pattern)
+
+
+def assert_told(sweep: Sweep, status: str, reason: str) -> None:
+    """The state, the table and the report say the same; nobody has cancelled anything."""
+    code, out, err = ended(sweep.command, 250)
+    assert code == 1, err
+    (own,) = sweep.benchmarks().values()
+    assert str(own.status) == status
+    assert own.reason.startswith(reason)
+    table = sweep.table()
+    assert f"{status} [1]" in table
+    assert f"[1] {reason}" in table
+    assert "cancelled" not in out + table
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_program_is_killed(held, cluster, node):
+    kill(cluster, node, PROGRAM)
+    held.open()
+    assert_told(held, "failed", f"{node}: killed by SIGKILL")
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_an_agent_is_killed(held, cluster, node):
+    kill(cluster, node, AGENT)
+    assert_told(held, "lost", f"{node} is gone: its connection broke")
+
+
+@pytest.mark.parametrize("node", ["node1", "node3"])
+def test_the_step_of_an_agent_is_killed(held, cluster, node):
+    (job,) = held.jobs()
+    kill(cluster, node, rf"^slurmstepd: \[{job}\.[0-9]")
+    assert_told(held, "lost", f"{node} has sent no heartbeat for 20 s")
+
+
+def test_the_coordinator_is_killed(held, cluster):
+    kill(cluster, "node1", f"_submit {held.run}")
+    assert_told(held, "lost", "its job ended: FAILED")
+
+
+@pytest.mark.parametrize("node", ["node2", "node3"])
+def test_a_cable_is_pulled(held, networked, node):
+    with networked.slurmd_timeout(120):
+        networked.cut(node)
+        held.await_states(held_3="lost")
+        networked.heal(node)
+        assert_told(held, "lost", f"{node} has sent no heartbeat for 20 s")
+
+
+def test_a_program_hangs(cluster, make_sweep, tmp_path):
+    sweep = make_sweep(tmp_path, {"hangs": [3]})
+    sweep.command = sweep.begin()
+    (name,) = ("hangs-3",)
+    code, _, err = ended(sweep.command)
+    assert code == 1, err
+    assert sweep.states() == {name: "timeout"}
+    assert "timeout [1]" in sweep.table()
+
+
+def test_what_a_cancelled_job_has_not_begun_is_cancelled_though_nobody_followed_it(
+    cluster, make_sweep, tmp_path
+):
+    sweep = make_sweep(tmp_path, {"held": [2, 1]}, options="{nodelist: 'node[1-2]'}")
+    code, _, err = ended(sweep.begin("--detach"))
+    assert code == 0, err
+    sweep.await_states(held_2="running")
+    code, _, err = ended(sweep.milabench("cancel", sweep.run))
+    assert code == 0, err
+    assert sweep.states() == {"held-2": "cancelled", "held-1": "cancelled"}
+    assert "waiting" not in sweep.table()
+
+
+def test_of_two_that_resume_at_once_one_submits(cluster, make_sweep, tmp_path):
+    sweep = make_sweep(tmp_path, {"held": [2, 1]}, options="{nodelist: 'node[1-2]'}")
+    ended(sweep.begin("--detach"))
+    sweep.await_states(held_2="running")
+    sweep.await_starts("held-2", 2)
+    ended(sweep.milabench("cancel", sweep.run))
+    sweep.open()
+    commands = [sweep.milabench("run", "--resume", sweep.run) for _ in range(3)]
+    codes = [ended(command) for command in commands]
+    assert sorted(code for code, _, _ in codes) == [0, 2, 2], codes
+    assert all("has not ended" in err for code, _, err in codes if code == 2)
+    assert len(sweep.jobs()) == 2
+    assert sweep.starts() == {"held-2": 4, "held-1": 1}
+    assert set(sweep.states().values()) == {"ok"}
+    assert not cluster.run("squeue", "-h")

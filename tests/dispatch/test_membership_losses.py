@@ -19,6 +19,7 @@ from milabench_ddp.dispatch.protocol import (
     Ports,
 )
 from milabench_ddp.events import Outcome
+from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState
 from tests.support.dispatch import QUICK, end, plan
 from tests.support.launches import benchmark
@@ -166,7 +167,7 @@ def test_a_disk_that_hangs_is_not_a_death(
     it = room()
     hung = 0
 
-    def hangs(path: Path, record: object) -> None:
+    def hangs(_run: RunDir, path: Path, record: object) -> None:
         nonlocal hung
         if isinstance(record, BenchmarkState) and record.ended is not None:
             hung += 1

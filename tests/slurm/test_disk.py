@@ -74,19 +74,55 @@ def test_a_disk_that_fills_up_in_the_midst_loses_nothing_that_was_measured(
         command = sweep.begin()
         sweep.await_states(quick_2="ok", held_2="running")
         sweep.await_starts("held-2", 2)
+        (sweep.run / ".reserve").unlink()  # not even the states have room
         ballast = sweep.run / "ballast"
         with suppress(OSError):
             ballast.write_bytes(bytes(2 << 20))
         sweep.open()
-        code, out, err = ended(command)
-        assert code == 1
-        assert "No space left on device" in err
-        assert f"cannot write {sweep.run}/held-2.D0.node" in out
+        code, _, err = ended(command)
+        assert code == 2
+        assert "No space left on device" in err.splitlines()[-1]
         assert sweep.states()["quick-2"] == "ok"
-        assert sweep.states()["held-2"] == "failed"
-        assert "No space left on device" in sweep.table()
+        assert {sweep.states()["held-2"], sweep.states()["quick-1"]} <= {"lost", "waiting"}
         ballast.unlink()
         sweep.resume()
         assert set(sweep.states().values()) == {"ok"}
-        assert sweep.starts()["quick-2"] == 2
-        assert sweep.starts()["held-2"] == 4
+        assert sweep.starts() == {"quick-2": 2, "held-2": 4, "quick-1": 1}
+
+
+FILLS = """\
+import contextlib, json, os, sys
+with open(os.environ["MILABENCH_METRICS"], "a") as out:
+    for step in range(400):
+        out.write(json.dumps({"task": "train", "rate": 100.0, "units": "items/s"}) + "\\n")
+        out.flush()
+        if step == 10 and not os.path.exists(sys.argv[1]):
+            with contextlib.suppress(OSError), open(sys.argv[1], "wb", buffering=0) as ballast:
+                while ballast.write(bytes(4096)):
+                    pass
+"""
+ONE_THAT_FILLS = """\
+before: {program: fills.py, plan: {method: per_gpu}, weight: 1, argv: [/dev/null]}
+fills: {program: fills.py, plan: {method: per_gpu}, weight: 1, argv: [BALLAST]}
+"""
+
+
+def test_a_benchmark_whose_disk_is_full_has_failed_and_is_run_again(make_sweep, tmp_path):
+    """On this host alone: the state has room that was reserved for it."""
+    sweep = make_sweep(tmp_path, {"quick": [1]})
+    ballast = tmp_path / "runs" / "ballast"
+    (tmp_path / "fills.py").write_text(FILLS)
+    sweep.config.write_text(ONE_THAT_FILLS.replace("BALLAST", str(ballast)))
+    words = ["run", sweep.config, "--device", "cpu", "--gpus", "1", "--name", "sweep"]
+    with file_system(tmp_path / "runs", "size=1m"):
+        code, out, err = ended(sweep.milabench(*words))
+        assert code == 1, err
+        why = f"cannot write {sweep.run}/fills.D0.data: No space left on device"
+        assert sweep.states() == {"before": "ok", "fills": "failed"}
+        assert sweep.reason("fills") == why
+        assert why in out
+        assert f"[1] {why}" in sweep.table()
+        ballast.write_bytes(b"")
+        code, _, err = ended(sweep.milabench("run", "--resume", sweep.run))
+        assert code == 0, err
+        assert sweep.states() == {"before": "ok", "fills": "ok"}

@@ -73,6 +73,7 @@ class RunContext:
 
     def reset(self) -> list[BenchmarkState]:
         """Set the benchmarks of a resumed run to waiting; returns their earlier states."""
+        reserve(self.run)
         earlier = []
         for benchmark in self.benchmarks:
             name = benchmark.name
@@ -148,7 +149,6 @@ def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     with ExitStack() as lock:
         lock.enter_context(claimed(run))  # before the first look: two commands may resume at once
         context = _resumed(run, settings)
-        reserve(run)
         context.lock = lock.pop_all()
     return context
 

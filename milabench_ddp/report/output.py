@@ -95,10 +95,7 @@ def of_rank(lines: Sequence[str], rank: int | None) -> list[str]:
             own.append(line)
     if lines and not own and LAUNCHER_STOPPED.match(lines[-1]):
         return without_launcher(lines)[-SHOWN:]
-    others = without_launcher(lines)
-    if rank is not None and not own:
-        own = [line for line in others if not OF_RANK.match(line)]
-    return (own or others or list(lines))[-SHOWN:]
+    return (own or without_launcher(lines) or list(lines))[-SHOWN:]
 
 
 def without_launcher(lines: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ from .run_dir import RunDir
 from .state import SCHEMA, BenchmarkState, RunHeader, RunState
 
 CUT_OFF = "the run was cut off"
+DAMAGED = "its state cannot be read"
 NEVER_BEGAN = "the run ended before it began"
 OnDefect = Callable[[Path, OSError | ValueError], None]
 """Gets the path of a damaged file, and the error that reading it raised."""
@@ -91,6 +92,8 @@ def _benchmark(
     own = read_benchmark(run, name, on_defect)
     if own is None and listed is not None:
         own = _checked(listed, run.run_json, run.path, on_defect)
+    if own is None and run.state_json(name).exists():
+        return BenchmarkState(name, Status.LOST, DAMAGED)
     return own or BenchmarkState(name)
 
 

@@ -17,7 +17,7 @@ from .checked_gradients import checked_gradients
 from .interval import Series, interval, pooled_mean
 from .mfu import above_peak
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
-from .nodes import different_nodes, unused_nodes
+from .node_differences import different_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
 from .stragglers import SURE, slow_devices, slow_ranks
 from .unsteady import no_steady_state, start_up_left_out, time_between_observations

@@ -21,7 +21,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..results.records import Rank, Record
+from ..results.rank import Rank
+from ..results.records import Record
 from .statistics import NAN
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..codec import convert
 from ..samples import DeviceSample
+from .rank import Rank
 from .rates import is_rate, rank_of, training_rates
 from .records import (
     FACTS,
@@ -12,7 +13,6 @@ from .records import (
     DefectKind,
     Observation,
     Payload,
-    Rank,
     Record,
     ToldNumber,
     is_finite,

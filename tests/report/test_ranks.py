@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.report.ranks import RankSummary, rank_id, summarize_ranks
+from milabench_ddp.results.rank import Rank
 from milabench_ddp.results.read_run import read_run
-from milabench_ddp.results.records import Rank, Record
+from milabench_ddp.results.records import Record
 from tests.support.result_files import config, end, job, parts, rates, start, steps, told, write
 
 

@@ -13,7 +13,8 @@ from milabench_ddp.report.findings import Measurements, findings_of
 from milabench_ddp.report.model import NAN, Row
 from milabench_ddp.report.ranks import RankId, RankSummary, summarize_ranks
 from milabench_ddp.report.stragglers import can_be_judged, stragglers
-from milabench_ddp.results.records import Rank, Record
+from milabench_ddp.results.rank import Rank
+from milabench_ddp.results.records import Record
 from tests.support.result_files import config, end, rates, start, write
 
 if TYPE_CHECKING:

@@ -1,0 +1,49 @@
+"""The measurements of one rank."""
+
+import math
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Rank:
+    """The measurements of one rank, as rank 0 reports them at the end; without the warm-up.
+
+    The times of 8,192 ranks and 1,000 steps stay in memory, so they are arrays: doubles for the
+    steps, and single precision, which is exact to 1e-7, for their parts.
+    """
+
+    ms: "array[float]" = field(default_factory=lambda: array("d"))  # of each step
+    wait_ms: "array[float]" = field(default_factory=lambda: array("f"))  # for data in each step
+    parts: "dict[str, array[float]]" = field(default_factory=dict)  # ms in each step, by part
+    # Of programs that do not tell the parts of each step: over all steps after the warm-up
+    shares: Mapping[str, float] = field(default_factory=dict)  # of the steps, by part; sum 1
+    part_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation
+    allocated: float = math.nan  # the most memory, in MiB; NaN where it is not known
+    reserved: float = math.nan
+    node: str = ""  # the node on which it runs, if there are several
+
+    @property
+    def waited(self) -> float:
+        """The wait for data in all steps together, in ms."""
+        return math.fsum(self.wait_ms)
+
+    def take(
+        self, ms: list[float], wait_ms: list[float], parts: Mapping[str, list[float]] | None = None
+    ) -> bool:
+        """Append steps in the order of time; if one is not a time, append none and return False."""
+        try:
+            steps, waits = array("d", ms), array("f", wait_ms)
+            times = {name: array("f", found) for name, found in (parts or {}).items()}
+        except (OverflowError, TypeError, ValueError):
+            return False
+        if not all(math.isfinite(sum(found)) for found in (steps, waits, *times.values())):
+            return False
+        if steps and min(steps) < 0:
+            return False
+        self.ms.extend(steps)
+        self.wait_ms.extend(waits)
+        for name, found in times.items():
+            self.parts.setdefault(name, array("f")).extend(found)
+        return True

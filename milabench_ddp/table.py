@@ -5,10 +5,12 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 UNKNOWN = "-"
 MOST_DIGITS = 6  # of a number that is known to more
+LOST = 20  # a number keeps its first digit unless its uncertainty is so many times as large
 
 
 class Measured(float):
@@ -37,11 +39,11 @@ class Measured(float):
                 cent.
         """
         if not (math.isfinite(self) and 0 < self.error < math.inf):
-            return f"{float(self):{format}}"
+            return plain(float(self), format)
         scale, unit = (100, "%") if format.endswith("%") else (1, "")
         value, error = scale * float(self), scale * self.error
         places = _places(value, error)
-        shown = math.ceil(round(error * 10.0**places, 6)) / 10.0**places
+        shown = max(math.ceil(round(error * 10.0**places, 6)), 1) / 10.0**places
         text = _fixed(value, places)
         if self.with_error:
             text += f" ±{_fixed(shown, places)}"
@@ -52,9 +54,22 @@ def _places(value: float, error: float) -> int:
     """How many places after the point are known; negative for tens, hundreds and so on."""
     exponent = math.floor(math.log10(error))
     places = -exponent + (error / 10.0**exponent <= 2.9)
-    if value:
-        places = min(places, MOST_DIGITS - 1 - math.floor(math.log10(abs(value))))
-    return places
+    if not value:
+        return places
+    first = -math.floor(math.log10(abs(value)))
+    if error <= LOST * abs(value):
+        places = max(places, first)
+    return min(places, MOST_DIGITS - 1 + first)
+
+
+def plain(value: float, format: str) -> str:
+    """A number of unknown uncertainty without an exponent, unless it is vast or tiny."""
+    text = f"{value:{format}}"
+    if "e" not in text or not 1e-9 <= abs(value) < 1e15:
+        return text
+    if abs(value) < 1:
+        return f"{Decimal(text.strip()):f}"  # with the same digits
+    return f"{value:.0f}"
 
 
 def _fixed(value: float, places: int) -> str:
@@ -84,6 +99,8 @@ class Column:
             return self.unknown
         if isinstance(value, Measured):
             return value.text(self.format)
+        if isinstance(value, float) and self.format:
+            return plain(value, self.format)
         return format(value, self.format) if self.format else str(value)
 
 

@@ -49,7 +49,7 @@ class Metric:
     value: Number
     spread: Number = lambda _: NAN
     note: Callable[[Row], str] = lambda _: ""
-    format: str = ""  # without a known spread; empty: four digits, but all before the point
+    format: str = ".4g"  # without a known spread: four digits, but all before the point
     stdev: Number = lambda _: NAN  # of the steps behind the value; only CSV shows it
 
     def shown(self, row: Row) -> str:
@@ -57,11 +57,10 @@ class Metric:
         value = self.value(row)
         if not math.isfinite(value):
             return ""
-        usual = ".0f" if abs(value) >= 1000 else ".4g"
-        return Measured(value, self.spread(row), with_error=True).text(self.format or usual)
+        return Measured(value, self.spread(row), with_error=True).text(self.format)
 
 
-def _proportional(meaning: str, value: Number, format: str = "") -> Metric:
+def _proportional(meaning: str, value: Number, format: str = ".4g") -> Metric:
     """A metric that is proportional to the rate, and is as uncertain."""
     return Metric(
         f"{meaning}, and {OVER_LAUNCHES}",
@@ -87,7 +86,7 @@ METRICS: Mapping[str, Metric] = {
     "allocated": Metric("MiB, the most that a rank allocated", lambda row: row.allocated),
     "reserved": Metric("MiB, the most that a rank reserved", lambda row: row.reserved),
     "mfu": _proportional(
-        "model FLOPs, relative to the measured peak", lambda row: row.mfu, format=".1%"
+        "model FLOPs, relative to the measured peak", lambda row: row.used.mfu, format=".1%"
     ),
     "perf": _proportional("units per second of a process", lambda row: row.perf),
     "score": Metric("units per second of the machine, less what failed", lambda row: row.score),

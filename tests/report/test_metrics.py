@@ -30,8 +30,8 @@ def number(name: str, of: Row) -> float:
         (0.934, 0.04, ".2f", "0.93 ±0.04"),
         (1.0, 0.0, ".2f", "1.00"),
         (0.5, NAN, ".2f", "0.50"),
-        (1234.6, NAN, "", "1235"),
-        (8.25, NAN, "", "8.25"),
+        (12345.6, NAN, ".4g", "12346"),
+        (8.25, NAN, ".4g", "8.25"),
         (NAN, 1.0, "", ""),
     ],
 )
@@ -47,6 +47,20 @@ def test_throughput_is_of_all_processes_of_a_launch(tmp_path: Path) -> None:
             write(tmp_path, ".".join(tag), settings, start(), rates([rate] * 4), end())
     (made,) = report_of([tmp_path]).rows
     assert (number("perf", made), number("throughput", made)) == (20.0, 40.0)
+
+
+@pytest.mark.parametrize("dead", [0, 3])
+def test_throughput_is_of_the_launches_in_which_none_failed(tmp_path: Path, dead: int) -> None:
+    """A device of four fails in the second of two launches: the others do not get slower."""
+    for repeat in range(2):
+        for device in range(4):
+            tag = ["b", f"R{repeat}", f"D{device}"]
+            failed = repeat == 1 and device == dead
+            code, series = (1, "") if failed else (0, rates([10.0] * 4))
+            settings = config("b", device=device, tag=tag)
+            write(tmp_path, ".".join(tag), settings, start(), series, end(code))
+    (made,) = report_of([tmp_path]).rows
+    assert (made.perf, made.throughput, made.score) == (10.0, 40.0, 35.0)
 
 
 def test_latency_and_memory_of_ranks(tmp_path: Path) -> None:
@@ -81,7 +95,7 @@ def point(nodes: int, perf: float, half: float = 0.0, launches: int = 5, **matri
     interval = [perf * (1 - half), perf * (1 + half)]
     config = {"matrix": {"nodes": nodes, **matrix}}
     name = "-".join(map(str, (nodes, *matrix.values())))
-    summary = Summary(interval=interval, launches=launches, reporting=launches)
+    summary = Summary(interval=interval, launches=launches, reporting=launches, per_launch=1.0)
     return Row(name, 0, 1, nodes, perf, NAN, NAN, NAN, perf, 1.0, summary=summary,
                config=config)  # fmt: skip
 

@@ -86,6 +86,11 @@ class ProcessResult:
         """The observations that are neither of the warm-up nor damaged; of ranks, their sums."""
         return [seen for seen, _ in self._weighed]
 
+    @property
+    def durations(self) -> list[float]:
+        """The duration of each of ``measured``, in a unit that is the same for all."""
+        return [seconds for _, seconds in self._weighed]
+
     @cached_property
     def steady(self) -> steady.Steady:
         """Where the steady state begins, as an index of ``measured``."""
@@ -140,6 +145,24 @@ def counted(processes: Processes) -> Processes:
     They are those that did not fail. If all failed, the numbers are what these measured before.
     """
     return [process for process in processes if not process.failed] or processes
+
+
+def per_launch(processes: Processes) -> float:
+    """How many processes of a launch measure something.
+
+    It is the mean over the launches that ended ok, or over all if none did: in a launch of which a
+    process failed, fewer devices work than the benchmark uses.
+    """
+    launches: dict[tuple[str, str], list[ProcessResult]] = defaultdict(list)
+    for process in processes:
+        launches[process.launch].append(process)
+    whole = [each for each in launches.values() if all(one.status is Status.OK for one in each)]
+    counts = []
+    for launch in whole or launches.values():
+        measuring = [process for process in counted(launch) if process.series is not None]
+        if measuring:
+            counts.append(len(measuring))
+    return sum(counts) / len(counts) if counts else 0.0
 
 
 def _series(observations: Sequence[Weighed], end: float = 0.0) -> Series | None:

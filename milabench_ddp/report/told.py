@@ -1,21 +1,24 @@
 """The numbers that programs tell about themselves, over processes, ranks and repeats.
 
 Of a number that a rank tells more than once, what it told in the steady state counts, and its mean.
+The mean of a speed is over time, as that of the rate.
 """
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 
 from ..results.records import ToldNumber
 from .process import Processes, ProcessResult
 from .statistics import deviation
 
 TFLOPS = "tflops_per_gpu"  # model TFLOP/s of a device
-# Programs tell these over all steps after their warm-up. The rate of the steady state over that of
-# all these steps, to this power, makes them numbers of the steady state.
+# Programs that tell these once do so over all steps after their warm-up. The rate of the steady
+# state over that of all these steps, to this power, makes them numbers of the steady state.
 POWER_OF_RATE: Mapping[str, int] = {TFLOPS: 1, "step_ms": -1}
 
 
@@ -56,14 +59,18 @@ def told_by(process: ProcessResult, name: str) -> Told | None:
 
 def _in_steady_state(process: ProcessResult, name: str, told: Sequence[ToldNumber]) -> float:
     """The mean of what a rank told under a name; an integer that was told once stays one."""
+    power = POWER_OF_RATE.get(name)
     if len(told) == 1:
         value = told[0].value
-    else:
-        # several ranks may have told rates, which are one series of their sums
-        rates_each = process.record.told.usable / max(len(process.measured), 1)
-        before = process.steady.start * rates_each
-        # what is told of an observation comes after it; what comes before all is of none of them
-        steady = [one.value for one in told if one.seen == 0 or one.seen > before]
-        value = Told(tuple(steady or [one.value for one in told])).mean
-    power = POWER_OF_RATE.get(name)
-    return value if power is None else value * process.steady_over_all**power
+        return value if power is None else value * process.steady_over_all**power
+    durations = process.durations
+    # several ranks may have told rates, which are one series of their sums
+    rates_each = process.record.told.usable / max(len(durations), 1)
+    before = process.steady.start * rates_each
+    # what is told of an observation comes after it; what comes before all is of none of them
+    steady = [one for one in told if one.seen == 0 or one.seen > before] or told
+    values = tuple(one.value for one in steady)
+    if power != 1 or not durations:
+        return Told(values).mean
+    seconds = [durations[max(math.ceil(one.seen / rates_each) - 1, 0)] for one in steady]
+    return math.fsum(map(mul, values, seconds)) / math.fsum(seconds)

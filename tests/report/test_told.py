@@ -63,6 +63,20 @@ def test_a_number_of_each_step_is_that_of_the_steady_state(tmp_path: Path) -> No
     assert only_row(tmp_path).told["norm"].mean == 2.0
 
 
+@pytest.mark.parametrize("values", [RAMP, [10.0, 100.0] * 20])
+def test_a_speed_that_is_told_with_each_rate_agrees_with_the_rate(
+    tmp_path: Path, values: list[float]
+) -> None:
+    """A tenth of each rate, and the time of each step."""
+    lines = []
+    for value in values:
+        lines.append(rate(value, steps=1, tflops_per_gpu=value / 10, step_ms=1000 / value))
+    write(tmp_path, "b.0", job("b"), start(), *lines, OK)
+    row = only_row(tmp_path)
+    assert row.tflops == pytest.approx(row.perf / 10)
+    assert row.told["step_ms"].mean == pytest.approx(1000 / row.perf)
+
+
 def test_the_groups_of_a_line(tmp_path: Path) -> None:
     lines = told(model={"build_s": 2.0, "name": "x"}, memory_estimate={"total": 5.0}, ok=True)
     write(tmp_path, "b.0", job("b"), start(), rates([1.0] * 4, step=3), lines, OK)

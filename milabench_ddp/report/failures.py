@@ -50,6 +50,7 @@ def process_failure(process: ProcessResult) -> Failure:
         rank=rank,
         lines=tuple(said[-SHOWN:]),
         whole=whole,
+        folder=process.run.path,
     )
 
 
@@ -93,7 +94,7 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
     if run.state is None:
         return
     with_files = {record.name for record in run.records}
-    explained = {failure.benchmark for failure in failed if failure.run == run.name}
+    explained = {failure.benchmark for failure in failed if failure.folder == run.path}
     for name, state in run.state.benchmarks.items():
         outcome, reason = str(state.status), state.reason
         if not state.status.has_ended:
@@ -102,7 +103,7 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
             continue
         if name not in with_files:
             reason = f"it never ran: {reason}" if reason else "it never ran"
-        yield Failure(name, run.name, None, outcome, reason)
+        yield Failure(name, run.name, None, outcome, reason, folder=run.path)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def cell_state(report: Report, row: Row) -> CellState | None:
     for run in report.runs:
         verdict = run.verdicts.get(row.name)
         if verdict is not None and verdict.outcome not in (Outcome.OK, Outcome.SKIPPED):
-            return _failed(_of_verdict(verdict, [f for f in failures if f.run == run.name]))
+            return _failed(_of_verdict(verdict, [f for f in failures if f.folder == run.path]))
     for failure in failures:
         if failure.lines:
             return _failed(failure)

@@ -187,8 +187,8 @@ def _failures(report: Report) -> Iterator[str]:
         if index:
             yield ""
         head = _failure(failure)
-        if len(report.runs) > 1 and failure.run:
-            head += f" [{failure.run}]"
+        if len(report.runs) > 1 and failure.folder:
+            head += f" [{failure.folder}]"
         yield head
         for line in failure.lines:
             yield f"    {line}".rstrip()

@@ -8,6 +8,7 @@ from milabench_ddp.launch.causes import with_kernel
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.failures import CellState, cell_state
 from milabench_ddp.report.model import NAN, Failure, Report, Row, RunInfo
+from milabench_ddp.report.text import report_text
 from tests.support.result_files import (
     TORCHRUN,
     config,
@@ -303,3 +304,22 @@ def test_launches_that_ended_ok(tmp_path: Path) -> None:
     (row,) = report_of([tmp_path]).rows
     assert row.successful_launches() == (1, 2)
     assert ROW.successful_launches() == (0, 0)
+
+
+@pytest.mark.parametrize("failing", ["first", "last"])
+def test_runs_of_the_same_name_are_told_apart(tmp_path: Path, failing: str) -> None:
+    """In one a process failed, in the other the whole benchmark: both are told, with their run."""
+    folders = {name: tmp_path / name / "mine" for name in ("first", "last")}
+    for name, folder in folders.items():
+        code = 1 if name == failing else 0
+        write(folder, "b.D0", config("b", device=0), start(), rates([1.0] * 9), end(code))
+        write_state(folder, "failed", {"b": "failed"}, {"b": f"reason of {name}"})
+    made = report_of(folders.values(), pool=True)
+    other = "last" if failing == "first" else "first"
+    told = {(failure.folder, failure.reason) for failure in made.failures}
+    assert told == {
+        (folders[failing], "exit status 1"),
+        (folders[other], f"reason of {other}"),
+    }
+    text = report_text(made)
+    assert all(f"[{folder}]" in text for folder in folders.values())

@@ -11,16 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ..events import Status
-from ..results.records import Run, is_finite
+from ..results.records import Run
 from . import compat
 from .checked_gradients import checked_gradients
 from .interval import Series, interval, pooled_mean
-from .mfu import above_peak
+from .mfu import above_peak, hardware_above_peak, told_by_a_part
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
 from .node_differences import different_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
+from .process import counted
 from .stragglers import SURE, slow_devices, slow_ranks
 from .unsteady import no_steady_state, start_up_left_out, time_between_observations
+from .utilisation import Peak
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
 Subject = TypeVar("Subject")
@@ -114,7 +116,7 @@ def local_changes(measured: Measurements) -> Findings:
 def different_speeds(row: Row) -> Findings:
     """Pooled runs whose speeds differ by more than chance."""
     launches: dict[str, dict[tuple[str, str], list[Series]]] = {}
-    for process in row.processes:
+    for process in counted(row.processes):
         if process.series is not None:
             of_run = launches.setdefault(str(process.run.path), {})
             of_run.setdefault(process.launch, []).append(process.series)
@@ -161,9 +163,10 @@ def left_out_by_milabench(measured: Measurements) -> Findings:
 
 def measured_peaks(measured: Measurements) -> Findings:
     """The peak that MFU is a fraction of."""
-    peaks = {row.peak for row in measured.rows if is_finite(row.mfu)}
-    known = [peak for peak in peaks if peak is not None]
-    for peak in sorted(known, key=lambda peak: (peak.precision, peak.benchmark)):
+    peaks: set[Peak] = set()
+    for row in measured.rows:
+        peaks |= set(row.used.peaks)
+    for peak in sorted(peaks, key=lambda peak: (peak.precision, peak.benchmark)):
         speed = f"{peak.tflop_s:.4g} TFLOP/s"
         sentence = (
             f"MFU in {peak.precision} is relative to the {speed} that {peak.benchmark} measured"
@@ -232,6 +235,10 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "unusable_rates": Finder(unusable_rates, WARNING, "mend the lines that the program writes"),
     "unknown_writers": Finder(unknown_writers, WARNING, 'add "rank" to each line'),
     "above_peak": Finder(above_peak, WARNING, "check the FLOP of its model, and its precision"),
+    "hardware_above_peak": Finder(
+        hardware_above_peak, WARNING, "check its ratio of hardware FLOP to those of the model"
+    ),
+    "told_by_a_part": Finder(told_by_a_part, WARNING, "let each process tell the same"),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),
     "time_between_observations": Finder(
         time_between_observations, NOTE, "measure it in the rate if it is part of the training"

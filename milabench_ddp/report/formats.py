@@ -76,7 +76,7 @@ def _row(row: Row) -> dict[str, Any]:
         values["devices"] = lines
     # the data of the other tables in the text report, in full
     if row.ranks or row.tables or row.told:
-        values |= {"step_ms": row.step_ms, "mfu": row.mfu, "peak": row.peak}
+        values |= {"step_ms": row.step_ms, "mfu": row.used.mfu, "peak": row.used.peak}
         values |= {"ranks": [_rank(rank) for rank in row.ranks], **row.tables}
     return values
 

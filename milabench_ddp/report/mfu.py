@@ -9,19 +9,20 @@ it. If several benchmarks measured products of a precision, the fastest is the p
 exceeds it: where one seems to, there is no MFU.
 """
 
-import statistics
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..results.records import Record
-from .model import Finding, Findings, Peak, Row
+from .model import Finding, Findings, Row
 from .process import Processes, counted
 from .statistics import NAN, mean
 from .told import TFLOPS, told_by
+from .utilisation import UNKNOWN, Peak, Utilisation
 
 UNIT = "TFLOP/s"
+HARDWARE_RATIO = "hardware_flops_ratio"  # FLOPs with recomputation over those of the model
 # Of programs that do not tell their precision. FSDP's lowers that of the parameters.
 OPTIONS = ("--mixed-precision", "--precision", "--dtype")
 NOT_LOWERED = ("", "none", "fp32")
@@ -35,15 +36,6 @@ NAMES = {  # the precision of matrix products, by its other names
 
 RunPrecision = tuple[Path, str]
 Peaks = Mapping[RunPrecision, Peak]
-
-
-@dataclass(frozen=True)
-class Utilisation:
-    """The MFU of a benchmark, which is NaN if it is not known."""
-
-    mfu: float = NAN
-    peak: Peak | None = None
-    impossible: float = NAN  # the most TFLOP/s that exceed the peak; then there is no MFU
 
 
 def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
@@ -63,42 +55,98 @@ def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
 
 
 def utilisation(processes: Processes, known: Peaks) -> Utilisation:
-    """The MFU of a benchmark: its mean TFLOP/s of a device over its peak.
+    """The MFU of a benchmark: the mean over the devices that tell their TFLOP/s.
 
-    If the processes are of runs with different peaks, the peak is their harmonic mean. So the MFU
-    of processes that are equally fast is the mean of theirs.
+    If the processes have different peaks, their peak is the mean TFLOP/s over the MFU. Of devices
+    that are equally fast it is the harmonic mean.
     """
+    shares: list[float] = []
     speeds: list[float] = []
     used: list[Peak] = []
-    impossible: list[float] = []
+    impossible: list[tuple[float, float, Peak]] = []
+    without_peak = 0
     for process in processes:
         told = told_by(process, TFLOPS)
-        peak = known.get((process.run.path, precision(process.record)))
-        if told is None or peak is None or not peak.tflop_s > 0:
+        if told is None:
             continue
-        speeds += told.values
-        used += [peak] * len(told.values)
-        impossible += [speed for speed in told.values if speed > peak.tflop_s]
-    if not speeds:
-        return Utilisation()
-    peak = used[-1]
-    if len(set(used)) > 1:
-        peak = replace(peak, tflop_s=statistics.harmonic_mean([one.tflop_s for one in used]))
+        peak = known.get((process.run.path, precision(process.record)))
+        if peak is None or not peak.tflop_s > 0:
+            without_peak += 1
+            continue
+        used.append(peak)
+        for speed in told.values:
+            share = speed / peak.tflop_s
+            speeds.append(speed)
+            shares.append(share)
+            if not 0 < share <= 1:
+                impossible.append((share, speed, peak))
+    if not used:
+        return UNKNOWN
     if impossible:
-        return Utilisation(NAN, peak, max(impossible))
-    return Utilisation(mean(speeds) / peak.tflop_s, peak)
+        _, speed, peak = max(impossible, key=lambda found: found[0])
+        return Utilisation(NAN, peak, impossible=speed)
+    if without_peak:
+        return Utilisation(without_peak=without_peak)
+    several = tuple(dict.fromkeys(used))
+    mfu, peak = mean(shares), several[0]
+    if len(several) > 1:
+        names = " and ".join(dict.fromkeys(peak.benchmark for peak in several))
+        types = " and ".join(dict.fromkeys(peak.precision for peak in several))
+        peak = Peak(names, types, mean(speeds) / mfu)
+    return Utilisation(mfu, peak, several)
 
 
 def above_peak(row: Row) -> Findings:
-    """A program that claims more than the measured peak."""
-    reached, peak = row.above_peak, row.peak
-    if peak is None or not reached > peak.tflop_s:
+    """A program that claims more than the measured peak, or not even a positive number."""
+    reached, peak = row.used.impossible, row.used.peak
+    if peak is None or math.isnan(reached):
+        return
+    claimed, measured = (f"{value:.4g}" for value in (reached, peak.tflop_s))
+    if claimed == measured:
+        claimed, measured = (f"{value:.8g}" for value in (reached, peak.tflop_s))
+    sentence = f"no MFU: it claims {claimed} TFLOP/s on a device"
+    if reached > 0:
+        sentence += (
+            f", and {peak.benchmark} reached only {measured} TFLOP/s in {peak.precision}: one of "
+            f"the two is wrong"
+        )
+    yield Finding(sentence, evidence={TFLOPS: reached, "tflop_s": peak.tflop_s})
+
+
+def hardware_utilisation(row: Row) -> float:
+    """The HFU: the MFU with the FLOPs of recomputation; NaN if it is not known, or impossible."""
+    reached = _claimed_with_recomputation(row)
+    return reached if reached <= 1 else NAN
+
+
+def _claimed_with_recomputation(row: Row) -> float:
+    ratio = row.told.get(HARDWARE_RATIO)
+    return NAN if ratio is None else row.used.mfu * ratio.mean
+
+
+def hardware_above_peak(row: Row) -> Findings:
+    """A program that claims more than the measured peak with its recomputation."""
+    reached, peak = _claimed_with_recomputation(row), row.used.peak
+    if peak is None or not reached > 1:
         return
     sentence = (
-        f"no MFU: it claims {reached:.4g} TFLOP/s on a device, and {peak.benchmark} reached only "
-        f"{peak.tflop_s:.4g} TFLOP/s in {peak.precision}: one of the two is wrong"
+        f"no HFU: with its recomputation it claims {reached:.1%} of the {peak.tflop_s:.4g} TFLOP/s "
+        f"that {peak.benchmark} reached in {peak.precision}: one of the two is wrong"
     )
-    yield Finding(sentence, evidence={TFLOPS: reached, "tflop_s": peak.tflop_s})
+    yield Finding(sentence, evidence={"hfu": reached, "tflop_s": peak.tflop_s})
+
+
+def told_by_a_part(row: Row) -> Findings:
+    """TFLOP/s, or the type that the MFU needs, of a part of the processes alone."""
+    measured = [process for process in counted(row.processes) if process.series is not None]
+    telling = [process for process in measured if told_by(process, TFLOPS) is not None]
+    if 0 < len(telling) < len(measured):
+        sentence = f"only {len(telling)} of {len(measured)} processes tell their TFLOP/s"
+        yield Finding(sentence, evidence={"telling": len(telling), "processes": len(measured)})
+    if row.used.without_peak:
+        count = f"{row.used.without_peak} of {len(telling)} processes"
+        sentence = f"no MFU: no peak is known for the precision of {count}"
+        yield Finding(sentence, evidence={"without_peak": row.used.without_peak})
 
 
 def precision(record: Record) -> str:

@@ -9,22 +9,14 @@ from pathlib import Path
 from ..events import Outcome, Status, Verdict
 from ..results.records import Payload
 from .milabench_summary import MilabenchSummary
-from .process import ProcessResult, is_bandwidth
+from .process import ProcessResult, counted, is_bandwidth
 from .ranks import RankSummary
 from .statistics import NAN, largest, median
 from .told import TFLOPS, Told
+from .utilisation import UNKNOWN, Utilisation
 
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
-
-
-@dataclass(frozen=True)
-class Peak:
-    """The fastest matrix products of a precision that a run measured."""
-
-    benchmark: str
-    precision: str
-    tflop_s: float  # of one device
 
 
 @dataclass(frozen=True)
@@ -39,6 +31,7 @@ class Summary:
     peak_memory_source: str | None = None  # device or program
     reporting: int = 0  # processes that measured something
     launches: int = 0  # with at least one such process
+    per_launch: float = 0.0  # processes that measure in a launch of which none failed
     facts: Mapping[str, Payload] = field(default_factory=dict)  # as the programs reported them
 
 
@@ -63,9 +56,7 @@ class Row:
     config: Payload = field(default_factory=dict)  # as recorded
     ranks: tuple[RankSummary, ...] = ()
     tables: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
-    mfu: float = NAN  # fraction of ``peak``
-    peak: Peak | None = None
-    above_peak: float = NAN  # TFLOP/s that a process claims beyond ``peak``: then there is no MFU
+    used: Utilisation = UNKNOWN  # of the peak of its devices
     told: Mapping[str, Told] = field(default_factory=dict)  # the programs' own numbers, by name
     processes: tuple[ProcessResult, ...] = ()  # empty with milabench's formulas
 
@@ -90,13 +81,13 @@ class Row:
 
     @property
     def throughput(self) -> float:
-        """Units per second of all processes of a launch together; ``perf`` is that of each.
+        """Units per second of all processes of a whole launch; ``perf`` is that of each.
 
         Bandwidths do not add up: theirs is ``perf``.
         """
         if not self.summary.launches or self.is_bandwidth:
             return self.perf
-        return self.perf * self.summary.reporting / self.summary.launches
+        return self.perf * self.summary.per_launch
 
     @property
     def is_bandwidth(self) -> bool:
@@ -106,7 +97,8 @@ class Row:
     @property
     def drift(self) -> float:
         """By how much a rate still moves at most, as a fraction; NaN where all are steady."""
-        moving = [each.steady.change for each in self.processes if each.steady.problem]
+        processes = counted(self.processes)
+        moving = [each.steady.change for each in processes if each.steady.problem]
         return max(moving, key=abs, default=NAN)
 
     @property
@@ -160,6 +152,7 @@ class Failure:
     rank: int | None = None  # the one that failed first
     lines: tuple[str, ...] = ()  # the last lines of this rank, or else of all ranks
     whole: Path | None = None  # the file with the whole output
+    folder: Path | None = None  # of the run: several can have the same name
 
 
 class Severity(StrEnum):

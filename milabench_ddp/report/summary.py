@@ -18,7 +18,7 @@ from . import compat
 from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
-from .process import Processes, counted
+from .process import Processes, counted, per_launch
 from .ranks import summarize_ranks
 from .score import machine_rate
 from .statistics import NAN, deviation, largest, ratio
@@ -48,7 +48,6 @@ def summary_row(
     sure = interval(series)
     fail = missing + sum(process.failed for process in processes)
     memory, source = _peak_memory([process.record for process in measured])
-    used = utilisation(measured, peaks or {})
     told = told_numbers(measured)
     return Row(
         name=records[-1].name,
@@ -72,14 +71,13 @@ def summary_row(
             peak_memory_source=source,
             reporting=sum(map(len, series)),
             launches=len(series),
+            per_launch=per_launch(processes),
             facts=_facts(measured, told),
         ),
         config=config,
         ranks=summarize_ranks((process.record, process.unsteady_of) for process in measured),
         tables=_tables([process.record for process in measured]),
-        mfu=used.mfu,
-        peak=used.peak,
-        above_peak=used.impossible,
+        used=utilisation(measured, peaks or {}),
         told=told,
         processes=tuple(processes),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..table import Column, Measured, Table, without_unknown
+from .mfu import hardware_utilisation
 from .model import Row, Rows
 from .monitored import devices
 from .program_tables import communication, curve, matrix_products
@@ -150,8 +151,8 @@ def steps(rows: Rows) -> Table:
             _measured(row, p95),
             *shares,
             _tflops(row),
-            _measured(row, row.mfu),
-            _measured(row, row.mfu * _told(row, "hardware_flops_ratio")),
+            _measured(row, row.used.mfu),
+            _measured(row, hardware_utilisation(row)),
             row.allocated,
             row.reserved,
             _estimated(row),

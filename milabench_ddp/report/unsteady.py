@@ -1,15 +1,17 @@
 """Findings about the observations of a benchmark: which count, and whether they are steady."""
 
 from .model import Finding, Findings, Row
+from .process import counted
 
 UNMEASURED = 0.02  # of the time of a process
 
 
 def no_steady_state(row: Row) -> Findings:
     """Rates that still rise or fall at the end."""
-    unsteady = [process for process in row.processes if process.steady.problem]
+    processes = counted(row.processes)
+    unsteady = [process for process in processes if process.steady.problem]
     if unsteady:
-        tag, count = unsteady[0].record.tag, len(row.processes)
+        tag, count = unsteady[0].record.tag, len(processes)
         sentence = f"{tag}: {unsteady[0].steady.problem}"
         if count > 1:
             sentence += f" (in {len(unsteady)} of {count} processes)"
@@ -40,7 +42,7 @@ def start_up_left_out(row: Row) -> Findings:
     left_out = row.summary.warmup_detected
     if left_out:
         total = left_out + row.summary.observations
-        count = len(row.processes)
+        count = len(counted(row.processes))
         of = f" of {count} processes" if count > 1 else ""
         sentence = f"{left_out} of {total} observations{of} left out: before steady state"
         yield Finding(sentence, evidence={"left_out": left_out, "observations": total})

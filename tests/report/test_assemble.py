@@ -45,8 +45,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         f"{tmp_path}/one/a.D1.data:6: the last line is cut off: ignored",
         f"runs that differ are pooled: preset: small ({one}), full ({two})",
         "a: its rates have several units, and are pooled: images/s, items/s",
-        "b: b.D1: no steady state: it still rises 77.0%, from 50.135 to 88.715 "
-        "(in 1 of 3 processes)",
+        "b: b.D1: no steady state: it still rises 77.0%, from 50.135 to 88.715",
     ]
     assert [(failure.tag, failure.reason) for failure in made.failures] == [
         ("b.D0", f"{NO_USABLE_RATE}: 1 of the warm-up"),

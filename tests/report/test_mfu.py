@@ -8,7 +8,7 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import report_json, sweep_csv
 from milabench_ddp.report.mfu import precision
-from milabench_ddp.report.model import Report
+from milabench_ddp.report.model import Report, Row
 from milabench_ddp.report.sweep import sweep_of
 from milabench_ddp.report.text import report_text
 from milabench_ddp.results.records import Record
@@ -18,7 +18,7 @@ OK = end(0, outcome="ok", reason="")
 
 
 def of_peak(report: Report, name: str) -> Any:
-    return next((row.peak, row.mfu) for row in report.rows if row.name == name)
+    return next((row.used.peak, row.used.mfu) for row in report.rows if row.name == name)
 
 
 def test_utilisation_is_of_the_same_precision_and_run(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_row_agrees_with_itself(tmp_path: Path) -> None:
     """Eight devices claim 1 to 8 TFLOP/s: the mean is 4.5, and 4.5 % of the peak."""
     made = planted(tmp_path, *map(float, range(1, 9)))
     (row,) = (row for row in made.rows if row.name == "b")
-    assert (row.tflops, row.mfu) == (4.5, pytest.approx(0.045))
+    assert (row.tflops, row.used.mfu) == (4.5, pytest.approx(0.045))
     text = report_text(made)
     assert "4.5 ±2.3 | 4.5%" in text
     assert "relative to the 100 TFLOP/s that flops measured" in text
@@ -101,7 +101,7 @@ def test_more_than_the_peak_is_an_error_and_no_number(
 ) -> None:
     made = planted(tmp_path, *speeds)
     (row,) = (row for row in made.rows if row.name == "b")
-    assert math.isnan(row.mfu)
+    assert math.isnan(row.used.mfu)
     assert made.warnings == [
         "b: no MFU: it claims 599 TFLOP/s on a device, and flops reached only 100 TFLOP/s in bf16: "
         "one of the two is wrong"
@@ -113,7 +113,82 @@ def test_more_than_the_peak_is_an_error_and_no_number(
     assert cells == ["name,mfu", "b,-", "flops,-"]
 
 
+def only(made: Report, name: str = "b") -> Row:
+    (row,) = (row for row in made.rows if row.name == name)
+    return row
+
+
+@pytest.mark.parametrize("first", ["bf16", "fp32"])
+def test_processes_of_two_precisions(tmp_path: Path, first: str) -> None:
+    """300 of 700 TFLOP/s in bf16 and 25 of 50 in fp32 are 46.4 %, in either order."""
+    speeds = {"bf16": (300.0, 700.0), "fp32": (25.0, 50.0)}
+    for device, dtype in enumerate(sorted(speeds, key=lambda dtype: dtype != first)):
+        speed, peak = speeds[dtype]
+        settings = config(f"flops-{dtype}", device=0, argv={"--dtype": dtype})
+        products = rates([peak] * 9, units="TFLOP/s")
+        write(tmp_path, f"flops-{dtype}.D0", settings, start(), products, OK)
+        settings = config("b", device=device, tag=["b", f"D{device}"])
+        facts = told(tflops_per_gpu=speed, compute_dtype=dtype)
+        write(tmp_path, f"b.D{device}", settings, start(), rates([1.0] * 9), facts, OK)
+    made = report_of([tmp_path])
+    row = only(made)
+    assert row.used.mfu == pytest.approx((300 / 700 + 25 / 50) / 2)
+    assert row.used.peak is not None
+    assert row.tflops / row.used.peak.tflop_s == pytest.approx(row.used.mfu)
+    assert [note for note in made.notes if note.startswith("MFU")] == [
+        "MFU in bf16 is relative to the 700 TFLOP/s that flops-bf16 measured",
+        "MFU in fp32 is relative to the 50 TFLOP/s that flops-fp32 measured",
+    ]
+
+
+@pytest.mark.parametrize("silent", [0, 3])
+def test_numbers_of_a_part_of_the_processes(tmp_path: Path, silent: int) -> None:
+    planted(tmp_path / "type", 50.0, 50.0, 50.0, 50.0)
+    planted(tmp_path / "speed", 50.0, 50.0, 50.0, 50.0)
+    for folder, facts in (("type", told(tflops_per_gpu=50.0)), ("speed", "")):
+        settings = config("b", device=silent, tag=["b", f"D{silent}"])
+        tag = f"b.D{silent}"
+        write(tmp_path / folder, tag, settings, start(), rates([1.0] * 9), facts, OK)
+    untyped, unsped = (report_of([tmp_path / folder]) for folder in ("type", "speed"))
+    assert math.isnan(only(untyped).used.mfu)
+    assert untyped.warnings == ["b: no MFU: no peak is known for the precision of 1 of 4 processes"]
+    assert only(unsped).used.mfu == 0.5
+    assert unsped.warnings == ["b: only 3 of 4 processes tell their TFLOP/s"]
+
+
+def test_a_claim_that_is_not_positive(tmp_path: Path) -> None:
+    made = planted(tmp_path, 50.0, -5.0)
+    assert math.isnan(only(made).used.mfu)
+    assert made.warnings == ["b: no MFU: it claims -5 TFLOP/s on a device"]
+
+
+def test_both_figures_have_the_digits_that_tell_them_apart(tmp_path: Path) -> None:
+    (warning,) = planted(tmp_path, 100.001).warnings
+    assert "claims 100.001 TFLOP/s on a device, and flops reached only 100 TFLOP/s" in warning
+
+
+@pytest.mark.parametrize(("ratio", "hfu"), [(1.25, "87.5%"), (1.5, None)])
+def test_recomputation_does_not_exceed_the_peak(
+    tmp_path: Path, ratio: float, hfu: str | None
+) -> None:
+    planted(tmp_path, 70.0)
+    settings = config("b", device=0, tag=["b", "D0"])
+    facts = told(tflops_per_gpu=70.0, hardware_flops_ratio=ratio, compute_dtype="bf16")
+    write(tmp_path, "b.D0", settings, start(), rates([1.0] * 9), facts, OK)
+    made = report_of([tmp_path])
+    text = report_text(made)
+    if hfu is not None:
+        assert hfu in text
+        assert made.warnings == []
+        return
+    assert "HFU |" not in text
+    assert made.warnings == [
+        "b: no HFU: with its recomputation it claims 105.0% of the 100 TFLOP/s that flops reached "
+        "in bf16: one of the two is wrong"
+    ]
+
+
 def test_the_peak_itself_is_reached(tmp_path: Path) -> None:
     made = planted(tmp_path, 100.0)
-    assert [row.mfu for row in made.rows if row.name == "b"] == [1.0]
+    assert [row.used.mfu for row in made.rows if row.name == "b"] == [1.0]
     assert made.warnings == []

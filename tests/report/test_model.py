@@ -83,7 +83,7 @@ def test_notes_and_warnings_are_the_sentences_of_findings() -> None:
 
 def test_throughput_is_that_of_all_processes_of_a_launch() -> None:
     assert ROW.throughput == 10.0
-    assert replace(ROW, summary=Summary(reporting=6, launches=2)).throughput == 30.0
+    assert replace(ROW, summary=Summary(reporting=6, launches=2, per_launch=3.0)).throughput == 30.0
 
 
 def test_without_step_times_the_step_is_the_mean_that_the_program_reported() -> None:

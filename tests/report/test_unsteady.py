@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 from milabench_ddp.report.assemble import report_of
@@ -26,3 +27,14 @@ def test_time_between_observations_is_told(tmp_path: Path) -> None:
     assert note == (
         "b: b.D0: 15.9% of its time is between observations, and in no rate (0.75 of 4.73 s)"
     )
+
+
+def test_a_process_that_failed_is_in_no_number_of_its_row(tmp_path: Path) -> None:
+    """Its rate falls, as it does before a device fails; that of the others is steady."""
+    for device in range(3):
+        settings = config("b", device=device, tag=["b", f"D{device}"])
+        values, code = (falling(60, 1, 0.3), 1) if device == 1 else ([100.0] * 60, 0)
+        write(tmp_path, f"b.D{device}", settings, start(), rates(values), end(code))
+    made = report_of([tmp_path])
+    assert math.isnan(made.rows[0].drift)
+    assert made.warnings == []

@@ -1,5 +1,6 @@
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,35 @@ def test_what_has_no_base(tmp_path: Path) -> None:
         assert all(map(math.isnan, ratios(run).values()))
     write(absent, "m-none.D0", config("m-none", device=0), start(), rates([1.0], units="x/s"), OK)
     assert math.isnan(ratios(absent)["m-eager"])
+
+
+@pytest.mark.parametrize(
+    ("base", "why"),
+    [
+        ({}, ""),
+        ({"code": 1}, "m failed, or measured nothing"),
+        ({"unit": "tokens/s"}, "m is in tokens/s, not in items/s"),
+        ({"preset": "small"}, "m has the preset small, not full"),
+        (None, "m was not run"),
+    ],
+)
+def test_why_there_is_no_ratio(tmp_path: Path, base: dict[str, Any] | None, why: str) -> None:
+    settings = {"preset": "full"}
+    compared = job("c", relative_to="m", **settings)
+    write(tmp_path, "c.0", compared, start(), rates([2.0] * 9), end())
+    if base is not None:
+        settings["preset"] = base.get("preset", "full")
+        values = rates([1.0] * 9).replace("items/s", base.get("unit", "items/s"))
+        write(tmp_path, "m.0", job("m", **settings), start(), values, end(base.get("code", 0)))
+    found = speedup(report_of([tmp_path]).rows)
+    assert found.notes == ((f"(c has no speed-up: {why})",) if why else ())
+    assert math.isnan(found.rows[0][2]) == bool(why)
+
+
+def test_nothing_is_faster_than_itself(tmp_path: Path) -> None:
+    write(tmp_path, "m.0", job("m", relative_to="m"), start(), rates([1.0] * 9), end())
+    found = speedup(report_of([tmp_path]).rows)
+    assert found.notes == ("(m has no speed-up: it is relative to itself)",)
 
 
 def test_a_suite_that_asks_for_nothing_has_no_table(tmp_path: Path) -> None:

@@ -89,7 +89,9 @@ METRICS: Mapping[str, Metric] = {
         "model FLOPs, relative to the measured peak", lambda row: row.used.mfu, format=".1%"
     ),
     "perf": _proportional("units per second of a process", lambda row: row.perf),
-    "score": Metric("units per second of the machine, less what failed", lambda row: row.score),
+    "score": _proportional(
+        "units per second of the machine, less what failed", lambda row: row.score
+    ),
     "sem": Metric("standard error of perf, as a fraction", lambda row: row.sem),
     "std": Metric("deviation of perf's observations, as a fraction", lambda row: row.std),
 }

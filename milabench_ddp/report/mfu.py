@@ -39,11 +39,17 @@ Peaks = Mapping[RunPrecision, Peak]
 
 
 def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
-    """The peak of each run and precision; ``benchmarks`` has the processes by benchmark name."""
+    """The peak of each run and precision, of processes that did not fail.
+
+    Args:
+        benchmarks: the processes of each benchmark, by its name.
+    """
     found: dict[RunPrecision, Peak] = {}
     for name in sorted(benchmarks):
         rates: dict[RunPrecision, list[float]] = defaultdict(list)
-        for process in counted(benchmarks[name]):
+        for process in benchmarks[name]:
+            if process.failed:
+                continue
             key = process.run.path, precision(process.record)
             if process.record.units == UNIT and process.series is not None and key[1]:
                 rates[key].append(process.series.mean)

@@ -156,6 +156,21 @@ def test_numbers_of_a_part_of_the_processes(tmp_path: Path, silent: int) -> None
     assert unsped.warnings == ["b: only 3 of 4 processes tell their TFLOP/s"]
 
 
+@pytest.mark.parametrize("failed", [(0,), (1,), (0, 1)])
+def test_products_that_failed_are_no_peak(tmp_path: Path, failed: tuple[int, ...]) -> None:
+    """A device that reached 10 TFLOP/s before it failed; the other reached 100."""
+    planted(tmp_path, 5.0)
+    for device in range(2):
+        settings = config(
+            "flops", device=device, tag=["flops", f"D{device}"], argv=["--dtype=bf16"]
+        )
+        speed, code = (10.0, 1) if device in failed else (100.0, 0)
+        values = rates([speed] * 9, units="TFLOP/s")
+        write(tmp_path, f"flops.D{device}", settings, start(), values, end(code))
+    mfu = only(report_of([tmp_path])).used.mfu
+    assert mfu == pytest.approx(math.nan if len(failed) == 2 else 0.05, nan_ok=True)
+
+
 def test_a_claim_that_is_not_positive(tmp_path: Path) -> None:
     made = planted(tmp_path, 50.0, -5.0)
     assert math.isnan(only(made).used.mfu)

@@ -173,3 +173,9 @@ def test_it_says_what_its_interval_holds(tmp_path: Path) -> None:
     assert measured(tmp_path).summary.interval_holds == "the mean rate over 2 launches"
     write(tmp_path / "one", "b.D0", config("b"), start(), rates([9.0]), end())
     assert measured(tmp_path / "one").summary.interval_holds is None
+
+
+def test_memory_that_is_not_known_has_no_source(tmp_path: Path) -> None:
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates([1.0] * 9), end())
+    (row,) = report_of([tmp_path]).rows
+    assert row.summary.peak_memory_source is None

@@ -9,6 +9,7 @@ All numbers of a row are of the same steps, those in the steady state, and of th
 those that did not fail.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -68,7 +69,7 @@ def summary_row(
             observations=len(rates),
             warmup_marked=sum(process.warmup_marked for process in measured),
             warmup_detected=sum(process.steady.start for process in measured),
-            peak_memory_source=source,
+            peak_memory_source=None if math.isnan(memory) else source,
             reporting=sum(map(len, series)),
             launches=len(series),
             per_launch=per_launch(processes),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Row
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.report.summary import summary_row

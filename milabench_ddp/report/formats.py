@@ -10,13 +10,14 @@ from typing import Any
 
 from ..codec import encode_indented
 from ..table import Table, csv_text
+from .columns import MAIN_COLUMNS
 from .model import Report, Row, RunInfo
 from .monitored import devices
 from .process import ProcessResult
 from .ranks import RankSummary
 from .statistics import deviation
 from .sweep import Sweep, sweep_table
-from .tables import MAIN_COLUMNS, main_table, main_values
+from .tables import main_table, main_values
 from .text import report_text, sweep_text, table_text
 from .told import Told
 

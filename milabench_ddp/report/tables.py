@@ -5,10 +5,10 @@ A new table is a function ``Rows -> Table`` and a line in ``TABLES``.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..table import Column, Measured, Table, without_unknown
+from .columns import MAIN_COLUMNS, OWN_COLUMNS
 from .mfu import hardware_utilisation
 from .model import Row, Rows
 from .monitored import devices
@@ -22,39 +22,6 @@ from .told import TFLOPS
 MakeTable = Callable[[Rows], Table]
 
 PARTS = ("data", "forward", "backward", "forward_backward", "optimizer")
-
-
-@dataclass(frozen=True)
-class Rate(Column):
-    """A column of rates, in which rates below 1 keep three digits."""
-
-    def text(self, value: Any) -> str:
-        """The text of a rate."""
-        if 0 < abs(value) < 1:
-            return Column(self.name, "#10.3g").text(value)
-        return super().text(value)
-
-
-def _number(name: str, format: str) -> Column:
-    """A column in which an unknown number is ``nan``, as in milabench."""
-    return Column(name, format, unknown=f"{NAN:{format}}")
-
-
-MAIN_COLUMNS = (  # in milabench's order and with its formats
-    Column("bench"),
-    _number("fail", "4.0f"),
-    _number("n", "3.0f"),
-    _number("ngpu", "4.0f"),
-    _number("perf", "10.2f"),
-    _number("sem%", "6.1%"),
-    _number("std%", "6.1%"),
-    _number("peak_memory", "11.0f"),
-    _number("score", "10.2f"),
-    _number("weight", "6.2f"),
-)
-
-
-RATES = ("perf", "score")
 
 
 def main_values(row: Row) -> tuple[Any, ...]:
@@ -84,8 +51,8 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
     if not compat:
         columns = []
         for column in MAIN_COLUMNS:
-            is_rate = column.name in RATES
-            columns.append((Rate if is_rate else Column)(column.name, column.format))
+            kind = OWN_COLUMNS.get(column.name, Column)
+            columns.append(kind(column.name, column.format))
     names = [column.name for column in columns]
     columns += [Column("unit", unknown=""), Column("drift", "+.1%", unknown="")]
     values = []

@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..table import Table, text_lines, without_unknown
+from .columns import MAIN_COLUMNS
 from .model import Failure, Report, RunInfo, Score
 from .sweep import Sweep, block_table
-from .tables import IN_THE_TEXT, MAIN_COLUMNS, main_table
+from .tables import IN_THE_TEXT, main_table
 
 MOST_WARNINGS = 40
 MOST_ALIKE = 5

@@ -1,5 +1,6 @@
 """The text as a user reads it: golden files of made-up runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,15 @@ def test_plain_text_has_no_escapes(here: Path) -> None:
     made = report_text(report_of([here / "r"]))
     assert "    ValueError\n" in made
     assert "\x1b" not in made
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [(0.0, "0.0%"), (0.02, "2.0%"), (0.0005, "0.1%"), (0.0004, "0.04%"), (1e-9, "<0.0001%")],
+)
+def test_an_uncertainty_that_is_known_is_not_shown_as_0(error: float, shown: str) -> None:
+    row = replace(Row.unmeasured("b", 0, 1.0, {}), perf=1.0, sem=error)
+    *_, line = text_lines(main_table([row]))
+    assert line.split("|")[5].strip() == shown
+    *_, line = text_lines(main_table([row], compat=True))
+    assert line.split("|")[5].strip() == f"{error:.1%}"

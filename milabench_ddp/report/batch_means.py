@@ -66,6 +66,8 @@ def mean_error(values: "Floats", parameters: int = 1) -> MeanError:
         values: in the order of time.
         parameters: how many were fitted to the values, with the mean: they are smaller for it.
     """
+    import numpy as np
+
     length = max(1, len(values) // BATCHES)
     count = len(values) // length
     # the first values make up the remainder: the last ones are farther from the start-up
@@ -74,7 +76,10 @@ def mean_error(values: "Floats", parameters: int = 1) -> MeanError:
     correlation = _correlation(batches, parameters)
     worth = count * (1 - correlation) / (1 + correlation)
     worth = max(worth, min(LEAST_WORTH, count))
-    return MeanError(deviation / math.sqrt(worth), min(worth, count) - 1)
+    # batches whose length is a multiple of the distance of pauses look alike, but at either end of
+    # the series a pause more or less is in it: uniform over the range of a value
+    edge = float(np.ptp(values)) * math.sqrt(2 / 12) / len(values)
+    return MeanError(max(deviation / math.sqrt(worth), edge), min(worth, count) - 1)
 
 
 def t_quantile(freedom: float) -> float:

@@ -21,7 +21,13 @@ from .node_differences import different_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
 from .process import counted
 from .stragglers import SURE, slow_devices, slow_ranks
-from .unsteady import no_steady_state, start_up_left_out, time_between_observations
+from .unsteady import (
+    few_observations,
+    few_visits,
+    no_steady_state,
+    start_up_left_out,
+    time_between_observations,
+)
 from .utilisation import Peak
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
@@ -114,8 +120,12 @@ def local_changes(measured: Measurements) -> Findings:
 
 
 def different_speeds(row: Row) -> Findings:
-    """Pooled runs whose speeds differ by more than chance."""
-    launches: dict[str, dict[tuple[str, str], list[Series]]] = {}
+    """Pooled runs whose speeds differ by more than launches do.
+
+    How much those differ is known of runs with several launches alone: the steps within a launch
+    do not show it.
+    """
+    launches: dict[str, dict[tuple[str, str], list[Series]]] = {}  # of each run
     for process in counted(row.processes):
         if process.series is not None:
             of_run = launches.setdefault(str(process.run.path), {})
@@ -123,9 +133,8 @@ def different_speeds(row: Row) -> Findings:
     speeds = []
     for folder, of_run in launches.items():
         series = list(of_run.values())
-        sure = interval(series)
-        if sure is not None and not math.isnan(sure.sem):
-            speeds.append((pooled_mean(series), sure.sem, folder))
+        sure = interval(series) if len(series) > 1 else None
+        speeds.append((pooled_mean(series), sure.sem if sure else 0.0, folder))
     if len(speeds) < 2:
         return
     slow, fast = min(speeds), max(speeds)
@@ -133,10 +142,9 @@ def different_speeds(row: Row) -> Findings:
     if apart <= max(APART_BY * fast[0], SURE * math.hypot(slow[1], fast[1])):
         return
     shown = ", ".join(f"{speed:.5g} ({folder})" for speed, _, folder in (slow, fast))
-    sentence = (
-        f"the pooled runs are {apart / fast[0]:.1%} apart, far more than their spread: {shown} "
-        f"{row.unit}"
-    )
+    allowed = "chance" if slow[1] and fast[1] else f"the {APART_BY:.0%} that single launches may be"
+    sentence = f"the pooled runs are {apart / fast[0]:.1%} apart, more than {allowed}: {shown}"
+    sentence += f" {row.unit}"
     evidence = {"slowest": slow[0], "fastest": fast[0], "apart": apart / fast[0]}
     yield Finding(sentence.rstrip(), evidence=evidence)
 
@@ -227,6 +235,9 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
         lambda measured: different_nodes(measured.runs), WARNING, "make the nodes alike"
     ),
     "measured_peak": Finder(measured_peaks, NOTE),
+    "few_observations": Finder(
+        lambda measured: few_observations(measured.rows), NOTE, "let them run for longer, or repeat"
+    ),
 }
 BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "several_units": Finder(several_units, WARNING, APART),
@@ -240,6 +251,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     ),
     "told_by_a_part": Finder(told_by_a_part, WARNING, "let each process tell the same"),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),
+    "few_visits": Finder(few_visits, WARNING, "let it run for longer, or repeat it"),
     "time_between_observations": Finder(
         time_between_observations, NOTE, "measure it in the rate if it is part of the training"
     ),

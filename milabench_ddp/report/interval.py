@@ -24,6 +24,7 @@ from .batch_means import MeanError, mean_error
 from .statistics import mean
 
 WITHIN = "the mean rate within this launch"
+FEWEST = 55  # of a process: what happens in one of 20 steps is hardly missed by as many
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,18 @@ class Series:
     rates: tuple[float, ...]
     seconds: tuple[float, ...]  # the weight of each observation: its duration, or 1
     end: float = 0.0  # how far the level at the end may be from the mean, as a fraction of it
+    left_out: int = 0  # observations before them, of a start-up
 
     @property
     def mean(self) -> float:
         """Units per second over the whole series: total units over total time."""
         units = map(mul, self.rates, self.seconds)
         return math.fsum(units) / math.fsum(self.seconds)
+
+    @property
+    def measured(self) -> int:
+        """The number of observations, with those of a start-up."""
+        return self.left_out + len(self.rates)
 
 
 Launches = Sequence[Sequence[Series]]  # the series of the processes of each launch
@@ -67,13 +74,14 @@ def pooled_mean(launches: Launches) -> float:
 
 
 def interval(launches: Launches) -> Interval | None:
-    """The interval of ``pooled_mean(launches)``; None for a process with a single observation.
+    """The interval of ``pooled_mean(launches)``; None for one launch that measured too little.
 
-    Several launches need only one observation each.
+    Each process of a single launch needs ``FEWEST`` observations: fewer say nothing of what happens
+    now and then, and too little of how alike neighbours are. Several launches need only one each.
     """
     if len(launches) > 1:
         error = _over_launches(launches)
-    elif launches and all(len(series.rates) > 1 for series in launches[0]):
+    elif launches and all(series.measured >= FEWEST for series in launches[0]):
         error = _within_launch(launches[0])
     else:
         return None

@@ -139,6 +139,11 @@ class Row:
         low, high = self.summary.interval
         return max(high - self.perf, self.perf - low) / self.perf
 
+    @property
+    def uncertainty(self) -> float:
+        """To which digits are cut: ``half_width``, or ``std`` where there is no interval."""
+        return self.std if math.isnan(self.half_width) else self.half_width
+
 
 @dataclass(frozen=True)
 class Failure:

@@ -99,7 +99,7 @@ class ProcessResult:
     @cached_property
     def series(self) -> Series | None:
         """The observations in the steady state, weighed as in ``durations``; None without any."""
-        return _series(self._weighed[self.steady.start :], self.steady.end)
+        return _series(self._weighed, self.steady.start, self.steady.end)
 
     @cached_property
     def steady_over_all(self) -> float:
@@ -165,12 +165,13 @@ def per_launch(processes: Processes) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-def _series(observations: Sequence[Weighed], end: float = 0.0) -> Series | None:
-    """The observations as a series; None without any."""
-    if not observations:
+def _series(observations: Sequence[Weighed], start: int = 0, end: float = 0.0) -> Series | None:
+    """The observations from ``start`` on as a series; None without any."""
+    kept = observations[start:]
+    if not kept:
         return None
-    rates = tuple(float(seen.rate) for seen, _ in observations)
-    return Series(rates, tuple(seconds for _, seconds in observations), end)
+    rates = tuple(float(seen.rate) for seen, _ in kept)
+    return Series(rates, tuple(seconds for _, seconds in kept), end, start)
 
 
 def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:

@@ -160,6 +160,6 @@ def matrix_products(rows: Rows) -> Table:
             means = {key: mean(found) for key, found in speeds.items()}
             best = max(means, key=lambda key: means[key])
             type_, shape = best
-            measured = Measured(row.perf, row.perf * row.half_width)
+            measured = Measured(row.perf, row.perf * row.uncertainty)
             values.append((row.name, type_, len(means), shape, means[best], measured))
     return Table(columns, tuple(values), "Matrix products")

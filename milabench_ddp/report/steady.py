@@ -21,13 +21,18 @@ say: the interval then reaches to the mean of the run. It has also failed if bot
 differ by more than 3 standard errors. These are of the deviations from the parabola or the step
 that fits best, so that what moves does not hide in its own error. The report tells by how much the
 rest rises or falls, and the confidence interval reaches to the level at its end (see ``interval``).
+
+Rates at one of two levels in turn (see ``levels``) are steady, but few visits to a level are worth
+few observations. If what was left out is at a level of its own, instead of an approach to the rest,
+it may be one of two: the interval then reaches to the mean of the run as well.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from . import levels
 from .batch_means import MeanError, mean_error
 
 if TYPE_CHECKING:
@@ -54,6 +59,7 @@ class Steady:
     problem: str = ""
     change: float = 0.0  # from the beginning to the end of the rest, as a fraction
     end: float = 0.0  # how far the level at the end may be from the mean, as a fraction of it
+    visits: int = 0  # to two levels in turn, if there are too few; else 0
 
 
 def steady_state(rates: Sequence[float]) -> Steady:
@@ -76,12 +82,15 @@ def steady_state(rates: Sequence[float]) -> Steady:
         # a short ramp, and unusual rates later: look for the ramp alone
         most = start // 2
     found = _moves(calm[start:], start)
-    if start == n // 2 and not found.problem:
-        return _half_left_out(calm, found)
-    return found
+    if found.problem:
+        return found
+    as_seen = np.array(rates, dtype=float)
+    if start == n // 2 or levels.is_level(as_seen[:start], as_seen[start:]):
+        return _unsure_start(calm, found)
+    return replace(found, visits=levels.few_visits(as_seen, start))
 
 
-def _half_left_out(rates: "Floats", found: Steady) -> Steady:
+def _unsure_start(rates: "Floats", found: Steady) -> Steady:
     """The steady state where it is not known whether what was left out was a start-up.
 
     It may as well be one of two levels in turn, so the interval reaches to the mean of the run.
@@ -92,8 +101,12 @@ def _half_left_out(rates: "Floats", found: Steady) -> Steady:
         return found
     apart = float(rates[: found.start].mean()) / mean - 1
     how = f"{abs(apart):.1%} {'slower' if apart < 0 else 'faster'}"
-    problem = f"no steady state: the first half, which is left out, is {how} than the rest"
-    end = apart / 2 + math.copysign(mean_error(rest).half_width / mean, apart)
+    share, first = found.start / len(rates), f"{found.start} of {len(rates)} observations"
+    if found.start == len(rates) // 2:
+        first = "half"
+    left_out = "which is left out, is" if first == "half" else "which are left out, are"
+    problem = f"no steady state: the first {first}, {left_out} {how} than the rest"
+    end = apart * share + math.copysign(mean_error(rest).half_width / mean, apart)
     return Steady(found.start, problem, -apart / (1 + apart), end)
 
 

@@ -59,7 +59,8 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
     for row in rows:
         known = dict(zip(names, main_values(row), strict=True))
         if not compat:
-            known["perf"] = Measured(row.perf, row.perf * row.half_width, with_error=True)
+            is_sure = row.summary.interval is not None
+            known["perf"] = Measured(row.perf, row.perf * row.uncertainty, with_error=is_sure)
             known["score"] = _measured(row, row.score)
         values.append((*known.values(), row.unit, row.drift))
     notes = () if compat else _what_intervals_hold(rows)
@@ -69,7 +70,7 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
 
 def _measured(row: Row, value: float) -> Measured:
     """A number that is as uncertain as the rate of its benchmark."""
-    return Measured(value, abs(value) * row.half_width)
+    return Measured(value, abs(value) * row.uncertainty)
 
 
 def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:

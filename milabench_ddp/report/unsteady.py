@@ -1,6 +1,7 @@
 """Findings about the observations of a benchmark: which count, and whether they are steady."""
 
-from .model import Finding, Findings, Row
+from .interval import FEWEST
+from .model import Finding, Findings, Row, Rows
 from .process import counted
 
 UNMEASURED = 0.02  # of the time of a process
@@ -16,6 +17,30 @@ def no_steady_state(row: Row) -> Findings:
         if count > 1:
             sentence += f" (in {len(unsteady)} of {count} processes)"
         evidence = {"unsteady": len(unsteady), "processes": count, "change": row.drift}
+        yield Finding(sentence, place=tag, evidence=evidence)
+
+
+def few_visits(row: Row) -> Findings:
+    """Rates at two levels, each seen too few times to know how much of the time it takes.
+
+    Of several launches, the interval over them tells how unsure that makes the mean.
+    """
+    if row.summary.launches > 1:
+        return
+    found = []
+    processes = counted(row.processes)
+    for process in processes:
+        if process.steady.visits:
+            found.append((process.steady.visits, len(process.measured), process.record.tag))
+    if found:
+        visits, total, tag = min(found)
+        sentence = (
+            f"{tag}: rates move slowly between two levels: its {total} observations are worth "
+            f"about {visits} independent ones, so the interval is unsure"
+        )
+        if len(processes) > 1:
+            sentence += f" (in {len(found)} of {len(processes)} processes)"
+        evidence = {"worth": visits, "observations": total, "unsteady": len(found)}
         yield Finding(sentence, place=tag, evidence=evidence)
 
 
@@ -46,3 +71,16 @@ def start_up_left_out(row: Row) -> Findings:
         of = f" of {count} processes" if count > 1 else ""
         sentence = f"{left_out} of {total} observations{of} left out: before steady state"
         yield Finding(sentence, evidence={"left_out": left_out, "observations": total})
+
+
+def few_observations(rows: Rows) -> Findings:
+    """Benchmarks of one launch that measured too little for an interval, all in one sentence."""
+    found = {}
+    for row in rows:
+        measured = [each.series for each in counted(row.processes) if each.series is not None]
+        if row.summary.launches == 1 and row.summary.interval is None:
+            found[row.name] = min(series.measured for series in measured)
+    if found:
+        shown = ", ".join(f"{name} {count}" for name, count in found.items())
+        sentence = f"no ± within a launch of fewer than {FEWEST} observations: {shown}"
+        yield Finding(sentence, evidence={"observations": found})

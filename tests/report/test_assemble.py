@@ -45,6 +45,8 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         f"{tmp_path}/one/a.D1.data:6: the last line is cut off: ignored",
         f"runs that differ are pooled: preset: small ({one}), full ({two})",
         "a: its rates have several units, and are pooled: images/s, items/s",
+        "a: the pooled runs are 25.0% apart, more than the 5% that single launches may be: "
+        f"1 ({two}), 1.3333 ({one}) images/s",
         "b: b.D1: no steady state: it still rises 77.0%, from 50.135 to 88.715",
     ]
     assert [(failure.tag, failure.reason) for failure in made.failures] == [
@@ -71,7 +73,7 @@ def test_devices_of_two_nodes_are_told_apart(tmp_path: Path) -> None:
     for node in ("node0", "node1"):
         for device in (0, 1):
             level = 90.0 if (node, device) == ("node1", 0) else 100.0
-            values = [level + 0.1 * (k % 3) for k in range(30)]
+            values = [level + 0.1 * (k % 3) for k in range(60)]
             settings_ = config("b", device=device, tag=["b", f"D{device}", node])
             write(tmp_path, f"b.D{device}.{node}", settings_, start(), rates(values), end())
     assert report_of([tmp_path]).notes == [
@@ -82,7 +84,7 @@ def test_devices_of_two_nodes_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_device_that_is_slow_is_named(tmp_path: Path) -> None:
     for device, level in enumerate((100.0, 101.0, 90.0, 99.0)):
-        values = [level + 0.1 * (k % 3) for k in range(30)]
+        values = [level + 0.1 * (k % 3) for k in range(60)]
         settings_ = config("b", device=device, tag=["b", f"D{device}"])
         write(tmp_path, f"b.D{device}", settings_, start(), rates(values), end())
     assert report_of([tmp_path]).notes == [

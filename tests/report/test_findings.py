@@ -11,7 +11,7 @@ from tests.support.result_files import config, end, job, line, rate, rates, star
 
 def test_each_finding_has_the_name_under_which_it_is_found(tmp_path: Path) -> None:
     for device, level in enumerate((100.0, 101.0, 90.0, 99.0)):
-        values = rates(level + 0.1 * (k % 3) for k in range(30))
+        values = rates(level + 0.1 * (k % 3) for k in range(60))
         settings = config("b", device=device, tag=["b", f"D{device}"])
         write(tmp_path, f"b.D{device}", settings, start(), values, end(), "{cut off")
     first, *others, last = report_of([tmp_path]).findings

@@ -16,7 +16,7 @@ COLUMNS = ["bench", "fail", "n", "ngpu", "perf", "sem%", "std%", "peak_memory", 
 def made(folder: Path) -> Path:
     skipped = [SkippedBenchmark("s", "no GPU")]
     write_state(folder, "failed", {"a": "ok", "b": "failed"}, skipped=skipped)
-    steps = rates(noisy(30, 0.0, 1))
+    steps = rates(noisy(60, 0.0, 1))
     write(folder, "a.D0", config("a", device=0), start(), steps, end(0, outcome="ok"))
     failed = end(1, outcome="failed", reason="exit status 1")
     write(folder, "b.D0", config("b", device=0), start(), failed, stderr="boom\n")
@@ -43,7 +43,7 @@ def test_json(tmp_path: Path) -> None:
     assert first["sem%"] == report.rows[0].sem
     assert first["std%"] == report.rows[0].std
     assert (first["fail"], first["n"], first["peak_memory"]) == (0, 1, None)
-    assert first["observations"] + first["warmup_detected"] == 30
+    assert first["observations"] + first["warmup_detected"] == 60
     assert first["interval"][0] < first["perf"] < first["interval"][1]
     assert (second["perf"], second["fail"]) == (None, 1)
     assert second["processes"][0]["reason"] == "exit status 1"

@@ -164,15 +164,25 @@ def test_a_process_alone_on_its_device_has_one_on_any_number_of_nodes(tmp_path: 
 
 def test_it_says_what_its_interval_holds(tmp_path: Path) -> None:
     write(
-        tmp_path, "b.R0.D0", config("b", tag=["b", "R0", "D0"]), start(), rates([9.0, 11.0]), end()
+        tmp_path,
+        "b.R0.D0",
+        config("b", tag=["b", "R0", "D0"]),
+        start(),
+        rates([9.0, 11.0] * 30),
+        end(),
     )
     alone = measured(tmp_path).summary
     assert alone.interval_holds == "the mean rate within this launch"
     write(
-        tmp_path, "b.R1.D0", config("b", tag=["b", "R1", "D0"]), start(), rates([9.0, 11.0]), end()
+        tmp_path,
+        "b.R1.D0",
+        config("b", tag=["b", "R1", "D0"]),
+        start(),
+        rates([9.0, 11.0] * 30),
+        end(),
     )
     assert measured(tmp_path).summary.interval_holds == "the mean rate over 2 launches"
-    write(tmp_path / "one", "b.D0", config("b"), start(), rates([9.0]), end())
+    write(tmp_path / "one", "b.D0", config("b"), start(), rates([9.0, 11.0] * 20), end())
     assert measured(tmp_path / "one").summary.interval_holds is None
 
 

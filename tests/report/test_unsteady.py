@@ -2,7 +2,7 @@ import math
 from pathlib import Path
 
 from milabench_ddp.report.assemble import report_of
-from tests.support.rates import falling
+from tests.support.rates import falling, noisy
 from tests.support.result_files import config, end, rate, rates, start, write
 
 
@@ -38,3 +38,49 @@ def test_a_process_that_failed_is_in_no_number_of_its_row(tmp_path: Path) -> Non
     made = report_of([tmp_path])
     assert math.isnan(made.rows[0].drift)
     assert made.warnings == []
+
+
+def two_levels(seed: int) -> list[float]:
+    """Four visits, of 60 observations."""
+    high, low = noisy(40, 0.0, seed), noisy(20, 0.0, seed + 1, 92.0)
+    return high[:20] + low[:5] + high[20:35] + low[5:] + high[35:]
+
+
+def test_few_visits_to_two_levels_are_told_in_figures(tmp_path: Path) -> None:
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates(two_levels(1)), end())
+    write(tmp_path, "b.D1", config("b", device=1), start(), rates(noisy(60, 0.0, 7)), end())
+    (warning,) = (each for each in report_of([tmp_path]).findings if each.name == "few_visits")
+    assert warning.sentence == (
+        "b: b.D0: rates move slowly between two levels: its 60 observations are worth about 5 "
+        "independent ones, so the interval is unsure (in 1 of 2 processes)"
+    )
+    assert (warning.place, warning.evidence["worth"]) == ("b.D0", 5)
+
+
+def test_several_launches_tell_how_unsure_levels_make_them(tmp_path: Path) -> None:
+    for repeat in ("R0", "R1"):
+        settings = config("b", device=0, tag=["b", repeat, "D0"])
+        write(tmp_path, f"b.{repeat}.D0", settings, start(), rates(two_levels(1)), end())
+    assert not [each for each in report_of([tmp_path]).findings if each.name == "few_visits"]
+
+
+def test_a_level_that_is_left_out_is_told(tmp_path: Path) -> None:
+    """It may be a start-up, or one of two levels in turn."""
+    values = noisy(12, 0.0, 1, 92.0) + noisy(48, 0.0, 2)
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates(values), end())
+    made = report_of([tmp_path])
+    assert made.warnings == [
+        "b: b.D0: no steady state: the first 12 of 60 observations, which are left out, are 7.8% "
+        "slower than the rest"
+    ]
+    interval = made.rows[0].summary.interval
+    assert interval is not None
+    assert interval[0] < (12 * 92 + 48 * 100) / 60
+
+
+def test_benchmarks_with_few_observations_share_a_line(tmp_path: Path) -> None:
+    for name, count in (("a", 12), ("b", 54), ("c", 55)):
+        write(tmp_path, f"{name}.D0", config(name), start(), rates(noisy(count, 0.0, 1)), end())
+    made = report_of([tmp_path])
+    assert made.notes == ["no ± within a launch of fewer than 55 observations: a 12, b 54"]
+    assert [row.summary.interval is None for row in made.rows] == [True, True, False]

@@ -67,7 +67,7 @@ def measured(folder: Path, facts: Facts | None = None, seed: int = 1) -> Path:
     )
     for device in range(facts.devices):
         tagged = config("b", device=device, devices=[device], tag=["b", f"D{device}"])
-        values = rates(noisy(40, 0.0, seed + device, facts.speed))
+        values = rates(noisy(60, 0.0, seed + device, facts.speed))
         meta = line("meta", facts.meta)
         write(folder, f"b.D{device}", tagged, meta, start(), values, end(0, outcome="ok"))
     return folder

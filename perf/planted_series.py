@@ -3,16 +3,23 @@
     python perf/planted_series.py [--series 200] [--steps 20 60 200] [KIND ...]
 
 Each kind is a way in which rates vary or move; noise is 1 % of the rate. The truth is the rate in
-the long run; of a rate that falls to the end, that at the end, and in a second row the mean of the
-run, which a rerun of the same length would show. Columns:
+the long run. A rate that falls to the end has two rows: the interval is meant for a rerun of the
+same length, which shows the mean of the run ("mean"); the other row has the level at the end, which
+the interval also reaches if there is a warning. Columns:
 
 bias     of the mean rate, relative to the truth
 held     the share of 95 % intervals that hold the truth
 silent   the same, of those without a warning ("it still falls 2.8 %")
+misled   the share of all series with an interval that misses the truth without a warning
 warned   the share of series with a warning
 width    the half width of an interval, as a median, relative to the truth
 ideal    this width over 1.96 standard deviations of the mean rate over the series
 left out the share of observations before the steady state
+
+A series with too few observations has no interval: a dash. Below the table stand the silent
+intervals of all kinds together, the kind of which most series mislead, and the kind of which the
+fewest silent ones hold the truth. Where nearly all series are warned of, the silent ones are those
+in which nothing can be seen: with dwell n/4, 2 % of the series stay at one level throughout.
 
 Last come launches that differ by 2 %, and reruns of them: an interval within one launch does not
 hold the next one, one over several launches does.
@@ -21,29 +28,25 @@ hold the next one, one over several launches does.
 import argparse
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from planted_kinds import KINDS, Floats, Kind, noise
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.report.interval import Series, interval
 from milabench_ddp.report.steady import steady_state
 from milabench_ddp.table import Column, Table, text_lines
 
-Floats = NDArray[np.float64]
-Draw = np.random.Generator
-Planted = tuple[Floats, float]  # seconds of each step, and the true rate; both around 1
-Kind = Callable[[Draw, int], Planted]
-NOISE = 0.01
 COLUMNS = (
     Column("kind"),
     Column("steps", "d"),
     Column("bias", "+.2%"),
     Column("held", ".1%"),
     Column("silent", ".1%"),
+    Column("misled", ".1%"),
     Column("warned", ".1%"),
     Column("width", ".2%"),
     Column("ideal", ".1f"),
@@ -51,147 +54,25 @@ COLUMNS = (
 )
 
 
-def noise(draw: Draw, n: int, correlation: float = 0.0) -> Floats:
-    """Factors around 1, of which neighbours are alike."""
-    found = draw.standard_normal(n)
-    for k in range(1, n):
-        found[k] = correlation * found[k - 1] + math.sqrt(1 - correlation**2) * found[k]
-    return 1 + NOISE * found
-
-
-def moving(
-    rates: Callable[[Floats], Floats], correlation: float = 0.0, *, mean: bool = False
-) -> Kind:
-    """Rates by the place in the run, from 0 to 1; the truth is the last, or their mean."""
-
-    def kind(draw: Draw, n: int) -> Planted:
-        seconds = 1 / rates(np.arange(n) / n)
-        truth = 1 / float(seconds.mean()) if mean else float(rates(np.ones(1))[0])
-        return seconds * noise(draw, n, correlation), truth
-
-    return kind
-
-
-def approach(start: float, time: float, correlation: float = 0.0) -> Kind:
-    """A start-up: an exponential from ``start`` to 1; its time constant is a share of the run."""
-
-    def kind(draw: Draw, n: int) -> Planted:
-        rates = 1 - (1 - start) * np.exp(-np.arange(n) / (time * n))
-        return noise(draw, n, correlation) / rates, 1.0
-
-    return kind
-
-
-def cold(steps: int, after: Kind) -> Kind:
-    """Steps at a third of the speed, and then another kind."""
-
-    def kind(draw: Draw, n: int) -> Planted:
-        seconds, truth = after(draw, n)
-        seconds[:steps] *= 3
-        return seconds, truth
-
-    return kind
-
-
-def two_levels(length: float, *, equal: bool, slower: float = 0.08) -> Kind:
-    """Two levels in turn, for ``length`` of the run each: always, or on average."""
-
-    def kind(draw: Draw, n: int) -> Planted:
-        steps = max(2, round(length * n))
-        switches = draw.random(n) < 1 / steps
-        if equal:
-            switches = (np.arange(n) + draw.integers(2 * steps)) % steps == 0
-        slow = (np.cumsum(switches) + draw.integers(2)) % 2
-        return noise(draw, n) * (1 + slower * slow), 1 / (1 + slower / 2)
-
-    return kind
-
-
-def pauses(every: int, *, equal: bool, size: float = 3.0) -> Kind:
-    """Steps that take several times as long, at equal distances or by chance."""
-
-    def kind(draw: Draw, n: int) -> Planted:
-        paused = draw.random(n) < 1 / every
-        if equal:
-            paused = (np.arange(n) + draw.integers(every)) % every == 0
-        return noise(draw, n) * np.where(paused, size, 1), 1 / (1 + (size - 1) / every)
-
-    return kind
-
-
-def coarse(ticks: int) -> Kind:
-    """A clock of which a step takes few ticks."""
-
-    def kind(draw: Draw, n: int) -> Planted:
-        ends = np.floor(ticks * np.cumsum(noise(draw, n)) + draw.random())
-        return np.maximum(np.diff(ends, prepend=0), 1) / ticks, 1.0
-
-    return kind
-
-
-def stationary(correlation: float) -> Kind:
-    """Noise alone."""
-    return moving(np.ones_like, correlation)
-
-
-def falling(by: float, correlation: float = 0.0, *, mean: bool = False) -> Kind:
-    """A steady fall, as of a device that heats up."""
-    return moving(lambda place: 1 - by * place, correlation, mean=mean)
-
-
-def throttled(by: float, at: float, correlation: float = 0.0) -> Kind:
-    """A clock that drops once."""
-    return moving(lambda place: np.where(place < at, 1.0, 1 - by), correlation)
-
-
-KINDS: dict[str, Kind] = {
-    "white noise": stationary(0.0),
-    "correlation 0.5": stationary(0.5),
-    "correlation 0.9": stationary(0.9),
-    "ramp, tau 5 %": approach(0.5, 0.05),
-    "ramp, tau 20 %": approach(0.5, 0.2),
-    "low ramp, tau 20 %": approach(0.9, 0.2),
-    "ramp, tau 20 %, correlation 0.5": approach(0.5, 0.2, 0.5),
-    "throttle 10 %, last quarter": throttled(0.1, 0.75),
-    "throttle 3 %, last quarter": throttled(0.03, 0.75),
-    "throttle 10 %, correlation 0.5": throttled(0.1, 0.75, 0.5),
-    "throttle 10 %, last eighth": throttled(0.1, 0.875),
-    "blocks of n/6": two_levels(1 / 6, equal=True),
-    "blocks of n/6, 16 %": two_levels(1 / 6, equal=True, slower=0.16),
-    "blocks of n/20": two_levels(1 / 20, equal=True),
-    "dwell n/20": two_levels(1 / 20, equal=False),
-    "dwell n/10": two_levels(1 / 10, equal=False),
-    "dwell n/4": two_levels(1 / 4, equal=False),
-    "pause each 7th": pauses(7, equal=True),
-    "pause each 20th": pauses(20, equal=True),
-    "pause 1 of 20": pauses(20, equal=False),
-    "falls 0.5 %": falling(0.005),
-    "falls 0.5 %, mean": falling(0.005, mean=True),
-    "falls 1 %": falling(0.01),
-    "falls 1 %, mean": falling(0.01, mean=True),
-    "falls 2 %": falling(0.02),
-    "falls 2 %, mean": falling(0.02, mean=True),
-    "falls 5 %": falling(0.05),
-    "falls 5 %, mean": falling(0.05, mean=True),
-    "falls 2 %, correlation 0.5": falling(0.02, 0.5),
-    "cold step": cold(1, stationary(0.0)),
-    "3 cold steps, correlation 0.5": cold(3, stationary(0.5)),
-    "cold step, falls 2.8 %": cold(1, falling(0.028)),
-    "cold step, falls 2.8 %, mean": cold(1, falling(0.028, mean=True)),
-    "3 ticks of a clock": coarse(3),
-    "20 ticks of a clock": coarse(20),
-}
-
-
 @dataclass(frozen=True)
 class Answer:
     """What is said about one series, relative to its truth."""
 
     bias: float
-    held: bool
+    held: bool | None  # None: there is no interval
     warned: bool
     width: float
     left_out: float
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has an interval and no warning."""
+        return self.held is not None and not self.warned
+
+    @property
+    def misleads(self) -> bool:
+        """Whether it has an interval that misses the truth, and no warning."""
+        return self.is_silent and not self.held
 
 
 def steady_series(seconds: Floats) -> tuple[Series, bool, int]:
@@ -199,8 +80,8 @@ def steady_series(seconds: Floats) -> tuple[Series, bool, int]:
     rates = [1 / float(value) for value in seconds]
     found = steady_state(rates)
     kept = tuple(map(float, seconds[found.start :]))
-    series = Series(tuple(rates[found.start :]), kept, found.end)
-    return series, bool(found.problem), found.start
+    series = Series(tuple(rates[found.start :]), kept, found.end, found.start)
+    return series, bool(found.problem or found.visits), found.start
 
 
 def answer(kind: Kind, n: int, seed: int) -> Answer:
@@ -208,26 +89,29 @@ def answer(kind: Kind, n: int, seed: int) -> Answer:
     seconds, truth = kind(np.random.default_rng([seed, n]), n)
     series, warned, start = steady_series(seconds)
     sure = interval([[series]])
-    assert sure is not None
+    bias = series.mean / truth - 1
+    if sure is None:
+        return Answer(bias, None, warned, math.nan, start / n)
     width = (sure.high - sure.low) / 2 / truth
-    held = sure.low <= truth <= sure.high
-    return Answer(series.mean / truth - 1, held, warned, width, start / n)
+    return Answer(bias, sure.low <= truth <= sure.high, warned, width, start / n)
 
 
 def summary(name: str, n: int, answers: Sequence[Answer]) -> tuple[object, ...]:
     """The row of a kind."""
-    silent = [each.held for each in answers if not each.warned]
+    silent = [bool(each.held) for each in answers if each.is_silent]
+    known = [each.held for each in answers if each.held is not None]
     biases = [each.bias for each in answers]
     width = float(np.median([each.width for each in answers]))
     return (
         name,
         n,
         float(np.mean(biases)),
-        float(np.mean([each.held for each in answers])),
+        float(np.mean(known)) if known else None,
         float(np.mean(silent)) if silent else None,
+        float(np.mean([each.misleads for each in answers])) if known else None,
         float(np.mean([each.warned for each in answers])),
-        width,
-        width / 1.96 / float(np.std(biases)),
+        width if known else None,
+        width / 1.96 / float(np.std(biases)) if known else None,
         float(np.mean([each.left_out for each in answers])),
     )
 
@@ -248,6 +132,25 @@ def launches(count: int, seeds: range) -> tuple[object, ...]:
     return summary(f"launches that differ by 2 %: {count}", 60, answers)
 
 
+def silent_line(n: int, found: Mapping[str, Sequence[Answer]]) -> str:
+    """What the intervals without a warning hold, of all kinds of a length."""
+    all_silent = [each.held for answers in found.values() for each in answers if each.is_silent]
+    if not all_silent:
+        return f"{n} steps: no interval"
+    misled = {k: float(np.mean([each.misleads for each in found[k]])) for k in found}
+    held = {}
+    for kind, answers in found.items():
+        silent = [bool(each.held) for each in answers if each.is_silent]
+        if silent:
+            held[kind] = float(np.mean(silent))
+    most, fewest = max(misled, key=lambda k: misled[k]), min(held, key=lambda k: held[k])
+    count = sum(each.is_silent for each in found[fewest])
+    return (
+        f"{n} steps: silent: {len(all_silent)}, held {np.mean(all_silent):.1%}; misled most: "
+        f"{most}, {misled[most]:.1%}; held least: {fewest}, {held[fewest]:.1%} of {count}"
+    )
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -256,14 +159,22 @@ def main() -> None:
     parser.add_argument("--steps", type=int, nargs="+", default=[20, 60, 200])
     args = parser.parse_args()
     rows = []
+    of_length: dict[int, dict[str, list[Answer]]] = {n: {} for n in args.steps}
     for name, kind in KINDS.items():
         if args.kinds and not any(part in name for part in args.kinds):
             continue
         for n in args.steps:
-            rows.append(summary(name, n, [answer(kind, n, seed) for seed in range(args.series)]))
+            answers = [answer(kind, n, seed) for seed in range(args.series)]
+            rows.append(summary(name, n, answers))
+            # of a rate that falls, a rerun shows the mean
+            if f"{name}, mean" not in KINDS:
+                of_length[n][name] = answers
     if not args.kinds:
         rows += [launches(count, range(args.series)) for count in (1, 2, 3, 5)]
     print("\n".join(text_lines(Table(COLUMNS, tuple(rows)))))
+    print()
+    for n, found in of_length.items():
+        print(silent_line(n, found))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from operator import mul
 from .batch_means import MeanError, mean_error
 from .statistics import mean
 
+ROUNDING = 1e-12  # of the mean: what is smaller is not of the rates, but of sums of them
 WITHIN = "the mean rate within this launch"
 FEWEST = 55  # of a process: what happens in one of 20 steps is hardly missed by as many
 
@@ -86,6 +87,8 @@ def interval(launches: Launches) -> Interval | None:
     else:
         return None
     middle = pooled_mean(launches)
+    if error.sem <= ROUNDING * abs(middle):
+        error = MeanError(0.0, error.freedom)
     ends = [series.mean * series.end for launch in launches for series in launch]
     below = math.fsum(-end for end in ends if end < 0) / len(ends)
     above = math.fsum(end for end in ends if end > 0) / len(ends)

@@ -163,3 +163,10 @@ def test_rates_that_are_all_equal_are_certain() -> None:
     assert found is not None
     assert (found.low, found.high) == pytest.approx((5.0, 5.0))
     assert found.sem == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rounding_is_no_error() -> None:
+    series = Series((100.0, 100.0 + 2e-14) * 9, (1.0,) * 18)
+    found = interval([[series]])
+    assert found is not None
+    assert (found.sem, found.high - found.low) == (0.0, 0.0)

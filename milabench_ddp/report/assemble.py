@@ -12,7 +12,7 @@ from ..results.records import Payload, Run, is_finite, recorded_weight
 from . import compat, failures, findings
 from .mfu import peaks
 from .model import UNKNOWN_OUTCOME, Failure, Report, Row, RunInfo
-from .pooling import check_poolable, cpu_of, devices_of, differences_of
+from .pooling import check_distinct, check_poolable, cpu_of, devices_of, differences_of
 from .process import Processes, ProcessResult, succeeded
 from .score import suite_score
 from .settings import mapping_or_empty
@@ -41,11 +41,12 @@ def report_of(
         pool: whether to pool runs that differ, too.
 
     Raises:
-        PoolingError: the runs differ.
+        PoolingError: the runs differ, or one is a copy of another.
         RunDirError: one of the paths is not a run folder.
     """
     distinct = {Path(path).resolve(): Path(path) for path in paths}
     runs = [read_run(path) for path in distinct.values()]
+    check_distinct(runs)
     differences = differences_of(runs)
     if not pool:
         check_poolable(differences)

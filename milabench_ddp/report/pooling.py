@@ -45,6 +45,21 @@ class Difference:
         return f"{self.field}: {', '.join(values)}"
 
 
+def check_distinct(runs: Sequence[Run]) -> None:
+    """Raise PoolingError if runs have a process in common: a copy is not another launch."""
+    first: dict[tuple[object, ...], Run] = {}
+    for run in runs:
+        for record in run.records:
+            start = record.start or {}
+            if start.get("pid") is None:  # milabench's own files do not tell it
+                continue
+            known = first.setdefault((record.tag, start["pid"], start.get("time")), run)
+            if known is not run:
+                raise PoolingError(
+                    f"{run.path} is a copy of {known.path}, at least of {record.tag}: name one"
+                )
+
+
 def check_poolable(differences: Sequence[Difference]) -> None:
     """Raise PoolingError if there is a difference; the message names the first ones."""
     if not differences:

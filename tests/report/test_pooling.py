@@ -255,3 +255,14 @@ def test_runs_of_several_launches_are_compared_by_these(tmp_path: Path) -> None:
             write(tmp_path / run, f"b.R{repeat}.D0", tagged, start(), values, end())
     made = report_of([tmp_path / "one", tmp_path / "two"], pool=True)
     assert "different_speeds" not in {found.name for found in made.findings}
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_a_copy_is_no_other_launch(tmp_path: Path, pool: bool) -> None:
+    """A folder and its copy; a second run of the same minute has processes of its own."""
+    for name, pid in (("one", 7), ("copy", 7), ("two", 8)):
+        begun = line("start", {"command": ["python"], "time": 1000.0, "pid": pid})
+        write(tmp_path / name, "b.D0", config("b", device=0), begun, rates([1.0] * 9), end())
+    assert report_of([tmp_path / "one", tmp_path / "two"], pool=pool).rows[0].n == 2
+    with pytest.raises(PoolingError, match=r"copy is a copy of .*one, at least of b\.D0"):
+        report_of([tmp_path / "one", tmp_path / "copy"], pool=pool)

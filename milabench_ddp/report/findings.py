@@ -19,7 +19,7 @@ from .mfu import above_peak, hardware_above_peak, told_by_a_part
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
 from .node_differences import different_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
-from .process import counted
+from .process import counted, units_of
 from .stragglers import SURE, slow_devices, slow_ranks
 from .unsteady import (
     few_observations,
@@ -125,6 +125,8 @@ def different_speeds(row: Row) -> Findings:
     How much those differ is known of runs with several launches alone: the steps within a launch
     do not show it.
     """
+    if math.isnan(row.perf):
+        return
     launches: dict[str, dict[tuple[str, str], list[Series]]] = {}  # of each run
     for process in counted(row.processes):
         if process.series is not None:
@@ -151,10 +153,9 @@ def different_speeds(row: Row) -> Findings:
 
 def several_units(row: Row) -> Findings:
     """Rates of one benchmark in several units."""
-    units = {process.record.units for process in row.processes}
-    known = sorted(filter(None, units))
+    known = units_of(counted(row.processes))
     if len(known) > 1:
-        sentence = f"its rates have several units, and are pooled: {', '.join(known)}"
+        sentence = f"its rates have several units, so they have no mean: {', '.join(known)}"
         yield Finding(sentence, evidence={"values": known})
 
 

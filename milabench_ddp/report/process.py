@@ -147,6 +147,12 @@ def counted(processes: Processes) -> Processes:
     return [process for process in processes if not process.failed] or processes
 
 
+def units_of(processes: Processes) -> list[str]:
+    """The units of their rates; more than one have no mean."""
+    units = {each.record.units for each in processes if each.series is not None}
+    return sorted(units - {""})
+
+
 def per_launch(processes: Processes) -> float:
     """How many processes of a launch measure something.
 

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 
 from .model import Report, Rows, RunInfo, Score
-from .process import Processes, ProcessResult, is_bandwidth
+from .process import Processes, ProcessResult, is_bandwidth, units_of
 from .ranks import rank_id
 from .statistics import NAN, mean
 
@@ -29,7 +29,8 @@ def machine_rate(processes: Processes) -> float:
     """Units per second of all devices together, in which a process that failed counts as 0.
 
     It is the sum over jobs, or over devices that run a process each, of the mean over launches; NaN
-    if nothing was measured. Bandwidths do not add up: theirs is the mean over jobs.
+    if nothing was measured, or in several units. Bandwidths do not add up: theirs is the mean over
+    jobs.
     """
     failed_jobs = {_job(process) for process in processes if process.failed}
     rates: dict[Place, list[float]] = defaultdict(list)
@@ -40,7 +41,7 @@ def machine_rate(processes: Processes) -> float:
             rates[_place(process)].append(0.0)
         elif process.series is not None:
             rates[_place(process)].append(process.series.mean)
-    if all(process.series is None for process in processes):
+    if all(process.series is None for process in processes) or len(units_of(processes)) > 1:
         return NAN
     of_jobs = [mean(found) for found in rates.values()]
     return mean(of_jobs) if is_bandwidth(processes) else math.fsum(of_jobs)

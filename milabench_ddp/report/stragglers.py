@@ -52,7 +52,7 @@ Blocks = Mapping[LaunchKey, Sequence[float]]  # times of consecutive blocks of s
 def slow_devices(row: Row) -> Findings:
     """The slowest of several devices, if it is slower than the others by more than chance."""
     series = series_of_devices(counted(row.processes))
-    if len(series) < 2:
+    if len(series) < 2 or math.isnan(row.perf):
         return
     blocks = _blocks_of_devices(row)
     slow = slower_places(blocks)

@@ -19,7 +19,7 @@ from . import compat
 from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
-from .process import Processes, counted, per_launch
+from .process import Processes, counted, per_launch, units_of
 from .ranks import summarize_ranks
 from .score import machine_rate
 from .statistics import NAN, deviation, largest, ratio
@@ -43,7 +43,8 @@ def summary_row(
     records = [process.record for process in processes]
     config = records[-1].config
     measured = counted(processes)
-    series = _by_launch(measured)
+    # rates in several units have no mean: a finding says so
+    series = _by_launch(measured) if len(units_of(measured)) < 2 else []
     rates = _rates(series)
     perf = pooled_mean(series)
     sure = interval(series)

@@ -1,5 +1,6 @@
 """Findings about rates, as a report shows them."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,21 @@ def test_rates_of_unknown_writers(tmp_path: Path) -> None:
     write(tmp_path, "b.0", job("b"), start(), rates([5.0] * 30), several, end(0))
     (failure,) = report_of([tmp_path]).failures
     assert failure.reason.startswith("2 of its ranks had the file of $MILABENCH_METRICS open")
+
+
+@pytest.mark.parametrize("odd", [0, 3])
+def test_rates_in_several_units_have_no_mean(tmp_path: Path, odd: int) -> None:
+    for device in range(4):
+        unit = "tokens/s" if device == odd else "items/s"
+        settings = config("b", device=device, tag=["b", f"D{device}"])
+        values = rates([1000.0 if device == odd else 100.0] * 30, units=unit)
+        write(tmp_path, f"b.D{device}", settings, start(), values, end())
+    made = report_of([tmp_path])
+    (row,) = made.rows
+    assert math.isnan(row.perf)
+    assert math.isnan(row.score)
+    assert made.warnings == [
+        "b: its rates have several units, so they have no mean: items/s, tokens/s"
+    ]
+    assert not any("slower" in note for note in made.notes)
+    assert not made.passed

@@ -166,7 +166,7 @@ def test_rates_that_are_all_equal_are_certain() -> None:
 
 
 def test_rounding_is_no_error() -> None:
-    series = Series((100.0, 100.0 + 2e-14) * 9, (1.0,) * 18)
+    series = Series((100.0, 100.0 + 2e-14) * 40, (1.0,) * 80)
     found = interval([[series]])
     assert found is not None
     assert (found.sem, found.high - found.low) == (0.0, 0.0)

@@ -13,13 +13,14 @@ class ProgressObserver(Protocol):
     whether or not it has ended, starts from zero.
     """
 
-    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
-        """A benchmark begins.
+    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
+        """A benchmark begins, or has begun before this observer could be told.
 
         Args:
             name: the benchmark.
             nodes: the nodes on which it runs; empty if it runs on this host alone.
             limit: the most seconds that each of its repeats may take.
+            ago: how many seconds ago it has begun.
         """
 
     def event(self, event: Event) -> None:
@@ -35,7 +36,7 @@ class ProgressObserver(Protocol):
 class NoProgress:
     """Shows nothing."""
 
-    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         """Nothing."""
 
     def event(self, event: Event) -> None:

@@ -137,6 +137,7 @@ class RunFollower:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._run, self._observer, self._clock, self._sleep = run, observer, clock, sleep
+        self._may_start_again = bool(header.jobs)  # a job that has lost its coordinator
         self._jobs = None
         if scheduler is not None:
             self._jobs = JobFollower(run, header.jobs, scheduler, observer, clock, forget)
@@ -191,17 +192,18 @@ class RunFollower:
     def _compare(self, state: BenchmarkState) -> None:
         name, before = state.name, self.statuses[state.name]
         if state.status is Status.RUNNING:
-            self._left.discard(name)
             self.statuses[name] = state.status
-            if before is not Status.RUNNING:
-                self._observer.begin(name, state.nodes, state.max_duration)
+            if before is not Status.RUNNING or name in self._left:
+                ago = max(0.0, time.time() - (state.started or time.time()))
+                self._observer.begin(name, state.nodes, state.max_duration, ago)
+            self._left.discard(name)
         elif state.ended is not None:
             if state.ended != self._ends.get(name):
                 self._ends[name] = state.ended
                 self._end(name, state.verdict)
             if state.is_final:
                 self._open.remove(name)
-        elif state.status is Status.LOST and self._jobs is None:
+        elif state.status is Status.LOST and not self._may_start_again:
             if before is not Status.LOST:
                 self._end(name, state.verdict)
         elif state.status is Status.LOST or before is Status.RUNNING:

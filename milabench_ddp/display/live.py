@@ -41,10 +41,10 @@ class LiveProgress:
         self._known = RunProgress(clock)
         self._lock = Lock()  # of ``_known``; never held while the console is written to
 
-    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         """A benchmark starts."""
         with self._lock:
-            self._known.begin(name, nodes, limit)
+            self._known.begin(name, nodes, limit, ago)
 
     def event(self, event: Event) -> None:
         """Take an event into the table."""

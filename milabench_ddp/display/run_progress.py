@@ -109,11 +109,11 @@ class RunProgress:
         self.running: dict[str, RunningBenchmark] = {}  # in the order in which they began
         self._outcomes: dict[str, Outcome] = {}
 
-    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         """A benchmark starts, or starts again."""
-        now = self.clock()
+        began = self.clock() - ago
         self._outcomes.pop(name, None)
-        self.running[name] = RunningBenchmark(name, tuple(nodes), limit, now, now)
+        self.running[name] = RunningBenchmark(name, tuple(nodes), limit, began, began)
 
     def take(self, event: Event) -> RunningBenchmark | None:
         """Take an event into account; returns its benchmark if the event changed its phase."""
@@ -154,9 +154,9 @@ class PlainProgress:
     def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._out, self._known = out, RunProgress(clock)
 
-    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         """A benchmark starts: write its nodes and its time limit."""
-        self._known.begin(name, nodes, limit)
+        self._known.begin(name, nodes, limit, ago)
         place = f"on {', '.join(nodes)}, " if nodes else ""
         self.message(f"{name}: {place}at most {limit:g} s")
 

@@ -202,6 +202,27 @@ def test_a_benchmark_whose_coordinator_is_gone_may_run_again(story: Make, tmp_pa
     assert run.follower.statuses == {"a": Status.OK}
 
 
+def test_one_that_runs_again_begins_again_also_for_a_second_follower(
+    story: Make, tmp_path: Path
+) -> None:
+    run = story("a")
+    told = [run.told, RecordedProgress()]
+    others = RunFollower(run.dir, run.header, told[1])  # another command follows the jobs
+    (tmp_path / "a").mkdir()
+    for ago in (500, 20):
+        with alive(tmp_path / "a"):
+            run.benchmark("a", "running", started=time.time() - ago)()
+            run.follower.look()
+            others.look()
+        run.follower.look()
+        others.look()
+    for each in told:
+        assert each.begun == [("a", ())] * 2
+        assert each.ago["a"] == pytest.approx(20, abs=10)
+        assert each.messages.count("a: the run was cut off") == 2
+        assert each.ended == {}
+
+
 def test_a_benchmark_that_waits_again(story: Make, tmp_path: Path) -> None:
     """Its job was pre-empted, and has started again."""
     run = story("a")

@@ -17,11 +17,13 @@ class RecordedProgress:
     def __init__(self) -> None:
         self.messages: list[str] = []
         self.begun: list[tuple[str, tuple[str, ...]]] = []
+        self.ago: dict[str, float] = {}
         self.events: list[Event] = []
         self.ended: dict[str, Verdict] = {}
 
-    def begin(self, name: str, nodes: Sequence[str], limit: float) -> None:
+    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         self.begun.append((name, tuple(nodes)))
+        self.ago[name] = ago
 
     def event(self, event: Event) -> None:
         self.events.append(event)

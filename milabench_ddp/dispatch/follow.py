@@ -215,7 +215,9 @@ class RunFollower:
     def has_ended(self) -> bool:
         """Ask once whether the run has ended; then each of its benchmarks has a verdict."""
         if self._jobs is None:
-            has_ended = require_state(self._run).header.outcome is not None
+            header = require_state(self._run).header
+            # Jobs that nobody follows now: who follows them next writes how the run ended.
+            has_ended = header.outcome is not None and bool(header.ended or not header.jobs)
         else:
             has_ended = self._jobs.have_ended()
         if has_ended:

@@ -3,13 +3,13 @@
 import time
 from contextlib import closing, nullcontext
 
-from ..events import Outcome, Status
+from ..events import Outcome
 from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..progress import NoProgress, ProgressObserver
 from ..results.lock import alive, is_alive
 from ..results.read_state import read_header, require_state
 from ..results.run_dir import RunDir, save_state
-from ..results.state import RunHeader
+from ..results.state import RunHeader, overall
 from .follow import FORGET, RunFollower
 from .schedulers import Scheduler, scheduler_of
 
@@ -43,7 +43,7 @@ def follow_jobs(
 
 
 def _write_end(run: RunDir, header: RunHeader, follower: RunFollower) -> Outcome:
-    header.outcome = _overall(set(follower.statuses.values()))
+    header.outcome = overall(follower.statuses.values())
     header.ended = time.time()
     save_state(run, run.run_json, header)
     return header.outcome
@@ -70,12 +70,6 @@ def settle(run: RunDir) -> None:
             follower = RunFollower(run, header, NoProgress(), scheduler, forget=forget)
             if header.outcome is None and follower.has_ended():
                 _write_end(run, header, follower)
-
-
-def _overall(statuses: set[Status]) -> Outcome:
-    if Status.CANCELLED in statuses:
-        return Outcome.CANCELLED
-    return Outcome.OK if statuses <= {Status.OK} else Outcome.FAILED
 
 
 def watch_run(run: RunDir, header: RunHeader, observer: ProgressObserver) -> Outcome:

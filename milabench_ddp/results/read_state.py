@@ -16,7 +16,7 @@ from ..events import Outcome, Status
 from .lock import is_alive
 from .node_state import read_nodes
 from .run_dir import RunDir
-from .state import SCHEMA, BenchmarkState, RunHeader, RunState
+from .state import SCHEMA, BenchmarkState, RunHeader, RunState, overall
 
 CUT_OFF = "the run was cut off"
 DAMAGED = "its state cannot be read"
@@ -112,13 +112,20 @@ def _checked(
 
 
 def _settled(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkState]) -> RunHeader:
-    """The header; its outcome is lost if no process and no job can continue the run."""
+    """The header; its outcome is lost if no process and no job can continue the run.
+
+    A job that is not known to have ended may continue it until all results are final.
+    """
     if header.outcome is not None or is_alive(run.path):
         return header
-    found = {state.status for state in benchmarks.values()}
     has_open_jobs = any(not job.state for job in header.jobs)
-    if Status.RUNNING in found or (has_open_jobs and Status.WAITING in found):
+    if has_open_jobs and not all(state.is_final for state in benchmarks.values()):
         return header
+    found = {state.status for state in benchmarks.values()}
+    if Status.RUNNING in found:
+        return header
+    if has_open_jobs:
+        return replace(header, outcome=overall(found))
     return replace(header, outcome=Outcome.LOST)
 
 

@@ -9,7 +9,7 @@ History of the schema:
     2  each benchmark has its own file; its state is called ``status``
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,6 +86,14 @@ class BenchmarkState:
     def is_final(self) -> bool:
         """Whether it has a result that `--resume` leaves alone."""
         return self.status in _FINAL and not self.interrupted
+
+
+def overall(statuses: Iterable[Status]) -> Outcome:
+    """The outcome of a run all of whose benchmarks have ended."""
+    found = set(statuses)
+    if Status.CANCELLED in found:
+        return Outcome.CANCELLED
+    return Outcome.OK if found <= {Status.OK} else Outcome.FAILED
 
 
 @dataclass

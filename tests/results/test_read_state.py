@@ -169,3 +169,16 @@ def test_no_run_json(run: RunDir):
     assert read_state(run, lambda *_: pytest.fail("nothing is damaged")) is None
     with pytest.raises(RunDirError, match=r"cannot read .*run\.json: No such file"):
         require_state(run)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(Status.OK, Outcome.OK), (Status.FAILED, Outcome.FAILED), (Status.CANCELLED, None)],
+)
+def test_a_run_whose_job_still_ends_is_not_lost(
+    run: RunDir, status: Status, outcome: Outcome | None
+):
+    """Nobody follows the job; one that is cancelled may start again."""
+    job = JobState("all", 2, ("a",), "12")
+    save(run, header("a", jobs=[job]), BenchmarkState("a", status, ended=2.0))
+    assert require_state(run).header.outcome is outcome

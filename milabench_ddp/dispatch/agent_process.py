@@ -1,5 +1,6 @@
 """The process of an agent, as the coordinator that started it sees it."""
 
+import re
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,6 +8,8 @@ from pathlib import Path
 
 _TAIL = 1 << 14  # bytes of a log that are read
 _LINES = 5
+_OF_SLURM = re.compile(r"(?:srun|slurmstepd\S*): ")
+_MEMORY = re.compile(r"memory limit|out of memory|oom_kill", re.IGNORECASE)
 
 
 class AgentProcess:
@@ -46,6 +49,18 @@ def last_lines(log: Path, start: int = 0) -> tuple[str, ...]:
 
 
 def main_line(lines: Sequence[str]) -> str:
-    """The last line that may say what went wrong: srun's own lines say only that it ended."""
-    useful = [line for line in lines if not line.startswith(("srun: ", "slurmstepd: "))]
-    return (useful or lines or [""])[-1].strip()
+    """The last line that may say what went wrong.
+
+    Slurm's own lines say only that it ended, unless that was for want of memory.
+    """
+    of_slurm = [line for line in lines if _OF_SLURM.match(line)]
+    about_memory = [line for line in of_slurm if _MEMORY.search(line)]
+    useful = [line for line in lines if line not in of_slurm]
+    return (about_memory or useful or lines or [""])[-1].strip()
+
+
+def slurm_error(lines: Sequence[str]) -> str:
+    """Why Slurm ended a process, in its own words; empty if it does not say."""
+    errors = [line for line in lines if _OF_SLURM.match(line) and " error: " in line]
+    about_memory = [line for line in errors if _MEMORY.search(line)]
+    return (about_memory or errors or [""])[-1].strip()

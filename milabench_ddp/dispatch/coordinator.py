@@ -143,7 +143,8 @@ class Coordinator:
 
     def _give_up(self, benchmark: Benchmark, size: int, alive: int) -> None:
         reason = f"it needs {size} of {self._plan.nodes} nodes, and {alive} can still be used"
-        reason = ": ".join([reason, *self._nodes.problems[:_SHOWN]])
+        problems = "; ".join(self._nodes.problems[:_SHOWN])
+        reason = f"{reason}: {problems}" if problems else reason
         self._end_unstarted(benchmark, Verdict(Outcome.LOST, reason))
 
     def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:

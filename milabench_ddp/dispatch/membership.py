@@ -15,7 +15,7 @@ from ..events import exit_reason
 from ..progress import ProgressObserver
 from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
-from .agent_process import last_lines, main_line
+from .agent_process import last_lines, main_line, slurm_error
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
 from .protocol import Finish, FromAgent, Heartbeat, Hello, Ping, Pong, Problem, Timeouts
@@ -252,7 +252,7 @@ class Membership:
         self._selector.unregister(member.connection.fd)
         member.connection.close()
         if member.handle is not None:
-            yield from self._lose(member, "is gone: its connection broke")
+            yield from self._lose(member, f"is gone: its connection broke{self._complaint(member)}")
         elif not member.is_refused:
             reason, lines = self._why_ended(member), self._last_lines(member)
             self._records.set(member.name, NodeStatus.FAILED, reason, lines)
@@ -267,6 +267,14 @@ class Membership:
             parts.insert(0, f"its agent ended with {exit_reason(status)}")
         log = self._run.node_log(member.name)
         return f"{': '.join(filter(None, parts))} (see {log})".lstrip()
+
+    def _complaint(self, member: _Member) -> str:
+        """What Slurm said when it ended an agent, for example for want of memory."""
+        if member.connection.peer is None:
+            return ""
+        member.connection.peer.exit_status(_END)  # until then, ``srun`` may still say why
+        error = slurm_error(self._last_lines(member))
+        return f": {error}" if error else ""
 
     def _last_lines(self, member: _Member) -> tuple[str, ...]:
         peer = member.connection.peer

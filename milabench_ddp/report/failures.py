@@ -14,11 +14,13 @@ NEVER_RAN = "it never ran: the configuration has it enabled, and no run has a fi
 
 # as PyTorch and the drivers word it, and the kernel and Slurm, whose words a reason may repeat
 OUT_OF_MEMORY = re.compile(
-    r"out[ _-]?of[ _-]?memory|\boom[ _-]?kill|\boom\b|MemoryError\b|\bbad_alloc\b|_ALLOC_FAILED\b"
+    r"out[ _-]?of[ _-]?memory|exceeded (?:\w+ )?memory limit"
+    r"|\boom[ _-]?kill|\boom\b|MemoryError\b|\bbad_alloc\b|_ALLOC_FAILED\b"
     r"|(?:can(?:'t|not)|unable to|failed to|could not) allocate (?:\w+ )?memory"
     r"|unable to allocate [\d.]+ [KMGTP]?i?B\b|cudaErrorMemoryAllocation",
     re.IGNORECASE,
 )
+_SEE = re.compile(r" \(see .*?\)")
 _RANK = re.compile(r"rank (\d+): ")
 FRAME = re.compile(r'^  File ".*", line \d+')
 EXCEPTION = re.compile(
@@ -170,7 +172,8 @@ def _failed(failure: Failure) -> CellState:
     state = CellState(failure.outcome, failure.reason)
     if failure.outcome not in (Outcome.FAILED, Outcome.LOST):
         return state
-    if OUT_OF_MEMORY.search("\n".join((failure.reason, *lines))):
+    reason = _SEE.sub("", failure.reason)  # a path may have any word in it
+    if OUT_OF_MEMORY.search("\n".join((reason, *lines))):
         return CellState("oom", raised if OUT_OF_MEMORY.search(raised) else failure.reason)
     if failure.outcome == Outcome.LOST:
         return state

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.dispatch.agent_process import AgentProcess, last_lines, main_line
+from milabench_ddp.dispatch.agent_process import AgentProcess, last_lines, main_line, slurm_error
 
 
 def test_only_the_lines_of_this_process_count(tmp_path: Path) -> None:
@@ -34,6 +34,9 @@ def test_a_long_log_has_a_few_last_lines(tmp_path: Path) -> None:
     assert last_lines(log) == ("99995", "99996", "99997", "99998", "99999")
 
 
+OVER = "slurmstepd: error: Detected 1 oom_kill event in StepId=3.0."
+
+
 @pytest.mark.parametrize(
     ("lines", "line"),
     [
@@ -42,7 +45,20 @@ def test_a_long_log_has_a_few_last_lines(tmp_path: Path) -> None:
         (("bash: python: not found", "srun: error: node3: task 0: Exited with exit code 127"),
          "bash: python: not found"),
         (("srun: error: Unable to create step",), "srun: error: Unable to create step"),
+        ((OVER, "Killed", "srun: error: n1: task 0: Killed"), OVER),
     ],
 )  # fmt: skip
 def test_the_line_that_says_why(lines: tuple[str, ...], line: str) -> None:
     assert main_line(lines) == line
+
+
+@pytest.mark.parametrize(
+    ("lines", "error"),
+    [
+        (("srun: cluster configuration lacks support for cpu binding", "warning"), ""),
+        (("srun: error: n1: task 0: Killed",), "srun: error: n1: task 0: Killed"),
+        ((OVER, "srun: error: n1: task 0: Killed"), OVER),
+    ],
+)
+def test_why_slurm_ended_a_process(lines: tuple[str, ...], error: str) -> None:
+    assert slurm_error(lines) == error

@@ -228,6 +228,7 @@ def test_where_stderr_is_empty_stdout_may_tell(tmp_path: Path) -> None:
 HEAD = "Traceback (most recent call last):"
 FRAME = '  File "main.py", line 5, in main'
 CUDA = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+STEP = "n1 is gone: srun: error: slurmstepd: error: StepId=1.0 exceeded memory limit (9 > 1)"
 NUMPY = "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.28 TiB for an array"
 ALLOCATOR = "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"
 FORK = "OSError: [Errno 12] Cannot allocate memory"
@@ -267,6 +268,8 @@ def of(outcome: str, reason: str, *lines: str) -> CellState | None:
         ("failed", f"rank 1: {KERNEL}", (), ("oom", f"rank 1: {KERNEL}")),
         ("lost", "node1 is gone: Out Of Memory", (), ("oom", "node1 is gone: Out Of Memory")),
         ("lost", "its job ended: OUT_OF_MEMORY", (), ("oom", "its job ended: OUT_OF_MEMORY")),
+        ("lost", STEP, (), ("oom", STEP)),
+        ("lost", "no heartbeat (see /oom/n.log)", (), ("lost", "no heartbeat (see /oom/n.log)")),
         ("timeout", "longer than 9 s", (HEAD, CUDA), ("timeout", "longer than 9 s")),
         ("lost", "node 3 does not answer", ("x",), ("lost", "node 3 does not answer")),
         ("cancelled", "stopped by SIGINT", (), ("cancelled", "stopped by SIGINT")),

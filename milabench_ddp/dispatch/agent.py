@@ -252,8 +252,8 @@ def main(words: str) -> int:
         return 2
     except CoordinatorLostError as error:
         _complain(options.rank, error)
-        if options.is_in_job and error.is_silent:
-            slurm_jobs.start_again()  # the coordinator may not be there to ask
+        if options.is_in_job and (error.is_silent or not slurm_jobs.has_first_node()):
+            slurm_jobs.start_again()  # the coordinator cannot ask, or is not of this job any more
         return 1
     return 0
 

@@ -8,8 +8,10 @@ few minutes.
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import DispatchError
@@ -23,6 +25,7 @@ _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAI
 _FAILED = ("BOOT_FAIL", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY")
 NO_FILES = "could not open the files of its job"
 _NO_FILES_SIGNAL = "53"  # Slurm's sign of that; it is no signal
+_OOM_SIGNAL = "125"  # Slurm's sign of want of memory, which its word for the end says, too
 _SECONDS = 30  # to wait for an answer of a busy controller
 _TRIES = 3
 RESTARTS = 3
@@ -72,7 +75,7 @@ def _how_failed(job: str, word: str) -> str:
     where = f" on {host}" if host else ""
     if signal == _NO_FILES_SIGNAL:
         return f"{host or 'its first node'} {NO_FILES}"
-    if signal not in ("", "0"):
+    if signal not in ("", "0", _OOM_SIGNAL):
         return f"killed by signal {signal}{where}"
     return f"exit status {status}{where}" if status not in ("", "0") else ""
 
@@ -144,6 +147,41 @@ def cancel(ids: Sequence[str]) -> bool:
 def requeue(job: str) -> bool:
     """Let a job start again; returns whether Slurm accepted that."""
     return _ask("scontrol", "requeue", job) is not None
+
+
+def has_first_node() -> bool:
+    """Whether this job has its first node still, where its coordinator runs.
+
+    Slurm takes a node that does not answer out of a job, which goes on without it.
+    """
+    record = _job_record(own_id())
+    first = _field(record, "BatchHost")
+    names = _ask("scontrol", "show", "hostnames", _field(record, "NodeList")) if first else None
+    return names is None or first in names.split()
+
+
+@contextmanager
+def ended_by_slurm() -> Iterator[None]:
+    """Cancel this job after the block if the daemon that waits for its batch script is gone.
+
+    Slurm would not see that the script ends, and would hold the nodes until the time limit.
+    """
+    before = _daemon()
+    try:
+        yield
+    finally:
+        if own_id() and _daemon() != before:
+            cancel([own_id()])
+
+
+def _daemon() -> str:
+    """The pid of the parent of this process's parent, which is the batch script."""
+    try:
+        status = Path(f"/proc/{os.getppid()}/status").read_text()
+    except OSError:
+        return ""
+    _, _, rest = status.partition("\nPPid:")
+    return rest.partition("\n")[0].strip()
 
 
 def start_again() -> None:

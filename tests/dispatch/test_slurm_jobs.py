@@ -1,5 +1,6 @@
 """How the output of Slurm's commands is read; the commands are scripts on the PATH."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -205,3 +206,16 @@ def test_a_waiting_job_asks_for_fewer_nodes_and_tasks(says: Says) -> None:
     asked = says("scontrol", "")
     assert slurm_jobs.resize("7_2", 3)
     assert asked.read_text() == "update JobId=7_2 NumNodes=3 NumTasks=3\n"
+
+
+@pytest.mark.usefixtures("job")
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_job_whose_daemon_is_gone_is_cancelled_at_its_end(
+    says: Says, monkeypatch: pytest.MonkeyPatch, is_gone: bool
+) -> None:
+    given = says("scancel", "")
+    with slurm_jobs.ended_by_slurm():
+        if is_gone:  # the batch script has another parent
+            monkeypatch.setattr("os.getppid", os.getpid)
+    assert given.exists() == is_gone
+    assert not is_gone or given.read_text() == "7\n"

@@ -59,6 +59,17 @@ def test_the_step_of_an_agent_is_killed(held, cluster, node):
     assert_told(held, "lost", f"{node} has sent no heartbeat for 20 s")
 
 
+def test_the_step_of_the_coordinator_is_killed(held, cluster):
+    """Slurm takes the job for running: its nodes are free again as soon as it has ended."""
+    (job,) = held.jobs()
+    kill(cluster, "node1", rf"^slurmstepd: \[{job}\.batch")
+    held.open()
+    code, _, err = ended(held.command)
+    assert code == 0, err
+    assert held.states() == {"held-3": "ok"}
+    cluster.wait("no job", 60, lambda: not cluster.run("squeue", "-h"))
+
+
 def test_the_coordinator_is_killed(held, cluster):
     kill(cluster, "node1", f"_submit {held.run}")
     assert_told(held, "lost", "its job ended: FAILED")

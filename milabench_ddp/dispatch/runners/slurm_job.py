@@ -7,7 +7,7 @@ exchanges messages with them through srun's pipes. So Slurm starts, ends and acc
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +63,10 @@ class JobTask:
         if not _is_on_record(run, slurm_jobs.own_id()):
             print(ORPHAN.format(run.path), flush=True)
             return Outcome.CANCELLED
+        with slurm_jobs.ended_by_slurm():
+            return self._run(run, plan, benchmarks)
+
+    def _run(self, run: RunDir, plan: RunPlan, benchmarks: Sequence[Benchmark]) -> str:
         with ExitStack() as stack:
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))

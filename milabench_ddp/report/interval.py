@@ -25,7 +25,7 @@ from .statistics import mean
 
 ROUNDING = 1e-12  # of the mean: what is smaller is not of the rates, but of sums of them
 WITHIN = "the mean rate within this launch"
-FEWEST = 55  # of a process: what happens in one of 20 steps is hardly missed by as many
+FEWEST = 60  # of a process: what happens in one of 20 steps is hardly missed by as many
 
 
 @dataclass(frozen=True)

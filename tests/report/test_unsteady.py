@@ -79,8 +79,8 @@ def test_a_level_that_is_left_out_is_told(tmp_path: Path) -> None:
 
 
 def test_benchmarks_with_few_observations_share_a_line(tmp_path: Path) -> None:
-    for name, count in (("a", 12), ("b", 54), ("c", 55)):
+    for name, count in (("a", 12), ("b", 59), ("c", 60)):
         write(tmp_path, f"{name}.D0", config(name), start(), rates(noisy(count, 0.0, 1)), end())
     made = report_of([tmp_path])
-    assert made.notes == ["no ± within a launch of fewer than 55 observations: a 12, b 54"]
+    assert made.notes == ["no ± within a launch of fewer than 60 observations: a 12, b 59"]
     assert [row.summary.interval is None for row in made.rows] == [True, True, False]

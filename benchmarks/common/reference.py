@@ -43,11 +43,11 @@ class Reference:
             single.step()
         return Trained(losses, gradients, {})
 
-    def first_step(self) -> tuple[Trained, float]:
-        """The first gradients, and the relative error of them that comes from rounding alone.
+    def gradients(self, step: int) -> tuple[Trained, float]:
+        """The gradients of a step with the first parameters, and their error by rounding alone.
 
-        That is the error of adding the replicas' gradients in the coarsest type that they pass
-        through, and, where the strategy orders its operations in another way than one device does,
+        That is the error of adding the replicas' gradients in the coarsest type that is used
+        for it, and, where the strategy orders its operations in another way than one device does,
         the difference to gradients that are computed in fp64 from the same parameters.
         """
         low, dtype = self._single(), DTYPES[self.args.mixed_precision]
@@ -59,7 +59,7 @@ class Reference:
         losses = []
         # As the strategy weighs it before its backward pass: a division rounds all that follows.
         weight = 1 / self.args.accumulate
-        for loss in self._passes(low, 0, weight, dtype):
+        for loss in self._passes(low, step, weight, dtype):
             losses.append(loss)
             for name, gradient in full_gradients(low.model).items():
                 share = gradient / (weight * self._count)
@@ -68,7 +68,7 @@ class Reference:
             low.model.zero_grad()
         error = relative_error(added, exact)
         if not self._same_operations():
-            error = math.hypot(error, self._rounding(low, exact))
+            error = math.hypot(error, self._rounding(low, exact, step))
         return Trained([fmean(losses)], exact, {}), error
 
     @property
@@ -84,14 +84,14 @@ class Reference:
         args, cpu = self.args, self.device.type == "cpu"
         return cpu and args.mode not in TENSOR_PARALLEL and args.compile == "none"
 
-    def _rounding(self, low: WrappedModel, found: dict[str, Tensor]) -> float:
+    def _rounding(self, low: WrappedModel, found: dict[str, Tensor], step: int) -> float:
         """The relative error of gradients of ``low``, against exact ones."""
         exact = exact_on(self.device)
         args = argparse.Namespace(**vars(self.args) | {"precision": exact.name})
         high = replace(self, args=args)
         single = high._single()
         single.model.load_state_dict(low.model.state_dict())
-        for _ in high._passes(single, 0, 1 / self._count, exact.dtype):
+        for _ in high._passes(single, step, 1 / self._count, exact.dtype):
             pass
         return relative_error(
             {name: gradient / low.loss_scale for name, gradient in found.items()},
@@ -130,8 +130,12 @@ def _lower(model: nn.Module, dtype: torch.dtype) -> None:
 
 
 def gradient_type(args: argparse.Namespace) -> torch.dtype | None:
-    """The coarsest type that a gradient passes through; None: not coarser than fp32."""
-    names = (args.precision, args.comm_hook, args.mixed_precision, args.reduce_dtype)
+    """The coarsest type that gradients are added in; None: not coarser than fp32.
+
+    Where FSDP is not told a type to reduce in, torch before 2.15 takes that of its copy.
+    """
+    reduced = args.mixed_precision if args.reduce_dtype == "none" else args.reduce_dtype
+    names = (args.precision, args.comm_hook, reduced)
     for name in ("bf16", "fp16"):
         if name in names:
             return DTYPES[name]

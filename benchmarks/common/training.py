@@ -98,7 +98,7 @@ def check_correctness(
         run.report(correctness=verdict.payload())
         if not verdict.ok:
             wrong = f"mode {args.mode} does not train as one device does: {verdict.differences()}"
-            run.fail_at_end(WrongGradientsError(wrong))
+            run.fail_at_end(WrongGradientsError(f"{wrong}; {verdict.advice()}"))
     if args.compile != "none":
         torch._dynamo.reset()  # graphs of the check would count as recompilations
     reset_peak_memory(run.device)

@@ -41,7 +41,7 @@ def test_what_is_right_passes(argv, precision):
         assert "in_own_types" not in told
     else:
         own = told["in_own_types"]
-        assert (own["precision"], own["steps"]) == (precision, 1)
+        assert (own["precision"], own["steps"]) == (precision, 2)
         assert own["gradient_error"] < own["tolerance"] < 1e-2
 
 
@@ -122,6 +122,23 @@ def test_an_error_of_the_own_types_alone_is_seen(precision):
     assert found.gradient_error < 1e-14
     assert found.in_own_types.scale_error > found.in_own_types.scale_tolerance
     assert precision in found.differences()
+    assert found.advice().startswith("exact numbers are right")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "amp"])
+def test_gradients_of_the_step_before_are_seen_in_the_own_types_alone(precision):
+    def keep(strategy):
+        if strategy._precision.name != "fp64":
+            keep_the_gradients(strategy)
+
+    found = verdict(plant=keep, precision=precision)
+    assert not found.ok
+    assert found.gradient_error < 1e-14
+
+
+def test_an_error_in_fp64_is_one_of_the_mode():
+    assert verdict(plant=scale_a_gradient).advice().startswith("look at the mode")
+    assert verdict(plant=scale_a_gradient, precision="fp64").advice().startswith("look at the mode")
 
 
 class Noisy(nn.Module):

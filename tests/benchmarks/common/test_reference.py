@@ -26,8 +26,8 @@ def test_parts_of_a_batch_add_up_to_it():
 
 def test_replicas_are_averaged():
     one, two = reference(replicas=1).train(1), reference(replicas=2).train(1)
-    first, _ = reference(replicas=1).first_step()
-    both, _ = reference(replicas=2).first_step()
+    first, _ = reference(replicas=1).gradients(0)
+    both, _ = reference(replicas=2).gradients(0)
     assert relative_error(one.gradients, first.gradients) == 0
     assert relative_error(two.gradients, both.gradients) < 1e-15
     assert relative_error(two.gradients, one.gradients) > 0.1
@@ -48,13 +48,13 @@ def test_replicas_are_averaged():
     ],
 )
 def test_the_error_of_rounding(argv, precision, low, high):
-    _, error = reference(argv, precision).first_step()
+    _, error = reference(argv, precision).gradients(0)
     assert low <= error <= high
 
 
 def test_a_copy_in_sixteen_bits_is_computed_with():
-    exact, _ = reference("--mode fsdp", "fp32").first_step()
-    lowered, error = reference("--mode fsdp --mixed-precision bf16", "fp32").first_step()
+    exact, _ = reference("--mode fsdp", "fp32").gradients(0)
+    lowered, error = reference("--mode fsdp --mixed-precision bf16", "fp32").gradients(0)
     assert 1e-3 < relative_error(lowered.gradients, exact.gradients) < 3e-2
     assert 1e-3 < error < 4e-3
 
@@ -66,7 +66,8 @@ def test_a_copy_in_sixteen_bits_is_computed_with():
         ({"precision": "amp"}, None),
         ({"precision": "bf16", "comm_hook": "fp16"}, torch.bfloat16),
         ({"comm_hook": "fp16"}, torch.float16),
-        ({"mixed_precision": "bf16", "reduce_dtype": "fp32"}, torch.bfloat16),
+        ({"mixed_precision": "bf16", "reduce_dtype": "fp32"}, None),
+        ({"mixed_precision": "bf16"}, torch.bfloat16),
         ({"reduce_dtype": "fp16"}, torch.float16),
     ],
 )

@@ -3,12 +3,13 @@
     torchrun ... equality.py CASES VERDICTS
 
 A line of CASES is ``name: options``, a line of VERDICTS the JSON of one verdict. A name that begins
-with ``planted-`` is built with the error of that name; one that ends with `` in bf16`` is for a
-program in that precision.
+with ``planted-`` is built with the error of that name, one with ``alone-`` has the error in the
+program's own types alone; one that ends with `` in bf16`` is for a program in that precision.
 """
 
 import json
 import sys
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
@@ -90,6 +91,11 @@ def wrong_shard(strategy, group):
     after_backward(strategy, change)
 
 
+def added_up(strategy, group):
+    """The gradients are not dropped after an update."""
+    strategy._optimizer._torch.zero_grad = lambda: None
+
+
 def no_reduction(strategy, group):
     """Each rank keeps its own gradients."""
     strategy.model.register_comm_hook(None, own_bucket)
@@ -143,6 +149,7 @@ PLANTED = {
     "shard": wrong_shard,
     "unreduced": no_reduction,
     "momentum": lost_momentum,
+    "doubled": added_up,
 }
 
 
@@ -156,9 +163,14 @@ def factory(name, args, work, group):
             return strategies.build(args, work, group)
         finally:
             pipeline.average = right
+    kind, _, error = name.partition("-")
+    error = error.partition("-")[0]
+    if kind not in ("planted", "alone") or (kind == "alone" and args.precision == "fp64"):
+        return strategies.build(args, work, group)
+    if error == "coarse":  # gradients are reduced in another type than was asked for
+        return strategies.build(Namespace(**vars(args) | {"reduce_dtype": "bf16"}), work, group)
     strategy = strategies.build(args, work, group)
-    if name.startswith("planted-"):
-        PLANTED[name.split("-")[1]](strategy, group)
+    PLANTED[error](strategy, group)
     return strategy
 
 

@@ -68,6 +68,20 @@ TWO_WRONG = {
     "planted-divisor-tp in bf16": "--mode tp",
     "planted-unreduced-ddp in bf16": "--mode ddp",
 }  # fmt: skip
+TWO_ALONE = {
+    f"alone-{error}-{mode}{precision}": TWO_MODES[mode]
+    for error in ("stale", "doubled")
+    for mode, precision in (
+        ("ddp", " in bf16"), ("tp", " in bf16"), ("pipeline", " in amp"),
+        ("hook", ""), ("policy", ""),
+    )
+} | {
+    "alone-coarse-policy": TWO_MODES["policy"],
+    "alone-coarse-fsdp": "--mode fsdp --reduce-dtype fp32",
+    "alone-divisor-tp in bf16": TWO_MODES["tp"],
+    "alone-divisor-hook": TWO_MODES["hook"],
+    "alone-loss-policy": TWO_MODES["policy"],
+}  # fmt: skip
 FOUR = {
     "hsdp": "--mode hsdp",
     "tp-fsdp": "--mode tp-fsdp",
@@ -122,7 +136,7 @@ def two(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def two_wrong(tmp_path_factory):
-    return verdicts(2, TWO_WRONG, tmp_path_factory.mktemp("two_wrong"))
+    return verdicts(2, TWO_WRONG | TWO_ALONE, tmp_path_factory.mktemp("two_wrong"))
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +192,14 @@ def test_replicas_that_drift_are_caught(two):
 def test_what_is_planted_is_caught_in_every_mode_and_precision(two_wrong, name):
     assert not two_wrong[name]["ok"]
     assert two_wrong[name]["gradient_error"] > 1e6 * two_wrong[name]["tolerance"]
+
+
+@pytest.mark.parametrize("name", TWO_ALONE)
+def test_what_is_wrong_in_the_own_types_alone_is_caught(two_wrong, name):
+    found = two_wrong[name]
+    assert not found["ok"]
+    assert found["gradient_error"] < 1e-13
+    assert not found["in_own_types"]["ok"]
 
 
 @pytest.mark.parametrize("name", FOUR_WRONG)

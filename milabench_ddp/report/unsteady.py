@@ -12,8 +12,9 @@ def no_steady_state(row: Row) -> Findings:
     processes = counted(row.processes)
     unsteady = [process for process in processes if process.steady.problem]
     if unsteady:
-        tag, count = unsteady[0].record.tag, len(processes)
-        sentence = f"{tag}: {unsteady[0].steady.problem}"
+        worst = max(unsteady, key=lambda process: abs(process.steady.change))
+        tag, count = worst.record.tag, len(processes)
+        sentence = f"{tag}: {worst.steady.problem}"
         if count > 1:
             sentence += f" (in {len(unsteady)} of {count} processes)"
         evidence = {"unsteady": len(unsteady), "processes": count, "change": row.drift}

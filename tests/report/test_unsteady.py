@@ -1,6 +1,8 @@
 import math
 from pathlib import Path
 
+import pytest
+
 from milabench_ddp.report.assemble import report_of
 from tests.support.rates import falling, noisy
 from tests.support.result_files import config, end, rate, rates, start, write
@@ -84,3 +86,16 @@ def test_benchmarks_with_few_observations_share_a_line(tmp_path: Path) -> None:
     made = report_of([tmp_path])
     assert made.notes == ["no ± within a launch of fewer than 60 observations: a 12, b 59"]
     assert [row.summary.interval is None for row in made.rows] == [True, True, False]
+
+
+@pytest.mark.parametrize("worst", ["D0", "D2"])
+def test_the_warning_is_of_the_process_whose_drift_is_shown(tmp_path: Path, worst: str) -> None:
+    """One falls by 20 %, the others by 5 %, whichever comes first."""
+    for seed, device in enumerate(("D0", "D1", "D2")):
+        settings = config("b", device=seed, tag=["b", device])
+        values = falling(60, seed, 0.2 if device == worst else 0.05)
+        write(tmp_path, f"b.{device}", settings, start(), rates(values), end())
+    made = report_of([tmp_path])
+    (warning,) = (each for each in made.findings if each.name == "no_steady_state")
+    assert warning.place == f"b.{worst}"
+    assert f"{abs(made.rows[0].drift):.1%}" in warning.sentence

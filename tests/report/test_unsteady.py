@@ -43,7 +43,7 @@ def test_a_process_that_failed_is_in_no_number_of_its_row(tmp_path: Path) -> Non
 
 
 def two_levels(seed: int) -> list[float]:
-    """Four visits, of 60 observations."""
+    """Five visits, of 60 observations."""
     high, low = noisy(40, 0.0, seed), noisy(20, 0.0, seed + 1, 92.0)
     return high[:20] + low[:5] + high[20:35] + low[5:] + high[35:]
 

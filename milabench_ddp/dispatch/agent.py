@@ -88,8 +88,14 @@ class Agent:
         self._stopped: dict[str, Verdict] = {}  # launches that must not start, by id
         self._stops = 0  # how often this process was asked to stop by a signal
         self._heard = clock()
-        self._is_silent = False  # no heartbeat for too long; its launch was stopped
+        self._is_silent = self._was_silent = False  # for too long, so that its launch was stopped
         self._lost: CoordinatorLostError | None = None
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the job of this agent may be without a coordinator that Slurm knows."""
+        is_lost = self._lost is not None and self._lost.is_silent
+        return is_lost or (self._was_silent and not slurm_jobs.has_first_node())
 
     # Called by signal handlers, which must not wait for a lock: another thread sends the message.
 
@@ -201,7 +207,7 @@ class Agent:
         if silence <= limit:
             self._is_silent = False
         elif not self._is_silent:
-            self._is_silent = True
+            self._is_silent = self._was_silent = True
             self._stop_launch(_without_coordinator(message))
         elif silence > limit + self._timeouts.reconnect:
             self._lose(message, is_silent=True)
@@ -252,8 +258,6 @@ def main(words: str) -> int:
         return 2
     except CoordinatorLostError as error:
         _complain(options.rank, error)
-        if options.is_in_job and (error.is_silent or not slurm_jobs.has_first_node()):
-            slurm_jobs.start_again()  # the coordinator cannot ask, or is not of this job any more
         return 1
     return 0
 
@@ -284,8 +288,12 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
             agent.note_signal("SIGUSR2")  # Slurm's warning; the coordinator acts on it
 
         signal.signal(signal.SIGUSR2, warned)
-        with stopped_by_signals(agent):
-            agent.serve(hello)
+        try:
+            with stopped_by_signals(agent):
+                agent.serve(hello)
+        finally:
+            if options.is_in_job and agent.is_abandoned:
+                slurm_jobs.start_again()  # the coordinator may not be there to ask
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from milabench_ddp.events import Outcome, Verdict
 from tests.support.started_agent import DEAF, RATE, STAYS, StartedAgent, exists
 
 Start = Callable[..., StartedAgent]
+Asked = Callable[[str], tuple[dict[str, str], Path]]
 SHORT = Timeouts(heartbeat=0.05, silence=0.2, reconnect=0.2)
 
 
@@ -132,38 +134,56 @@ def test_when_its_coordinator_stays_silent_it_ends(start: Start) -> None:
     assert agent.stderr() == f"node 0: {why}\n".encode()
 
 
+@pytest.fixture
+def asked(tmp_path: Path) -> Asked:
+    """Makes Slurm's commands for a job on some nodes: the environment, and the log of questions."""
+
+    def make(nodes: str) -> tuple[dict[str, str], Path]:
+        tools, log = tmp_path / "tools", tmp_path / "asked"
+        tools.mkdir()
+        log.touch()
+        said = (
+            f"case $* in *job*) echo BatchHost=n1 NodeList={nodes};; *names*) echo {nodes};; esac"
+        )
+        for name in ("scontrol", "scancel"):
+            (tools / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {log}\n{said}\n')
+            (tools / name).chmod(0o755)
+        return {"PATH": f"{tools}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}, log
+
+    return make
+
+
 @pytest.mark.parametrize(
-    ("is_silent", "has", "restarts", "asked"),
-    [
-        (True, "n1", "0", "scontrol requeue 7\n"),
-        (True, "n1", "3", "scancel 7\n"),
-        (False, "n1", "0", ""),
-        (False, "n2", "0", "scontrol requeue 7\n"),
-    ],
+    ("is_silent", "restarts", "does"),
+    [(True, "0", "scontrol requeue 7\n"), (True, "3", "scancel 7\n"), (False, "0", "")],
 )
 def test_in_a_job_that_has_no_coordinator_left_it_asks_slurm(
-    start: Start, tmp_path: Path, is_silent: bool, has: str, restarts: str, asked: str
+    start: Start, asked: Asked, is_silent: bool, restarts: str, does: str
 ) -> None:
-    """A coordinator that has ended has asked Slurm itself; a silent one may have lost power.
-
-    One whose node Slurm has taken out of the job has lost its connection to Slurm, too.
-    """
-    tools, log = tmp_path / "tools", tmp_path / "asked"
-    tools.mkdir()
-    log.touch()
-    for name in ("scontrol", "scancel"):
-        said = (
-            f"case $* in *job*) echo BatchHost=n1 NodeList={has};; *hostnames*) echo {has};; esac"
-        )
-        (tools / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {log}\n{said}\n')
-        (tools / name).chmod(0o755)
-    environ = {"PATH": f"{tools}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    """A coordinator that has ended has asked Slurm itself; a silent one may have lost power."""
+    environ, log = asked("n1")
     agent = start(SHORT, is_in_job=True, SLURM_RESTART_COUNT=restarts, **environ)
     if not is_silent:
         agent.leave()
     assert agent.code() == 1
-    lines = log.read_text().splitlines(keepends=True)
-    assert "".join(line for line in lines if " show " not in line) == asked
+    assert log.read_text() == does
+
+
+@pytest.mark.parametrize("ends", ["finish", "leave"])
+@pytest.mark.parametrize("nodes", ["n1", "n2"])
+def test_a_coordinator_that_is_back_may_not_be_of_the_job_any_more(
+    start: Start, asked: Asked, ends: str, nodes: str
+) -> None:
+    """Slurm has taken its node, which did not answer, out of the job: nobody else ends the job."""
+    environ, log = asked(nodes)
+    agent = start(replace(SHORT, reconnect=600), is_in_job=True, **environ)
+    agent.waits_for_heartbeats(10)  # it hears nothing for longer than the silence
+    if ends == "finish":
+        agent.send(Finish())
+    else:
+        agent.leave()
+    agent.code()
+    assert ("requeue" in log.read_text()) == (nodes == "n2")
 
 
 def test_sigterm_ends_the_launch_and_the_agent(agent: StartedAgent) -> None:

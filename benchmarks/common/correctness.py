@@ -46,7 +46,7 @@ from benchmarks.common.workload import Batch, Workload
 # of all gradients. Measured: 2e-15 in fp64. In fp32 1e-6, but 3e-4 where a ReLU switches.
 IN_FP64, IN_FP32 = 1e-10, 1e-3
 # In coarser types also a multiple of the error that one device makes. Measured, over all modes and
-# models: at most 2.1 times it. Rounding has no direction, so that the scale of all gradients
+# models: at most 2.2 times it. Rounding has no direction, so that the scale of all gradients
 # together is known better: measured to at most 0.16 times the error.
 MULTIPLE, SCALE_MULTIPLE = 3.0, 0.5
 

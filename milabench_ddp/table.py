@@ -39,7 +39,7 @@ class Measured(float):
                 cent.
         """
         if not (math.isfinite(self) and 0 < self.error < math.inf):
-            return plain(float(self), format)
+            return without_exponent(float(self), format)
         scale, unit = (100, "%") if format.endswith("%") else (1, "")
         value, error = scale * float(self), scale * self.error
         places = _places(value, error)
@@ -62,7 +62,7 @@ def _places(value: float, error: float) -> int:
     return min(places, MOST_DIGITS - 1 + first)
 
 
-def plain(value: float, format: str) -> str:
+def without_exponent(value: float, format: str) -> str:
     """A number of unknown uncertainty without an exponent, unless it is vast or tiny."""
     text = f"{value:{format}}"
     if "e" not in text or not 1e-9 <= abs(value) < 1e15:
@@ -100,7 +100,7 @@ class Column:
         if isinstance(value, Measured):
             return value.text(self.format)
         if isinstance(value, float) and self.format:
-            return plain(value, self.format)
+            return without_exponent(value, self.format)
         return format(value, self.format) if self.format else str(value)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..table import Column, plain
+from ..table import Column, without_exponent
 from .statistics import NAN
 
 ZERO = 0.0005  # what is smaller would be 0.0%
@@ -32,7 +32,7 @@ class Share(Column):
             return super().text(value)
         if value < TINY:
             return f"<{TINY:.4%}"
-        return plain(100 * value, ".1g") + "%"
+        return without_exponent(100 * value, ".1g") + "%"
 
 
 def _number(name: str, format: str) -> Column:

@@ -39,7 +39,7 @@ def visits(rates: "Floats") -> int | None:
     return 1 + int((is_high[1:] != is_high[:-1]).sum())
 
 
-def few_visits(rates: "Floats", start: int) -> int:
+def visits_if_few(rates: "Floats", start: int) -> int:
     """The number of visits if there are too few to know the mean rate; else 0.
 
     Args:

@@ -87,7 +87,7 @@ def steady_state(rates: Sequence[float]) -> Steady:
     as_seen = np.array(rates, dtype=float)
     if start == n // 2 or levels.is_level(as_seen[:start], as_seen[start:]):
         return _unsure_start(calm, found)
-    return replace(found, visits=levels.few_visits(as_seen, start))
+    return replace(found, visits=levels.visits_if_few(as_seen, start))
 
 
 def _unsure_start(rates: "Floats", found: Steady) -> Steady:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.levels import COLD, FEW, few_visits, is_level, visits
+from milabench_ddp.report.levels import COLD, FEW, is_level, visits, visits_if_few
 from tests.support.rates import alternating, approaching, dwelling, falling, noisy
 
 SEEDS = range(40)
@@ -29,7 +29,7 @@ def test_visits_to_two_levels_are_counted(scale: int) -> None:
 
 @pytest.mark.parametrize(("n", "correlation"), [(60, 0.0), (60, 0.5), (200, 0.5), (200, 0.9)])
 def test_noise_has_no_levels(n: int, correlation: float) -> None:
-    few = [few_visits(np.array(noisy(n, correlation, seed)), 0) for seed in SEEDS]
+    few = [visits_if_few(np.array(noisy(n, correlation, seed)), 0) for seed in SEEDS]
     assert sum(map(bool, few)) <= 2
     assert found([100.0] * n) is None
 
@@ -45,19 +45,19 @@ def test_pauses_and_falls_are_no_levels() -> None:
 def test_many_visits_are_enough() -> None:
     rates = at_levels(*[10] * 20)
     assert found(rates) == 20
-    assert few_visits(np.array(rates), 0) == 0
-    assert few_visits(np.array(at_levels(*[40] * (FEW - 1))), 0) == FEW - 1
+    assert visits_if_few(np.array(rates), 0) == 0
+    assert visits_if_few(np.array(at_levels(*[40] * (FEW - 1))), 0) == FEW - 1
 
 
 def test_visits_within_a_supposed_start_up_count() -> None:
     """What is left out shows the two levels, the rest is at one of them."""
     rates = np.array(at_levels(10, 10, 10, 30))
-    assert few_visits(rates, 30) == 4
-    assert few_visits(np.array(at_levels(10, 50)), 10) == 0  # a start-up: one change
+    assert visits_if_few(rates, 30) == 4
+    assert visits_if_few(np.array(at_levels(10, 50)), 10) == 0  # a start-up: one change
 
 
 def test_few_of_many_series_with_long_dwells_are_silent() -> None:
-    few = [few_visits(np.array(dwelling(100, seed)[:40]), 0) for seed in SEEDS]  # n / 4
+    few = [visits_if_few(np.array(dwelling(100, seed)[:40]), 0) for seed in SEEDS]  # n / 4
     assert sum(map(bool, few)) >= 28
 
 

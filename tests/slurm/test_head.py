@@ -41,7 +41,7 @@ def test_what_ended_while_nobody_looked_on_is_resumed(sweep):
     os.kill(command.pid, signal.SIGKILL)
     ended(command)
     sweep.cluster.run("scancel", *sweep.jobs())
-    sweep.await_states(held_2="cancelled", quick_1="waiting")
+    sweep.await_states(held_2="cancelled", quick_1="cancelled")
     sweep.resume()
     assert sweep.starts() == {"quick-2": 2, "held-2": 4, "quick-1": 1}
 

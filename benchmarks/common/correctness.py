@@ -51,6 +51,9 @@ IN_FP64, IN_FP32 = 1e-10, 1e-3
 MULTIPLE, SCALE_MULTIPLE = 3.0, 0.5
 
 OWN_STEPS = 2  # in the program's own types; the last is compared
+LOSS_SCALE = (
+    256.0  # under amp-fp16. Training begins with 65536, skips steps that overflow, halves it
+)
 
 # Modes in which a replica draws the same dropout masks as one device.
 SAME_MASKS = ("single", "ddp", "fsdp", "hsdp")
@@ -151,6 +154,7 @@ def check(
         raise UnsupportedError(
             "PowerSGD approximates gradients: they cannot be compared with exact ones"
         )
+    args = argparse.Namespace(**vars(args) | {"first_loss_scale": LOSS_SCALE})
     covers, leaves_out = _coverage(args, workload)
     if "dropout" in leaves_out:
         workload = replace(workload, make_model=partial(_without_dropout, workload))

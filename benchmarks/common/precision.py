@@ -60,9 +60,10 @@ class Precision:
         """The context of a forward pass."""
         return torch.autocast(device.type, self.autocast, enabled=self.autocast is not None)
 
-    def scaler(self, device: torch.device) -> torch.amp.GradScaler:
+    def scaler(self, device: torch.device, first_scale: float) -> torch.amp.GradScaler:
         """Scales the loss under autocast to fp16, where small gradients would be lost."""
-        return torch.amp.GradScaler(device.type, enabled=self.autocast is torch.float16)
+        enabled = self.autocast is torch.float16
+        return torch.amp.GradScaler(device.type, first_scale, enabled=enabled)
 
 
 def _tf32_is_possible() -> bool:

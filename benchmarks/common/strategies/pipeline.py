@@ -141,7 +141,7 @@ class Pipeline:
         self._first, self._last = 0 in stages, count - 1 in stages
         self._device, self._compiler = setup.device, setup.compiler
         self._optimizer = setup.optimizer(self.model)
-        self._scaler = setup.precision.scaler(setup.device)
+        self._scaler = setup.scaler()
         group = mesh["stage"].get_group()
         made = [_Stage(m, k, count, setup.device, group=group) for k, m in stages.items()]
         schedule = get_schedule_class(args.schedule)

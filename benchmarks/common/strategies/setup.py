@@ -29,6 +29,7 @@ OPTIMIZERS = ("sgd", "adamw")
 # inputs of each block and computes the rest again in the backward pass: a third more operations,
 # least memory; ``offload`` moves what each block saves to the host, and back for the backward pass.
 ACTIVATIONS = ("noop", "checkpoint", "offload")
+FIRST_LOSS_SCALE = 65536.0  # of torch.amp.GradScaler, which halves it where gradients overflow
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class Setup:
     def save_memory(self, model: nn.Module) -> None:
         """Wrap the blocks as ``--activation`` says."""
         wrap_blocks(model, self.blocks(model), self.args.activation)
+
+    def scaler(self) -> torch.amp.GradScaler:
+        """The gradient scaler; the check of gradients begins at a scale where none overflow."""
+        scale = getattr(self.args, "first_loss_scale", FIRST_LOSS_SCALE)
+        return self.precision.scaler(self.device, scale)
 
     def optimizer(self, model: nn.Module) -> "Optimizer":
         """The optimizer of the parameters that ``model`` has now."""

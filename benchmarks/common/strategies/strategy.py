@@ -61,7 +61,7 @@ class WrappedModel:
         self.data_parallel_size, self.data_parallel_rank = replicas.size, replicas.rank
         self._workload, self._precision = setup.workload, setup.precision
         self._device, self._compiler = setup.device, setup.compiler
-        self._scaler = setup.precision.scaler(setup.device)
+        self._scaler = setup.scaler()
         self._optimizer = setup.optimizer(model)
         self._build_s = setup.elapsed()
 

@@ -45,6 +45,18 @@ def test_what_is_right_passes(argv, precision):
         assert own["gradient_error"] < own["tolerance"] < 1e-2
 
 
+def test_gradients_that_overflow_at_the_first_scale_of_training_are_compared():
+    """Training would skip such a step: 65536 times them are not finite in fp16."""
+
+    def steep(args):
+        work = workload(args)
+        return replace(work, loss=lambda model, batch: 100 * work.loss(model, batch))
+
+    found = verdict(precision="amp-fp16", work=steep)
+    assert found.ok
+    assert found.in_own_types.gradient_error < 1e-3
+
+
 def scale_a_gradient(strategy):
     first = next(strategy.model.parameters())
     first.register_hook(lambda gradient: 1.01 * gradient)

@@ -33,7 +33,9 @@ def test_what_a_product_is_computed_in(name, result):
     a = torch.ones(2, 2, dtype=precision.dtype)
     with precision.context(CPU):
         assert (a @ a).dtype is result
-    assert precision.scaler(CPU).is_enabled() == (name == "amp-fp16")
+    scaler = precision.scaler(CPU, 256.0)
+    assert scaler.is_enabled() == (name == "amp-fp16")
+    assert scaler.get_scale() == (256.0 if name == "amp-fp16" else 1.0)
 
 
 def test_tf32_is_on_where_it_is_asked_for_and_off_elsewhere(monkeypatch):

@@ -6,7 +6,7 @@ History of the schema of ``plan.json``:
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from ..plan.command_line import Site
 from ..results.lock import claimed, goes_on, is_alive
 from ..results.read_state import read_benchmark, read_header
 from ..results.run_dir import RunDir, create, reserve, save_state
-from ..results.state import BenchmarkState, RunHeader
+from ..results.state import BenchmarkState, RunHeader, overall
 
 
 @dataclass(frozen=True)
@@ -84,19 +84,13 @@ class RunContext:
         return earlier
 
     def finish(self, outcome: Outcome) -> Outcome:
-        """Write the end of the run; unless cancelled, all its benchmarks decide the outcome."""
+        """Write the end of the run; its benchmarks decide the outcome, unless it is cancelled."""
         if outcome is not Outcome.CANCELLED:
             states = [read_benchmark(self.run, b.name, _ignore) for b in self.plan.benchmarks]
-            outcome = overall(states)
+            outcome = overall(state.status if state else Status.LOST for state in states)
         self.header.outcome, self.header.ended = outcome, time.time()
         self.save()
         return outcome
-
-
-def overall(states: Iterable[BenchmarkState | None]) -> Outcome:
-    """The outcome of a run that has ended: ok if all its benchmarks are ok, else failed."""
-    all_ok = all(state is not None and state.status is Status.OK for state in states)
-    return Outcome.OK if all_ok else Outcome.FAILED
 
 
 def create_run(
@@ -166,7 +160,7 @@ def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     if missing:
         header.outcome = header.ended = None
     elif header.outcome not in (Outcome.OK, Outcome.FAILED):  # cut off before its end
-        context.finish(overall(states.values()))
+        context.finish(Outcome.OK)
     return context
 
 

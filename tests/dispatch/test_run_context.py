@@ -5,7 +5,7 @@ import pytest
 from milabench_ddp.codec import read_record, write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.config.schema import Benchmark, SkippedBenchmark, Suite
-from milabench_ddp.dispatch.run_context import RunContext, RunPlan, create_run, overall, resume_run
+from milabench_ddp.dispatch.run_context import RunContext, RunPlan, create_run, resume_run
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome, Status
 from milabench_ddp.results.lock import alive
@@ -153,10 +153,3 @@ def test_a_run_ends_over_all_its_benchmarks_unless_it_was_cancelled(made: RunCon
     assert read_header(made.run).outcome is Outcome.FAILED
     assert made.finish(Outcome.CANCELLED) is Outcome.CANCELLED
     assert read_header(made.run).outcome is Outcome.CANCELLED
-
-
-def test_the_outcome_of_a_run() -> None:
-    ok, lost = BenchmarkState("a", Status.OK), BenchmarkState("b", Status.LOST)
-    assert overall([ok, ok]) is Outcome.OK
-    assert overall([ok, lost]) is Outcome.FAILED
-    assert overall([ok, None]) is Outcome.FAILED

@@ -10,6 +10,7 @@ from milabench_ddp.results.state import (
     LaunchState,
     ProcessState,
     RunHeader,
+    overall,
 )
 
 PROCESS = ProcessState("b.D0", 7, 1, Outcome.FAILED, "exit status 1", 1.0, 2.0, RateCounts(3))
@@ -53,3 +54,16 @@ def test_a_header_comes_back_from_its_file() -> None:
         2.0,
     )
     assert decode(encode(header), RunHeader) == header
+
+
+@pytest.mark.parametrize(
+    ("statuses", "outcome"),
+    [
+        ([Status.OK, Status.OK], Outcome.OK),
+        ([Status.OK, Status.LOST], Outcome.FAILED),
+        ([Status.TIMEOUT, Status.CANCELLED], Outcome.CANCELLED),
+        ([], Outcome.OK),
+    ],
+)
+def test_the_outcome_of_a_run(statuses: list[Status], outcome: Outcome) -> None:
+    assert overall(statuses) is outcome

@@ -1,0 +1,67 @@
+"""What a coordinator keeps of its nodes, and what it tells of them."""
+
+from pathlib import Path
+
+from milabench_ddp.dispatch.node_records import NodeRecords, NodeTeller
+from milabench_ddp.results.node_state import NodeState, NodeStatus, read_nodes
+from milabench_ddp.results.read_state import refuse
+from milabench_ddp.results.run_dir import RunDir
+from tests.support.progress import RecordedProgress
+
+
+def test_each_change_is_on_disk_and_told_once(tmp_path: Path) -> None:
+    run, told = RunDir(tmp_path), RecordedProgress()
+    run.nodes.mkdir()
+    records = NodeRecords(run, ["n0", "n1"], told)
+    assert {node.status for node in read_nodes(run, refuse).values()} == {NodeStatus.AWAITED}
+    records.set("n0", NodeStatus.FAILED, "its agent ended", ("no such file",))
+    records.meet("n1", "n1.cluster", {"python": "3.12"})
+    records.tell()
+    records.tell()
+    assert told.messages == ["n0 did not start: its agent ended\n    no such file"]
+    assert records.problems == ["n0 did not start: its agent ended"]
+    assert read_nodes(run, refuse) == records.states
+    assert records.states["n1"].name == "n1.cluster"
+
+
+def test_a_node_that_comes_late_or_back_is_told(tmp_path: Path) -> None:
+    told = RecordedProgress()
+    teller = NodeTeller(told)
+    states = [
+        NodeState("n0", NodeStatus.AWAITED, "has not answered for 10 s"),
+        NodeState("n0", NodeStatus.JOINED),
+        NodeState("n0", NodeStatus.LOST, "has sent no heartbeat for 20 s"),
+        NodeState("n0", NodeStatus.JOINED),
+    ]
+    for state in states:
+        teller.tell({"n0": state})
+    assert told.messages == [
+        "n0 has not answered for 10 s",
+        "n0 has joined",
+        "n0 has sent no heartbeat for 20 s",
+        "n0 is back",
+    ]
+
+
+def test_what_an_earlier_attempt_left_is_not_told_again() -> None:
+    told = RecordedProgress()
+    teller = NodeTeller(told)
+    lost = {"n0": NodeState("n0", NodeStatus.LOST, "has sent no heartbeat for 20 s")}
+    teller.ignore(lost)
+    teller.tell(lost)
+    assert told.messages == []
+
+
+def test_a_difference_is_told_once_all_have_been_heard_of() -> None:
+    told = RecordedProgress()
+    teller = NodeTeller(told)
+    joined = {
+        f"n{k}": NodeState(f"n{k}", NodeStatus.JOINED, facts={"python": "3.11" if k else "3.12"})
+        for k in range(3)
+    }
+    teller.tell({**joined, "n3": NodeState("n3")})
+    assert told.messages == []
+    teller.tell(joined)
+    teller.tell(joined)
+    (said,) = told.messages
+    assert said == "nodes differ: python is 3.12 on n0, and 3.11 on the other 2 nodes"

@@ -53,17 +53,7 @@ def report_of(
     base = None if baseline is None else read_run(Path(baseline))
     planned = _planned(runs)
     weights = weights or {}
-    processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
-    failed: list[Failure] = []
-    for run in runs:
-        for record in run.records:
-            if compat_formulas and compat.why_left_out(record):
-                continue
-            process = ProcessResult(run, record)
-            processes_of[record.name].append(process)
-            is_failed = not succeeded(record) if compat_formulas else process.failed
-            if is_failed:
-                failed.append(failures.process_failure(process))
+    processes_of, failed = _processes(runs, compat_formulas)
     if compat_formulas:
         rows = _compat_rows(processes_of, weights)
     else:
@@ -86,6 +76,24 @@ def report_of(
     else:
         score = suite_score(rows, infos, report_of([base.path]) if base else None, weights)
     return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score)
+
+
+def _processes(
+    runs: Sequence[Run], compat_formulas: bool
+) -> tuple[Mapping[str, Processes], list[Failure]]:
+    """The processes that count, by benchmark, and those that failed."""
+    processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
+    failed: list[Failure] = []
+    for run in runs:
+        for record in run.records:
+            if compat_formulas and compat.why_left_out(record):
+                continue
+            process = ProcessResult(run, record)
+            processes_of[record.name].append(process)
+            is_failed = not succeeded(record) if compat_formulas else process.failed
+            if is_failed:
+                failed.append(failures.process_failure(process))
+    return processes_of, failed
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:

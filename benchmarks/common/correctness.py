@@ -280,7 +280,7 @@ def _without_dropout(workload: Workload) -> torch.nn.Module:
 
 
 def _seeded(args: argparse.Namespace, batches: Batches, step: int, replica: int) -> Batch:
-    """The batch; from here on whoever trains on it draws the same numbers."""
+    """The batch; seeds the random numbers, so that all who train on it draw the same."""
     torch.manual_seed(hash((args.seed, step, replica)))
     return batches(step, replica)
 

@@ -5,7 +5,7 @@ process. So a reader can tell a run that was cut off (SIGKILL, a power cut) from
 from the folder alone, and of two commands that resume a run one is refused.
 
 ``flock`` holds over NFS, GPFS and Lustre (mounted with ``flock``), whose servers know the locks. On
-a file system without locks, whoever makes the file has the lock; a process of this host that is
+a file system without locks, the process that makes the file has it; a process of this host that is
 gone has not, and one of another host counts as alive until the file is removed. Where locks are
 known to one node only (``nolock``, ``local_lock``, ``localflock``), nodes do not see each other's.
 """
@@ -106,7 +106,7 @@ def _take(path: Path) -> int | None:
             is_mine = _is_same(fd, path)
         except BlockingIOError:
             is_mine = False
-        except OSError:  # no locks on this file system: whoever has made the file has it
+        except OSError:  # no locks on this file system: the process that made the file has it
             is_mine = is_new
             if not is_mine and _is_stale(fd):
                 path.unlink(missing_ok=True)

@@ -2,11 +2,13 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from tests.support import nvml_stub
 from tests.support.package_copy import PackageCopy
 from tests.support.workplace import Suite, Workplace
 
@@ -30,6 +32,24 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "patien
 def package_copy(tmp_path: Path) -> PackageCopy:
     """A copy of the package, to which something is added in one file and one line."""
     return PackageCopy(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def nvml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the stub of NVML, for LD_LIBRARY_PATH; see ``tests/support/nvml_stub.py``."""
+    return nvml_stub.build(tmp_path_factory.mktemp("nvml"))
+
+
+@pytest.fixture
+def stub(nvml_library: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes GPUs behave as the statements say, for the real ``pynvml`` of this process."""
+    nvml_stub.load(nvml_library, monkeypatch)
+
+    def behave(*statements: str) -> None:
+        monkeypatch.setenv("NVML_STUB", "; ".join(statements))
+
+    behave()
+    return behave
 
 
 @pytest.fixture

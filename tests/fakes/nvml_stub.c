@@ -1,38 +1,97 @@
-/* Stands in for libnvidia-ml.so.1: what pynvml calls of it, for two GPUs.
+/* Stands in for libnvidia-ml.so.1: what we call of it, for any number of GPUs.
  *
- * NVML_STUB_INIT   what nvmlInit returns (an NVML error number); 0 by default
- * NVML_STUB_LOSE   after how many power readings GPU 1 falls off the bus; never by default
+ * $NVML_STUB says how they behave, in statements with a `;` between them. A statement is
+ *
+ *     DEVICE FIELD VALUE [after N | when PATH]
+ *
+ * DEVICE is an index, `*` for all of them, or `system`. VALUE is a number, a word, or `error:N` for
+ * an NVML error. It holds from the beginning, or after N power readings, or once a file exists. Of
+ * several statements that hold, the last counts.
+ *
+ *     system   init (what nvmlInit returns), gpus (how many; 2)
+ *     DEVICE   error (of all calls), mig (instances), name (`_` for a space), memory (MiB), used,
+ *              load (percent), temperature, power (mW), capability (`9.0`), cpus (a mask, in hex),
+ *              xid (an event, sent once)
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6,
-       GPU_IS_LOST = 15 };
-enum { GPUS = 2 };
+       TIMEOUT = 10 };
+enum { LIMIT = 16, INSTANCES = 7, XID = 8 };
 
 typedef struct { unsigned long long total, free, used; } Memory;
 typedef struct { unsigned gpu, memory; } Utilization;
-typedef struct { int index; } *Device;
+typedef struct { int index, instance; } *Device; /* instance: -1 for the whole GPU */
+typedef struct { char legacy[16]; unsigned domain, bus, device, id, subsystem; char bus_id[32]; } Pci;
+typedef struct { Device device; unsigned long long type, data; unsigned gpu, compute; } Event;
 
-static struct { int index; } gpus[GPUS] = {{0}, {1}};
-static const char *uuids[GPUS] = {"GPU-00000000-0000-0000-0000-000000000000",
-                                  "GPU-11111111-1111-1111-1111-111111111111"};
-static int sessions, readings;
+static struct { int index, instance; } devices[LIMIT][1 + INSTANCES];
+static int sessions, readings, sent[LIMIT];
 
-static int number(const char *name, int otherwise) {
-  const char *value = getenv(name);
-  return value ? atoi(value) : otherwise;
+/* Finds the value of a field; `value` keeps what it holds if no statement is about it. */
+static const char *find(const char *device, const char *field, char *value) {
+  const char *script = getenv("NVML_STUB");
+  while (script && *script) {
+    char name[16] = "", key[32] = "", text[64] = "", when[8] = "", what[512] = "";
+    int words = sscanf(script, " %15[^ ;] %31[^ ;] %63[^ ;] %7[^ ;] %511[^ ;]", name, key, text, when, what);
+    int holds = words < 5 || (!strcmp(when, "after") ? readings >= atoi(what) : !access(what, F_OK));
+    int fits = !strcmp(name, device) || (!strcmp(name, "*") && strcmp(device, "system"));
+    if (words >= 3 && fits && holds && !strcmp(key, field)) strcpy(value, text);
+    script = strchr(script, ';');
+    if (script) script++;
+  }
+  return value;
 }
 
-static int state(Device device) {
+static const char *of(Device device, const char *field, char *value) {
+  char name[16];
+  snprintf(name, sizeof name, "%d", device->index);
+  return find(name, field, value);
+}
+
+/* The state of a device, or the error of one of its fields; `value` gets what the field holds. */
+static int read_field(Device device, const char *field, char *value) {
+  char error[64] = "0";
   if (!sessions) return UNINITIALIZED;
-  int lost = number("NVML_STUB_LOSE", -1);
-  return device->index == 1 && lost >= 0 && readings >= lost ? GPU_IS_LOST : SUCCESS;
+  if (atoi(of(device, "error", error))) return atoi(error);
+  of(device, field, value);
+  return strncmp(value, "error:", 6) ? SUCCESS : atoi(value + 6);
+}
+
+static int read_number(Device device, const char *field, int otherwise, unsigned *number) {
+  char value[64];
+  snprintf(value, sizeof value, "%d", otherwise);
+  int result = read_field(device, field, value);
+  *number = strtoul(value, NULL, 10);
+  return result;
+}
+
+/* Sensors of a whole GPU, which its MIG instances do not have. */
+static int read_sensor(Device device, const char *field, int otherwise, unsigned *number) {
+  int result = read_number(device, field, otherwise, number);
+  return result == SUCCESS && device->instance >= 0 ? NOT_SUPPORTED : result;
+}
+
+static unsigned count(void) {
+  char value[64] = "2";
+  return atoi(find("system", "gpus", value));
+}
+
+static unsigned instances(Device device) {
+  unsigned number;
+  return read_number(device, "mig", 0, &number) == SUCCESS ? number : 0;
 }
 
 int nvmlInitWithFlags(unsigned flags) {
-  int result = number("NVML_STUB_INIT", SUCCESS);
+  char value[64] = "0";
+  int result = atoi(find("system", "init", value));
+  if (!sessions) { /* nothing is left of an earlier session of this process */
+    readings = 0;
+    memset(sent, 0, sizeof sent);
+  }
   sessions += result == SUCCESS;
   return result;
 }
@@ -45,61 +104,140 @@ int nvmlShutdown(void) {
 
 const char *nvmlErrorString(int result) { return "an error of the stub"; }
 
-int nvmlDeviceGetCount_v2(unsigned *count) { return *count = GPUS, SUCCESS; }
+int nvmlDeviceGetCount_v2(unsigned *number) { return *number = count(), SUCCESS; }
+
+static int open_device(unsigned index, int instance, Device *device) {
+  char none[64] = "";
+  *device = (Device)&devices[index][1 + instance];
+  (*device)->index = index;
+  (*device)->instance = instance;
+  return read_field(*device, "", none);
+}
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device *device) {
-  if (index >= GPUS) return INVALID_ARGUMENT;
-  *device = (Device)&gpus[index];
-  return state(*device);
+  return index < count() ? open_device(index, -1, device) : INVALID_ARGUMENT;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(Device gpu, unsigned index, Device *device) {
+  return index < instances(gpu) ? open_device(gpu->index, index, device) : NOT_FOUND;
+}
+
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device instance, Device *device) {
+  return open_device(instance->index, -1, device);
+}
+
+static void write_uuid(Device device, char *text, unsigned length) {
+  char a = "0123456789abcdef"[device->index], b = device->instance < 0 ? a : '0' + device->instance;
+  snprintf(text, length, "%s-%c%c%c%c%c%c%c%c-%c%c%c%c-%c%c%c%c-%c%c%c%c-%c%c%c%c%c%c%c%c%c%c%c%c",
+           device->instance < 0 ? "GPU" : "MIG", a, b, a, b, a, b, a, b, a, b, a, b, a, b, a, b, a, b,
+           a, b, a, b, a, b, a, b, a, b, a, b, a, b);
 }
 
 int nvmlDeviceGetHandleByUUID(const char *uuid, Device *device) {
-  for (int i = 0; i < GPUS; i++)
-    if (!strcmp(uuid, uuids[i])) return nvmlDeviceGetHandleByIndex_v2(i, device);
+  char text[96];
+  for (unsigned index = 0; index < count(); index++)
+    for (int instance = -1; instance < INSTANCES; instance++) {
+      open_device(index, instance, device);
+      write_uuid(*device, text, sizeof text);
+      if (!strcmp(uuid, text)) return open_device(index, instance, device);
+    }
   return NOT_FOUND;
 }
 
 int nvmlDeviceGetUUID(Device device, char *text, unsigned length) {
-  snprintf(text, length, "%s", uuids[device->index]);
-  return state(device);
+  char none[64] = "";
+  write_uuid(device, text, length);
+  return read_field(device, "", none);
 }
 
 int nvmlDeviceGetName(Device device, char *text, unsigned length) {
-  snprintf(text, length, "NVIDIA Stub");
-  return state(device);
+  char value[64] = "NVIDIA_Stub";
+  int result = read_field(device, "name", value);
+  for (char *at = value; *at; at++)
+    if (*at == '_') *at = ' ';
+  snprintf(text, length, "%s", value);
+  return result;
 }
 
 int nvmlDeviceGetMigMode(Device device, unsigned *current, unsigned *pending) {
-  return NOT_SUPPORTED;
+  *current = *pending = instances(device) > 0;
+  return *current ? SUCCESS : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned *number) {
+  return *number = INSTANCES, SUCCESS;
 }
 
 int nvmlDeviceGetMemoryInfo(Device device, Memory *memory) {
-  memory->total = 80ull << 30;
-  memory->used = (unsigned long long)(device->index + 1) << 30;
+  unsigned total, used;
+  int result = read_number(device, "memory", 80 << 10, &total);
+  if (result == SUCCESS) result = read_number(device, "used", (device->index + 1) << 10, &used);
+  if (device->instance >= 0) total /= instances(device);
+  memory->total = (unsigned long long)total << 20;
+  memory->used = (unsigned long long)used << 20;
   memory->free = memory->total - memory->used;
-  return state(device);
+  return result;
 }
 
 int nvmlDeviceGetUtilizationRates(Device device, Utilization *rates) {
-  rates->gpu = 50 + device->index;
   rates->memory = 10;
-  return state(device);
+  return read_sensor(device, "load", 50 + device->index, &rates->gpu);
 }
 
 int nvmlDeviceGetTemperature(Device device, int sensor, unsigned *celsius) {
-  *celsius = 40 + device->index;
-  return state(device);
+  return read_sensor(device, "temperature", 40 + device->index, celsius);
 }
 
 int nvmlDeviceGetPowerUsage(Device device, unsigned *milliwatts) {
-  *milliwatts = 300000;
   readings++;
-  return state(device);
+  return read_sensor(device, "power", 300000, milliwatts);
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned *milliwatts) {
-  *milliwatts = 700000;
-  return state(device);
+  return read_sensor(device, "limit", 700000, milliwatts);
+}
+
+int nvmlDeviceGetCudaComputeCapability(Device device, int *major, int *minor) {
+  char value[64] = "9.0";
+  int result = read_field(device, "capability", value);
+  sscanf(value, "%d.%d", major, minor);
+  return result;
+}
+
+int nvmlDeviceGetCpuAffinity(Device device, unsigned words, unsigned long *mask) {
+  char value[64] = "error:3";
+  int result = read_field(device, "cpus", value);
+  memset(mask, 0, words * sizeof *mask);
+  mask[0] = strtoul(value, NULL, 16);
+  return result;
+}
+
+int nvmlDeviceGetPciInfo_v3(Device device, Pci *pci) {
+  char none[64] = "";
+  memset(pci, 0, sizeof *pci);
+  snprintf(pci->bus_id, sizeof pci->bus_id, "00000000:%02X:00.0", 0x18 + device->index);
+  return read_field(device, "", none);
+}
+
+int nvmlEventSetCreate(void **set) { return *set = sent, sessions ? SUCCESS : UNINITIALIZED; }
+
+int nvmlEventSetFree(void *set) { return SUCCESS; }
+
+int nvmlDeviceRegisterEvents(Device device, unsigned long long types, void *set) {
+  return device->instance < 0 && types == XID ? SUCCESS : NOT_SUPPORTED;
+}
+
+int nvmlEventSetWait_v2(void *set, Event *event, unsigned milliseconds) {
+  for (unsigned index = 0; index < count(); index++) {
+    char value[64] = "0", name[16];
+    snprintf(name, sizeof name, "%u", index);
+    int xid = atoi(find(name, "xid", value));
+    if (xid == sent[index]) continue;
+    sent[index] = xid;
+    *event = (Event){(Device)&devices[index][0], XID, xid, 0, 0};
+    return SUCCESS;
+  }
+  return TIMEOUT;
 }
 
 int nvmlSystemGetDriverVersion(char *text, unsigned length) {

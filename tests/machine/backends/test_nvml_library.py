@@ -1,8 +1,6 @@
 """The whole way down: the real pynvml over a stub of NVIDIA's C library, in its own process."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from ctypes.util import find_library
@@ -10,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.nvml_stub import stub_environment
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,27 +37,11 @@ print(json.dumps({
 """
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the stub as libnvidia-ml.so.1."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler to build the stub of NVML")
-    folder = tmp_path_factory.mktemp("nvml")
-    target, source = folder / "libnvidia-ml.so.1", ROOT / "tests/fakes/nvml_stub.c"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", target, source], check=True)
-    return folder
-
-
-def detect(library: Path, **environ: str) -> dict[str, Any]:
+def detect(library: Path, *statements: str, **environ: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         cwd=ROOT,
-        env={
-            **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
-            "LD_LIBRARY_PATH": str(library),
-            **environ,
-        },
+        env=stub_environment(library, *statements, **environ),
         capture_output=True,
         text=True,
         check=True,
@@ -67,8 +51,8 @@ def detect(library: Path, **environ: str) -> dict[str, Any]:
     return found
 
 
-def test_two_gpus(library: Path) -> None:
-    found = detect(library)
+def test_two_gpus(nvml_library: Path) -> None:
+    found = detect(nvml_library)
     assert found["arch"] == "cuda"
     assert found["notes"] == []
     assert found["devices"] == [[i, str(i), "NVIDIA Stub", 81920.0] for i in range(2)]
@@ -80,21 +64,21 @@ def test_two_gpus(library: Path) -> None:
     assert gpu["vbios"] is None  # the stub, as an old driver, has no such function
 
 
-def test_the_library_opens_by_uuid(library: Path) -> None:
-    found = detect(library, CUDA_VISIBLE_DEVICES="GPU-1111,GPU-0")
+def test_the_library_opens_by_uuid(nvml_library: Path) -> None:
+    found = detect(nvml_library, CUDA_VISIBLE_DEVICES="GPU-1111,GPU-0")
     assert [id[:8] for _, id, _, _ in found["devices"]] == ["GPU-1111", "GPU-0000"]
     assert found["samples"][0]["1"]["memory"] == [2048.0, 81920.0]
     assert found["problems"] == [[], [], []]
 
 
-def test_a_gpu_that_falls_off_the_bus(library: Path) -> None:
-    found = detect(library, NVML_STUB_LOSE="5")  # while GPU 0 is read for the third time
+def test_a_gpu_that_falls_off_the_bus(nvml_library: Path) -> None:
+    found = detect(nvml_library, "1 error 15 after 5")  # while GPU 0 is read for the third time
     assert [sorted(samples) for samples in found["samples"]] == [["0", "1"], ["0", "1"], ["0"]]
     assert found["problems"][2] == ["GPU 1 does not answer: GPU is lost"]
 
 
-def test_a_driver_of_another_version(library: Path) -> None:
-    found = detect(library, NVML_STUB_INIT="18")
+def test_a_driver_of_another_version(nvml_library: Path) -> None:
+    found = detect(nvml_library, "system init 18")
     assert found["arch"] == "cpu"
     assert "restart the machine" in found["notes"][0]
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from benchmarks.common import cli
 from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.strategies.activations import ACTIVATIONS
 from benchmarks.common.strategies.compiling import BACKENDS, OPTIMIZE_DDP
 from benchmarks.common.strategies.data_parallel import HOOKS
+from benchmarks.common.strategies.optimizer import OPTIMIZERS
 from benchmarks.common.strategies.pipeline import REPLICATED, SCHEDULES
-from benchmarks.common.strategies.setup import ACTIVATIONS, OPTIMIZERS
 from benchmarks.common.strategies.sharded import DTYPES, PREFETCHES
 
 MODES = ("single", "ddp", "fsdp", "hsdp", "pipeline", "pdp", "tp", "tp-fsdp")

@@ -186,6 +186,7 @@ class Pipeline:
             "build_s": self._build_s,
             "chunks": self._chunks,
             "bubble_at_most": round(self._bubble, 4),
+            **self._optimizer.metrics(),
             **self._compiler.metrics(),
         }
 

@@ -39,7 +39,7 @@ class Strategy(Protocol):
         """Update the parameters, and drop the gradients."""
 
     def metrics(self) -> dict[str, Any]:
-        """Facts about this rank's part: ``parameters_held``, ``build_s``, graphs, buckets."""
+        """Facts about this rank's part: ``parameters_held``, ``build_s``, optimizer, graphs."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ class WrappedModel:
         self._optimizer.step(self._scaler)
 
     def metrics(self) -> dict[str, Any]:
-        """Parameters of this rank, the seconds of building, and graphs of the compiler."""
+        """Parameters of this rank, seconds of building, the optimizer, graphs of the compiler."""
         found = {"parameters_held": local_numel(self.model), "build_s": self._build_s}
-        return found | self._compiler.metrics()
+        return found | self._optimizer.metrics() | self._compiler.metrics()
 
     def unsynced(self) -> AbstractContextManager[Any]:
         """A context in which gradients add up on this rank and the replicas do not average them."""

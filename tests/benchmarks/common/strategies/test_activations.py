@@ -5,8 +5,8 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from benchmarks.common.strategies import parameters
+from benchmarks.common.strategies.activations import wrap_blocks
 from benchmarks.common.strategies.parameters import plain_name
-from benchmarks.common.strategies.setup import wrap_blocks
 from benchmarks.gpt import model as gpt
 
 SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)

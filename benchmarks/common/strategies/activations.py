@@ -1,0 +1,88 @@
+"""What becomes of activations between the forward and the backward pass."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.autograd.graph import save_on_cpu
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import (
+    CheckpointImpl,
+    OffloadWrapper,
+    checkpoint_wrapper,
+)
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor.placement_types import Placement
+
+# The activations that the backward pass needs. ``noop`` keeps them; ``checkpoint`` keeps only the
+# inputs of each block and computes the rest again in the backward pass: a third more operations,
+# least memory; ``offload`` moves what each block saves to the host, and back for the backward pass.
+ACTIVATIONS = ("noop", "checkpoint", "offload")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """This rank's part of a ``DTensor`` on the host, and what it takes to restore it."""
+
+    part: object  # as ``save_on_cpu`` packs it
+    mesh: DeviceMesh
+    placements: tuple[Placement, ...]
+    shape: torch.Size
+    stride: tuple[int, ...]
+
+
+class _SavedOnHost(save_on_cpu):
+    """PyTorch's hooks that keep saved tensors on the host; of a ``DTensor`` this rank's part.
+
+    PyTorch's own cannot copy a ``DTensor``, which tensor parallelism has, to a plain tensor.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(pin_memory=True)
+        to_host, back = self.pack_hook, self.unpack_hook
+
+        def pack(tensor: torch.Tensor) -> object:
+            if not isinstance(tensor, DTensor):
+                return to_host(tensor)
+            part = to_host(tensor.to_local())
+            return _Part(part, tensor.device_mesh, tensor.placements, tensor.shape, tensor.stride())
+
+        def unpack(saved: object) -> torch.Tensor:
+            if not isinstance(saved, _Part):
+                return back(saved)
+            return DTensor.from_local(
+                back(saved.part),
+                saved.mesh,
+                saved.placements,
+                shape=saved.shape,
+                stride=saved.stride,
+            )
+
+        self.pack_hook, self.unpack_hook = pack, unpack
+
+
+class _Offloaded(OffloadWrapper):
+    """A block that keeps on the host what its backward pass needs."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The block's result."""
+        with _SavedOnHost():
+            return self._checkpoint_wrapped_module(*args, **kwargs)
+
+
+def wrap_blocks(model: nn.Module, blocks: Iterable[nn.Module], activation: str) -> None:
+    """Wrap each of ``blocks`` in ``model`` as one of ``ACTIVATIONS`` says."""
+    if activation == "noop":
+        return
+    chosen = {id(block) for block in blocks}
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if id(child) not in chosen:
+                continue
+            if activation == "offload":
+                wrapped = _Offloaded(child)
+            else:
+                wrapped = checkpoint_wrapper(child, checkpoint_impl=CheckpointImpl.NO_REENTRANT)
+            setattr(parent, name, wrapped)

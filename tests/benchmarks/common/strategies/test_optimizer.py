@@ -1,0 +1,77 @@
+"""In every mode one kernel, or a few, update all parameters that are alike."""
+
+from collections import Counter
+
+import pytest
+import torch
+from torch.distributed.tensor import DTensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from benchmarks.common import strategies
+from tests.support.fake_ranks import fake_ranks
+from tests.support.strategies import options, workload
+
+PLAIN = ("single", "ddp", "pipeline")
+SHARDED = (
+    *("fsdp", "fsdp --cpu-offload", "fsdp --reduce-dtype bf16", "hsdp"),
+    *("tp", "tp --sequence-parallel", "tp-fsdp", "tp-fsdp --sequence-parallel"),
+    *("pdp", "pdp --replicated-by replicate"),
+)
+FUSED = {"adamw": "aten._fused_adamw_.default", "sgd": "aten._fused_sgd_.default"}
+# Momentum, its sum with the gradients, and the update.
+FOREACH = {"aten._foreach_mul_.Scalar": 1, "aten._foreach_add_.List": 2}
+
+
+class Operations(TorchDispatchMode):
+    """Counts the operations on plain tensors, also those inside ``DTensor``."""
+
+    def __init__(self):
+        super().__init__()
+        self.counts = Counter()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if DTensor in types:
+            return NotImplemented
+        self.counts[str(function)] += 1
+        return function(*args, **(kwargs or {}))
+
+
+def step(strategy):
+    for parameter in strategy.model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    with Operations() as seen:
+        strategy.step()
+    return {name: count for name, count in seen.counts.items() if name.startswith("aten.")}
+
+
+def updates(argv):
+    """The operations of a step after the first ones, and what the strategy says of them."""
+    with fake_ranks(4) as group:
+        args = options(argv)
+        strategy = strategies.build(args, workload(args), group)
+        for _ in range(2):  # the first makes the momentum, the second plans a DTensor's operations
+            step(strategy)
+        meshes = {getattr(p, "device_mesh", None) for p in strategy.model.parameters()}
+        return step(strategy), len(meshes), strategy.metrics()["optimizer"]
+
+
+@pytest.mark.parametrize("mode", PLAIN + SHARDED)
+def test_one_kernel_of_adamw_updates_all_parameters_of_a_mesh(mode):
+    counts, meshes, told = updates(f"--mode {mode} --optimizer adamw")
+    counts.pop("aten._foreach_add_.Scalar")  # the number of steps
+    assert counts == {FUSED["adamw"]: meshes}
+    assert told == "adamw (fused)"
+
+
+@pytest.mark.parametrize("mode", PLAIN)
+def test_one_kernel_of_sgd_updates_all_plain_parameters(mode):
+    counts, _, told = updates(f"--mode {mode} --optimizer sgd")
+    assert counts == {FUSED["sgd"]: 1}
+    assert told == "sgd (fused)"
+
+
+@pytest.mark.parametrize("mode", SHARDED)
+def test_three_operations_of_sgd_update_all_sharded_parameters_of_a_mesh(mode):
+    counts, meshes, told = updates(f"--mode {mode} --optimizer sgd")
+    assert counts == {name: count * meshes for name, count in FOREACH.items()}
+    assert told == "sgd (foreach)"

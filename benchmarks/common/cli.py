@@ -25,7 +25,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     made.add_argument(
         "--device",
         choices=KINDS,
-        help="device to measure; by default the accelerator, else the CPU",
+        help="device to measure; by default the plan's, or by hand the accelerator, else the CPU",
     )
     return made
 

@@ -1,30 +1,113 @@
-"""The device that a process measures, and its memory."""
+"""The device that a process measures, why it cannot be used, and its memory."""
+
+import os
+import re
 
 import torch
 
 from benchmarks.common.failure import UnsupportedError
 
 KINDS = ("cpu", "cuda", "xpu")
+PLANNED = "MILABENCH_DEVICE"  # the kind of device that the plan of a run says
+
+# By what torch says when it cannot use a GPU: what to do. The first that fits counts.
+_REMEDIES = {
+    "not compiled with": "install a build of torch for this device",
+    "driver on your system is too old": (
+        "update the driver (CUDA 12 needs 525 or newer, CUDA 13 needs 580 or newer), or install a "
+        "torch that is built for the driver's CUDA"
+    ),
+    "found no nvidia driver": (
+        "libcuda.so.1 cannot be loaded: install the driver; start a container with --gpus all, and "
+        "with `compute` in NVIDIA_DRIVER_CAPABILITIES"
+    ),
+    "error 802": (
+        "start the fabric manager, of the driver's version: systemctl start nvidia-fabricmanager"
+    ),
+    "error 80[34]": (
+        "another libcuda.so.1 than the driver's is found first: take cuda-compat out of "
+        "LD_LIBRARY_PATH"
+    ),
+    "unknown error|initialization failed": (
+        "load the module nvidia-uvm, look for Xid in dmesg, or restart the container or the machine"
+    ),
+    "no cuda gpus are available": "name GPUs that exist in CUDA_VISIBLE_DEVICES",
+    "no kernel image": "install a torch that is built for GPUs of this capability",
+}
+_VISIBILITY = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
 
 
 def pick(kind: str | None, local_rank: int = 0) -> torch.device:
-    """The device of ``kind`` for this process; None: the machine's accelerator, else the CPU.
+    """The device of this process: of ``kind``, else of the kind that the plan says.
 
+    Without either, in a program that is run by hand, it is the machine's accelerator, else the CPU.
     ``local_rank`` counts among the devices that the launcher makes visible to a process. Raises
-    ``UnsupportedError`` if there is no such device.
+    ``UnsupportedError`` if there is no such device, or if ``kind`` is not the plan's.
     """
+    kind = _planned(kind)
     if kind is None:
         found = torch.accelerator.current_accelerator(check_available=True)
         kind = found.type if found is not None and found.type in KINDS else "cpu"
     if kind == "cpu":
         return torch.device("cpu")
-    module = torch.get_device_module(kind)
-    count = module.device_count() if module.is_available() else 0
+    count = usable(kind)
     if local_rank >= count:
         raise UnsupportedError(
-            f"local rank {local_rank} has no {kind} device: {count} visible here"
+            f"local rank {local_rank} has no {kind} device: {count} visible here{_shown()}"
         )
     return torch.device(kind, local_rank)
+
+
+def _planned(kind: str | None) -> str | None:
+    """``kind``, or else the kind of the plan, which it must not contradict."""
+    planned = os.environ.get(PLANNED) or None
+    if planned not in (None, *KINDS):
+        known = ", ".join(KINDS)
+        raise UnsupportedError(f"{PLANNED}={planned}: this program can measure {known}")
+    if kind is not None and planned not in (None, kind):
+        raise UnsupportedError(
+            f"--device {kind} is not the device of the plan, {PLANNED}={planned}: leave the option "
+            f"out, and give `milabench run` another --device"
+        )
+    return kind or planned
+
+
+def usable(kind: str) -> int:
+    """How many devices of ``kind`` this process can use, at least one.
+
+    Raises ``UnsupportedError`` with torch's own reason, and what to do, if there is none.
+    """
+    module = torch.get_device_module(kind)
+    try:
+        module.init()
+    except Exception as error:  # torch raises what its libraries say, of any type
+        raise UnsupportedError(unusable(kind, error)) from error
+    return int(module.device_count())
+
+
+def unusable(kind: str, error: Exception) -> str:
+    """Why torch cannot use devices of ``kind``: its own words in one line, and what to do."""
+    said, _, _ = " ".join(str(error).split()).partition(" Please ")  # which names web pages
+    said = re.sub(r"version (\d+)", _cuda_version, said).rstrip(".") or type(error).__name__
+    built = torch.version.cuda or torch.version.hip
+    build = f"torch {torch.__version__}" + (f" (for CUDA {built})" if kind == "cuda" else "")
+    sentence = f"{build} cannot use {kind}: {said}{_shown()}"
+    for words, remedy in _REMEDIES.items():
+        if re.search(words, said, re.IGNORECASE):
+            return f"{sentence}; {remedy}"
+    return sentence
+
+
+def _cuda_version(number: re.Match[str]) -> str:
+    """A version as CUDA writes it, 12020, as people do: CUDA 12.2."""
+    major, rest = divmod(int(number[1]), 1000)
+    return f"CUDA {major}.{rest // 10}"
+
+
+def _shown() -> str:
+    """The variables that hide devices, in parentheses; empty if none is set."""
+    found = [f"{name}={os.environ[name]}" for name in _VISIBILITY if name in os.environ]
+    return f" ({', '.join(found)})" if found else ""
 
 
 def check_build() -> None:

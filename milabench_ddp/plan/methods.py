@@ -14,6 +14,8 @@ from ..machine.devices import Device, Node
 from .command_line import Site, Words, plain, taskset, torchrun
 from .launch import Process
 
+DEVICE = "MILABENCH_DEVICE"  # tells a program what to measure, as torch names it; it may not choose
+
 
 @dataclass(frozen=True)
 class PlanContext:
@@ -58,6 +60,7 @@ class PlanContext:
         backend = BACKENDS[self.arch]
         threads = max(1, self.node.cpu_count // len(self.node.devices))
         env = {
+            DEVICE: backend.torch_device,
             backend.visibility_variable: backend.visibility_value(devices),
             "OMP_NUM_THREADS": str(threads),
             **backend.environment(devices),

@@ -18,7 +18,8 @@ def wire(tmp_path, monkeypatch) -> Wire:
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch) -> None:
     """No test inherits a supervisor or a torchrun of the person who runs it."""
-    for name in ("MILABENCH_METRICS", "MILABENCH_START", "RANK", "LOCAL_RANK", "WORLD_SIZE"):
+    of_milabench = ("MILABENCH_METRICS", "MILABENCH_START", "MILABENCH_DEVICE")
+    for name in (*of_milabench, "RANK", "LOCAL_RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 

@@ -102,6 +102,18 @@ def test_cpu_slots_hide_the_gpus_and_keep_to_their_cores():
     assert job.argv[:3] == ("taskset", "--cpu-list", "0,1,2")
 
 
+@pytest.mark.parametrize(
+    ("arch", "device"), [("cuda", "cuda"), ("rocm", "cuda"), ("xpu", "xpu"), ("cpu", "cpu")]
+)
+@pytest.mark.parametrize("launcher", ["torchrun", "tasks"])
+def test_every_process_is_told_what_to_measure(arch, device, launcher):
+    site = replace(SITE, launcher=launcher)
+    host = Cluster(arch, (Node("here", tuple(Device(i, str(i)) for i in range(2)), 8),) * 2)
+    for plan in (benchmark().plan, njobs(1), njobs(2)):
+        for process in only(plan_launches(benchmark(plan=plan), host, site)).processes:
+            assert process.env["MILABENCH_DEVICE"] == device
+
+
 def test_a_device_goes_by_the_name_its_library_takes():
     host = Cluster("cuda", (Node("here", (Device(3, "GPU-abc"),), 8),))
     (process,) = only(plan_launches(benchmark(), host, SITE)).processes

@@ -12,22 +12,105 @@ def test_cpu():
     assert device.peak_memory(picked) is None
 
 
-def test_the_accelerator_is_the_default(monkeypatch):
-    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda check_available: None)
-    assert device.pick(None) == torch.device("cpu")
+@pytest.fixture
+def two_gpus(monkeypatch):
     found = torch.device("cuda")
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda check_available: found)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "init", lambda: None)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+def broken(monkeypatch, said):
+    """A torch that finds no accelerator, and says why."""
+
+    def init():
+        raise RuntimeError(said)
+
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda check_available: None)
+    monkeypatch.setattr(torch.cuda, "init", init)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_by_hand_the_accelerator_is_the_default(two_gpus, monkeypatch):
     assert device.pick(None, local_rank=1) == torch.device("cuda", 1)
-    with pytest.raises(UnsupportedError, match="local rank 2 has no cuda device: 2 visible here"):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    wrong = r"^local rank 2 has no cuda device: 2 visible here \(CUDA_VISIBLE_DEVICES=4,5\)$"
+    with pytest.raises(UnsupportedError, match=wrong):
         device.pick(None, local_rank=2)
 
 
-def test_a_device_that_is_not_there(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(UnsupportedError, match="local rank 0 has no cuda device: 0 visible here"):
+def test_by_hand_a_machine_without_one_is_measured_on_its_cpu(monkeypatch):
+    broken(monkeypatch, "Found no NVIDIA driver on your system.")
+    assert device.pick(None) == torch.device("cpu")
+
+
+def test_the_plan_says_what_is_measured(two_gpus, monkeypatch):
+    monkeypatch.setenv("MILABENCH_DEVICE", "cpu")
+    assert device.pick(None) == device.pick("cpu") == torch.device("cpu")
+    monkeypatch.setenv("MILABENCH_DEVICE", "cuda")
+    assert device.pick(None, 1) == device.pick("cuda", 1) == torch.device("cuda", 1)
+
+
+@pytest.mark.parametrize("local_rank", [0, 7])
+def test_a_plan_for_gpus_is_never_measured_on_a_cpu(monkeypatch, local_rank):
+    broken(monkeypatch, "planted")
+    monkeypatch.setenv("MILABENCH_DEVICE", "cuda")
+    with pytest.raises(UnsupportedError, match=r"^torch .* cannot use cuda: planted$"):
+        device.pick(None, local_rank)
+
+
+@pytest.mark.parametrize(("option", "planned"), [("cpu", "cuda"), ("cuda", "cpu")])
+def test_an_option_does_not_contradict_the_plan(two_gpus, monkeypatch, option, planned):
+    monkeypatch.setenv("MILABENCH_DEVICE", planned)
+    said = f"^--device {option} is not the device of the plan, MILABENCH_DEVICE={planned}: "
+    with pytest.raises(UnsupportedError, match=said):
+        device.pick(option)
+
+
+def test_a_plan_for_a_device_that_no_program_can_measure(monkeypatch):
+    monkeypatch.setenv("MILABENCH_DEVICE", "hpu")
+    with pytest.raises(UnsupportedError, match=r"^MILABENCH_DEVICE=hpu: this program can measure"):
+        device.pick(None)
+
+
+# What torch says, from c10/cuda/CUDAFunctions.cpp and torch/cuda/__init__.py, and what the user
+# reads of it.
+REASONS = [
+    (
+        "The NVIDIA driver on your system is too old (found version 12020). Please update your GPU "
+        "driver by downloading and installing a new version from the URL: http://www.nvidia.com/",
+        "too old (found CUDA 12.2); update the driver",
+    ),
+    (
+        "Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling"
+        " NumCudaDevices() that might have already set an error? Error 802: system not yet "
+        "initialized",
+        "Error 802: system not yet initialized; start the fabric manager",
+    ),
+    (
+        "Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display "
+        "driver / cuda driver combination",
+        "combination; another libcuda.so.1 than the driver's",
+    ),
+    ("Torch not compiled with CUDA enabled", "enabled; install a build of torch for this device"),
+    ("Found no NVIDIA driver on your system. Please check that", "; libcuda.so.1 cannot be loaded"),
+    ("CUDA unknown error - this may be due to", "; load the module nvidia-uvm"),
+    ("No CUDA GPUs are available", "available; name GPUs that exist in CUDA_VISIBLE_DEVICES"),
+    ("a reason\nof two lines", "a reason of two lines"),
+    ("", "RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("said", "read"), REASONS)
+def test_the_reason_is_torchs_own_with_a_remedy(monkeypatch, said, read):
+    broken(monkeypatch, said)
+    with pytest.raises(UnsupportedError) as refused:
         device.pick("cuda")
+    text = str(refused.value)
+    assert text.startswith(f"torch {torch.__version__} (for CUDA {torch.version.cuda}) cannot use")
+    assert read in text
+    assert "Please" not in text
+    assert "\n" not in text
 
 
 def test_peak_memory_is_in_mib(monkeypatch):

@@ -56,12 +56,16 @@ def test_a_crash_before_the_loop_tells_why(wire):
     assert error["$data"]["type"] == "ValueError"
 
 
-def test_a_device_that_is_not_there(wire, monkeypatch, capsys):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(SystemExit) as exit_, session("cuda"):
-        pass
+@pytest.mark.parametrize("distributed", [False, True])
+def test_a_device_of_the_plan_that_is_not_there(wire, monkeypatch, capsys, distributed):
+    monkeypatch.setenv("MILABENCH_DEVICE", "cuda")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(SystemExit) as exit_, session(None, distributed=distributed):
+        pytest.fail("measured on the CPU")
     assert exit_.value.code == 2
-    assert wire.close()[0]["$data"]["type"] == "UnsupportedError"
+    (error,) = wire.close()
+    assert error["$data"]["type"] == "UnsupportedError"
+    assert "cannot use cuda" in error["$data"]["message"]
 
 
 @pytest.fixture

@@ -26,14 +26,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp32 & pids+=($!)
   join
 ) || failed+=(flops-fp32)
 
@@ -44,14 +44,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype tf32 & pids+=($!)
   join
 ) || failed+=(flops-tf32)
 
@@ -62,14 +62,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp16 & pids+=($!)
   join
 ) || failed+=(flops-fp16)
 
@@ -80,14 +80,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 & pids+=($!)
   join
 ) || failed+=(flops-bf16)
 
@@ -98,14 +98,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
   join
 ) || failed+=(resnet50)
 
@@ -116,14 +116,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
   join
 ) || failed+=(resnet50-loader)
 
@@ -134,7 +134,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
   join
 ) || failed+=(resnet50-ddp)
 
@@ -145,7 +145,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 10000 --warmup 1000 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 10000 --warmup 1000 & pids+=($!)
   join
 ) || failed+=(elastic-ddp)
 
@@ -156,14 +156,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype bf16 --sweep & pids+=($!)
   join
 ) || failed+=(flops-peak-bf16)
 
@@ -174,14 +174,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
-  CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --warmup 10 --dtype fp8 & pids+=($!)
   join
 ) || failed+=(flops-fp8)
 
@@ -192,7 +192,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_reduce & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_reduce & pids+=($!)
   join
 ) || failed+=(comm-all-reduce)
 
@@ -203,7 +203,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_gather & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_gather & pids+=($!)
   join
 ) || failed+=(comm-all-gather)
 
@@ -214,7 +214,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op reduce_scatter & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op reduce_scatter & pids+=($!)
   join
 ) || failed+=(comm-reduce-scatter)
 
@@ -225,7 +225,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_to_all & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_to_all & pids+=($!)
   join
 ) || failed+=(comm-all-to-all)
 
@@ -236,7 +236,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op broadcast & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op broadcast & pids+=($!)
   join
 ) || failed+=(comm-broadcast)
 
@@ -247,7 +247,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op p2p & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op p2p & pids+=($!)
   join
 ) || failed+=(comm-p2p)
 
@@ -258,7 +258,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode ddp & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode ddp & pids+=($!)
   join
 ) || failed+=(gpt-ddp)
 
@@ -269,7 +269,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode fsdp & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode fsdp & pids+=($!)
   join
 ) || failed+=(gpt-fsdp)
 
@@ -280,7 +280,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode ddp --compile inductor & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode ddp --compile inductor & pids+=($!)
   join
 ) || failed+=(gpt-ddp-inductor)
 
@@ -291,7 +291,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
   join
 ) || failed+=(gpt-pipeline)
 
@@ -302,7 +302,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
   join
 ) || failed+=(gpt-tp)
 
@@ -313,7 +313,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
   join
 ) || failed+=(gpt-pdp)
 
@@ -324,7 +324,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode hsdp & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode hsdp & pids+=($!)
   join
 ) || failed+=(gpt-hsdp)
 
@@ -335,7 +335,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
   join
 ) || failed+=(gpt-tp-fsdp)
 
@@ -346,7 +346,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert --mode ddp & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert --mode ddp & pids+=($!)
   join
 ) || failed+=(bert-ddp)
 
@@ -357,7 +357,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 32 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 32 & pids+=($!)
   join
 ) || failed+=(bert-pipeline)
 
@@ -368,7 +368,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert_large --mode ddp & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_Bert_large --mode ddp & pids+=($!)
   join
 ) || failed+=(bert-large-ddp)
 
@@ -379,7 +379,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 8 & pids+=($!)
   join
 ) || failed+=(gpt2-large-fsdp)
 
@@ -390,7 +390,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 6 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 6 & pids+=($!)
   join
 ) || failed+=(t5-large-fsdp)
 
@@ -401,7 +401,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 16 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 16 & pids+=($!)
   join
 ) || failed+=(vit-large-fsdp)
 
@@ -412,7 +412,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 & pids+=($!)
   join
 ) || failed+=(resnet152-ddp)
 
@@ -423,7 +423,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 200 --warmup 20 --mode fsdp & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 200 --warmup 20 --mode fsdp & pids+=($!)
   join
 ) || failed+=(vit-l-16-fsdp)
 
@@ -434,7 +434,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
-  CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
   join
 ) || failed+=(resnet50-e2e)
 

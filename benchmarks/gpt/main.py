@@ -1,8 +1,9 @@
-"""Trains the GPT of ptd_benchmark, from 125 million to 10^12 parameters, in every mode.
+"""Trains the GPT of ptd_benchmark (125 million to 10^12 parameters) or a Llama 3, in every mode.
 
     torchrun --nproc-per-node 8 benchmarks/gpt/main.py --model GPTSmall --mode ddp
     torchrun --nproc-per-node 8 benchmarks/gpt/main.py --model GPTXXXL --mode fsdp --dtype bf16
     torchrun --nproc-per-node 8 benchmarks/gpt/main.py --model GPTXXXL --mode pdp --dtype bf16
+    torchrun --nproc-per-node 8 benchmarks/gpt/main.py --model llama3-8b --mode fsdp --batch-size 1
     python benchmarks/gpt/main.py --model GPTSmall --mode single
 
 A step is forward, backward and the optimizer on --batch-size sequences of --block-size random
@@ -10,13 +11,13 @@ tokens for each replica that sees different data. A replica is a rank under ddp,
 pipeline under pdp, a group of --tp-size ranks under tp-fsdp; single, pipeline and tp have one.
 
     tokens/s = replicas * batch size * block size / step time
-    model FLOP of a step, for B sequences in all = 72 B s l h^2 (1 + s/(6h) + V/(12 l h))
+    model FLOP of a step, for B sequences in all = 6 B s (l (m + 2 s h) + V h)
     TFLOP/s per GPU = model FLOP / ranks / step time / 1e12
 
-with s = block size, l = layers, h = width, V = vocabulary. ptd_benchmark always counts
-96 B s l h^2 (1 + s/(6h) + V/(16 l h)), the operations of the hardware if every block is
-checkpointed: with --activation checkpoint the ratio of the two is reported as
-hardware_flops_ratio. A model that cannot fit is refused before it is built, with the memory that it
+with s = block size, l = layers, h = width, V = vocabulary, m = weights in the matrices of a block
+(12 h^2 in a GPT). With --activation checkpoint the hardware computes the blocks once more in the
+backward pass: hardware_flops_ratio is the ratio of these operations to the model's. ptd_benchmark
+always counts them. A model that cannot fit is refused before it is built, with the memory that it
 would need. No rank ever has more of the model in memory than its own part and one block: parameters
 get memory when they are sharded. Their values depend on the seed and on their name alone, so they
 are the same in every mode.
@@ -26,7 +27,6 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -39,42 +39,45 @@ from benchmarks.common.strategies import Strategy
 from benchmarks.common.strategies.sharded import tensor_size
 from benchmarks.common.training import Task
 from benchmarks.common.workload import Batch, Workload
-from benchmarks.gpt import memory, model, stages
-
-CHECKED_WIDTH, CHECKED_TOKENS = 512, 32  # at most, in --check-correctness
+from benchmarks.gpt import llama, memory, model, stages
+from benchmarks.gpt.shapes import CHECKED_TOKENS, SHAPES, Llama, Shape, shape_of
 
 
 def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
-    add("--model", default="GPTSmall", help=f"one of {', '.join(model.SHAPES)}")
-    add("--vocab-size", type=cli.positive, default=3072, help="number of different tokens")
-    add("--block-size", type=cli.positive, default=128, help="tokens of a sequence")
+    add("--model", default="GPTSmall", help=f"one of {', '.join(SHAPES)}")
+    own = "by default 3072 for a GPT, 128256 for a Llama"
+    add("--vocab-size", type=cli.positive, help=f"number of different tokens; {own}")
+    own = "by default 128 for a GPT, 8192 for a Llama"
+    add("--block-size", type=cli.positive, help=f"tokens of a sequence; {own}")
     training.add_options(parser, batch_size=10)
     strategies.add_options(parser)
     return parser
 
 
-def checked_shape(args: argparse.Namespace, ranks: int) -> model.Shape:
+def checked_shape(args: argparse.Namespace, ranks: int) -> Shape:
     """The shape of the model; ``UnsupportedError`` if unknown, or not divisible by ``ranks``."""
-    if args.model not in model.SHAPES:
-        raise UnsupportedError(cli.unknown("model", args.model, model.SHAPES))
-    shape = model.shape_of(args.model, args.vocab_size, args.block_size)
+    if args.model not in SHAPES:
+        raise UnsupportedError(cli.unknown("model", args.model, SHAPES))
+    shape = shape_of(args.model, args.vocab_size, args.block_size)
     shards = tensor_size(args, ranks)
-    if shape.heads % shards:
+    if shape.groups % shards:
+        heads = "heads" if shape.groups == shape.heads else "heads of keys and values"
         raise UnsupportedError(
-            f"{args.model} has {shape.heads} heads, which {shards} ranks cannot share equally"
+            f"{args.model} has {shape.groups} {heads}, which {shards} ranks cannot share equally"
         )
-    if args.sequence_parallel and args.block_size % shards:
-        raise UnsupportedError(f"{args.block_size} tokens cannot be shared by {shards} ranks")
+    if args.sequence_parallel and shape.block % shards:
+        raise UnsupportedError(f"{shape.block} tokens cannot be shared by {shards} ranks")
     return shape
 
 
-def make_workload(args: argparse.Namespace, shape: model.Shape) -> Workload:
-    """The GPT in the form that the strategies need."""
+def make_workload(args: argparse.Namespace, shape: Shape) -> Workload:
+    """The model in the form that the strategies need."""
+    make = partial(llama.make, shape) if isinstance(shape, Llama) else partial(model.make, shape)
     return Workload(
-        make_model=partial(model.make, shape),
+        make_model=make,
         loss=model.loss,
         blocks=model.blocks_of,
         split=data.split_batch,
@@ -85,23 +88,21 @@ def make_workload(args: argparse.Namespace, shape: model.Shape) -> Workload:
     )
 
 
-def make_source(args: argparse.Namespace, group: Group) -> data.Source:
+def make_source(args: argparse.Namespace, shape: Shape, group: Group) -> data.Source:
     """Sequences of random tokens; each replica has its own."""
     count = data.sample_count(args, group.world_size)
-    tokens = data.Tokens(count, args.block_size, args.vocab_size, args.seed)
+    tokens = data.Tokens(count, shape.block, shape.vocabulary, args.seed)
     return data.source(args, tokens, group)
 
 
 def reduced(
-    args: argparse.Namespace, shape: model.Shape, group: Group
+    args: argparse.Namespace, shape: Shape, group: Group
 ) -> tuple[argparse.Namespace, Workload, data.Source]:
     """Options, model and data of ``--check-correctness``: all layers, but narrow; few tokens."""
     small = training.few(args, group)
     shards = tensor_size(args, group.world_size)  # each has some tokens and some heads
-    small.block_size = min(args.block_size, shards * math.ceil(CHECKED_TOKENS / shards))
-    width = shape.heads * max(min(16, CHECKED_WIDTH // shape.heads), 1)
-    narrow = replace(shape, width=min(shape.width, width), block=small.block_size)
-    return small, make_workload(small, narrow), make_source(small, group)
+    narrow = shape.narrow(min(shape.block, shards * math.ceil(CHECKED_TOKENS / shards)))
+    return small, make_workload(small, narrow), make_source(small, narrow, group)
 
 
 def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
@@ -125,9 +126,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         workload = make_workload(args, shape)
         strategies.check(args, workload, run.group)
         estimate = memory.checked_estimate(shape, args, run.group)
-        tokens, flops = args.batch_size * args.block_size, shape.flop(args.batch_size)
+        tokens, flops = args.batch_size * shape.block, shape.flop(args.batch_size)
         task = Task(args.model, tokens, "tokens", flops, shape.parameters)
-        source = make_source(args, run.group)
+        source = make_source(args, shape, run.group)
         training.check_correctness(run, *reduced(args, shape, run.group))
 
         strategy = strategies.build(args, workload, run.group)

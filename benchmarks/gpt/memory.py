@@ -11,7 +11,7 @@ from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies.pipeline import pipeline_size, stages_per_rank
 from benchmarks.common.strategies.sharded import shard_size, tensor_size
-from benchmarks.gpt.model import Shape
+from benchmarks.gpt.shapes import Shape
 from benchmarks.gpt.stages import largest_stage
 
 GIB = 2**30
@@ -119,16 +119,14 @@ def _parameters(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[flo
 def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[float, float]:
     """Bytes that the backward pass needs, on the device and on the host.
 
-    A block keeps 16 numbers for each token and unit of width: inputs of both norms (2), of qkv (1),
-    query, key and value (3), input of the output projection (1), of ``up`` (1), of GELU and
-    ``down`` (4 each). The attention matrix is never kept (Korthikanti et al. 2022, without what
-    FlashAttention and the missing dropout save). Under autocast the inputs of the norms are in
-    fp32. The head keeps three times the scores in fp32: the scores, their softmax, its gradient.
+    A block keeps ``Shape.block_activations``: under autocast the inputs of the norms are in fp32.
+    The head keeps three times the scores in fp32: the scores, their softmax, its gradient.
     """
     precision = PRECISIONS[args.precision]
     full, low = precision.dtype.itemsize, (precision.autocast or precision.dtype).itemsize
     tokens = args.batch_size * shape.block / args.accumulate
-    block = (2 * full + 14 * low) * tokens * shape.width
+    norms, others = shape.block_activations
+    block = (norms * full + others * low) * tokens
     layers: float = shape.layers
     if args.mode in ("pipeline", "pdp"):
         layers = shape.layers / pipeline_size(args, ranks)

@@ -1,12 +1,11 @@
-"""The GPT of ptd_benchmark (minGPT's architecture), in its sizes from 125 million to 10^12.
+"""The GPT of ptd_benchmark (minGPT's architecture), and what a Llama shares with it.
 
-Pre-norm blocks of attention and a GELU perceptron of four times the width, learned positions, an
+Pre-norm blocks of attention and a GELU perceptron of four times the width, learned positions, a
 separate output projection (not tied to the embedding), no dropout: a rank draws no random numbers,
 so that strategies can be compared exactly.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -21,93 +20,51 @@ from torch.distributed.tensor.parallel import (
 from torch.nn import functional
 
 from benchmarks.common.precision import at_least_fp32
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The size of a GPT."""
-
-    layers: int
-    heads: int
-    width: int
-    vocabulary: int = 3072
-    block: int = 128  # tokens of a sequence
-
-    @property
-    def block_parameters(self) -> int:
-        """12 h^2 + 13 h: four h^2 of attention, eight of the perceptron, biases and norms."""
-        return 12 * self.width**2 + 13 * self.width
-
-    @property
-    def end_parameters(self) -> tuple[int, int]:
-        """(V + s) h of the embedding, (V + 2) h of the head and its norm."""
-        return (self.vocabulary + self.block) * self.width, (self.vocabulary + 2) * self.width
-
-    @property
-    def parameters(self) -> int:
-        """The parameters of the full model."""
-        return self.layers * self.block_parameters + sum(self.end_parameters)
-
-    def shard_parameters(self, ranks: int) -> int:
-        """Parameters on one of ``ranks`` under ``tp_plan``.
-
-        Of a block 12 h^2 + 7 h are sharded, and the scores' V h; norms (4 h), biases that are added
-        to a sum over the ranks (2 h), the head's norm (2 h) and the embedding are on every rank.
-        """
-        h = self.width
-        block = (12 * h * h + 7 * h) // ranks + 6 * h
-        head = self.vocabulary * h // ranks + 2 * h
-        return self.layers * block + self.end_parameters[0] + head
-
-    def flop(self, batch: int, *, recomputed: bool = False) -> float:
-        """Operations of one step on ``batch`` sequences, forward and backward.
-
-        72 B s l h^2 (1 + s/(6h) + V/(12 l h)): the backward pass takes twice the 24 B s l h^2 (..)
-        of the forward pass (Narayanan et al. 2021, "Efficient Large-Scale Language Model
-        Training", appendix). ``recomputed``: with a second forward pass of the blocks, as under
-        full activation checkpointing: 96 B s l h^2 (1 + s/(6h) + V/(16 l h)).
-        """
-        h, s, v = self.width, self.block, self.vocabulary
-        factor, head = (96, 16) if recomputed else (72, 12)
-        body = factor * batch * s * self.layers * h * h
-        return body * (1 + s / (6 * h) + v / (head * self.layers * h))
-
-
-# Names, layers, heads and width are ptd_benchmark's.
-SHAPES: Mapping[str, tuple[int, int, int]] = {
-    "GPTSmall": (12, 12, 768),
-    "GPTMedium": (24, 16, 1024),
-    "GPTLarge": (24, 16, 1536),
-    "GPTXL": (24, 24, 2064),
-    "GPTXXL": (32, 32, 2560),
-    "GPTXXXL": (32, 32, 4096),
-    "GPT13B": (48, 48, 5184),
-    "GPT39B": (48, 64, 7680),
-    "GPT76B": (64, 80, 10240),
-    "GPT175B": (96, 96, 12288),
-    "GPT1T": (128, 128, 25600),
-    # Not in ptd_benchmark: it trains in milliseconds on a CPU.
-    "GPTTiny": (8, 4, 64),
-}
+from benchmarks.gpt.shapes import Shape
 
 
 class Attention(nn.Module):
-    """Causal attention of several heads."""
+    """Causal attention; each head of keys and values serves as many heads of queries."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, *, bias: bool = True) -> None:
         """Make the projections."""
         super().__init__()
-        self.head = shape.width // shape.heads
-        # The rows are ordered by head, then query, key, value: a shard of rows has full heads.
-        self.qkv = nn.Linear(shape.width, 3 * shape.width)
-        self.out = nn.Linear(shape.width, shape.width)
+        self.head, self.shared = shape.head, shape.heads // shape.groups
+        # The rows are ordered by group, then its queries, key, value: a shard has full groups.
+        rows = shape.groups * (self.shared + 2) * shape.head
+        self.qkv = nn.Linear(shape.width, rows, bias=bias)
+        self.out = nn.Linear(shape.width, shape.width, bias=bias)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, rotation: Tensor | None = None) -> Tensor:
         """Map (batch, tokens, width) to the same shape, with the heads that this rank has."""
-        qkv = self.qkv(x).unflatten(-1, (-1, 3, self.head)).transpose(1, 2)  # b, heads, s, 3, d
-        query, key, value = qkv.unbind(-2)
-        seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        return self.out(seen.transpose(1, 2).flatten(-2))
+        qkv = self.qkv(x).unflatten(-1, (-1, self.shared + 2, self.head))  # b, s, groups, .., d
+        query, key, value = qkv.split((self.shared, 1, 1), dim=-2)
+        if rotation is not None:
+            query, key = rotate(query, rotation), rotate(key, rotation)
+            value = value.contiguous()  # a view would keep all of qkv until the backward pass
+        by_head = [x.flatten(2, 3).transpose(1, 2) for x in (query, key, value)]
+        return self.out(causal_attention(*by_head).transpose(1, 2).flatten(-2))
+
+
+def causal_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Attention of (batch, heads, tokens, d); keys and values may have fewer heads."""
+    shared = query.shape[1] // key.shape[1]
+    # Kernels of CUDA for fp32 cannot share them: without a copy PyTorch would keep all scores.
+    fused = query.element_size() == 2 or query.device.type != "cuda"
+    if shared > 1 and not fused:
+        key, value = key.repeat_interleave(shared, 1), value.repeat_interleave(shared, 1)
+    return functional.scaled_dot_product_attention(
+        query, key, value, is_causal=True, enable_gqa=shared > 1 and fused
+    )
+
+
+def rotate(x: Tensor, rotation: Tensor) -> Tensor:
+    """Turn each pair (k, k + d/2) of the last dimension of (batch, tokens, .., .., d).
+
+    ``rotation`` is that of ``llama.Rotation``: the cosines, and the sines with their signs.
+    """
+    cosines, sines = rotation[:, : x.shape[1], None, None].to(x.dtype)
+    return torch.addcmul(x * cosines, x.roll(x.shape[-1] // 2, -1), sines)
 
 
 class Block(nn.Module):
@@ -145,10 +102,10 @@ class Embedding(nn.Module):
 class Head(nn.Module):
     """The last norm, and a score for each word of the vocabulary."""
 
-    def __init__(self, shape: Shape) -> None:
-        """Make the layers."""
+    def __init__(self, shape: Shape, norm: nn.Module) -> None:
+        """Take the norm, and make the projection."""
         super().__init__()
-        self.norm = nn.LayerNorm(shape.width)
+        self.norm = norm
         self.score = nn.Linear(shape.width, shape.vocabulary, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -157,35 +114,39 @@ class Head(nn.Module):
 
 
 class GPT(nn.Module):
-    """A GPT, or one stage of it: parameters have the same names in both."""
+    """A GPT or a Llama, or one stage of it: parameters have the same names in both."""
 
     def __init__(
-        self, embedding: nn.Module | None, blocks: Mapping[str, nn.Module], head: nn.Module | None
+        self,
+        embedding: nn.Module | None,
+        blocks: Mapping[str, nn.Module],
+        head: nn.Module | None,
+        rotation: nn.Module | None = None,
     ) -> None:
-        """Take the parts of a stage; only the first one embeds, only the last one has the head."""
+        """Take the parts of a stage; only the first one embeds, only the last one has the head.
+
+        ``rotation`` makes what each block takes beside its input.
+        """
         super().__init__()
         self.embedding = embedding
         self.blocks = nn.ModuleDict(blocks)
         self.head = head
+        self.rotation = rotation
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens, or the previous stage's output, to scores, or to the next stage's input."""
         if self.embedding is not None:
             x = self.embedding(x)
+        rotation = () if self.rotation is None else (self.rotation(x),)
         for block in self.blocks.values():
-            x = block(x)
+            x = block(x, *rotation)
         return x if self.head is None else self.head(x)
-
-
-def shape_of(name: str, vocabulary: int, block: int) -> Shape:
-    """The shape of a named size."""
-    return Shape(*SHAPES[name], vocabulary, block)
 
 
 def make(shape: Shape) -> GPT:
     """A GPT whose values ``fill`` must set: the defaults of its layers are not those of GPT-2."""
     blocks = {str(k): Block(shape) for k in range(shape.layers)}
-    return GPT(Embedding(shape), blocks, Head(shape))
+    return GPT(Embedding(shape), blocks, Head(shape, nn.LayerNorm(shape.width)))
 
 
 def fill(name: str, parameter: Tensor, generator: torch.Generator) -> None:
@@ -199,7 +160,7 @@ def fill(name: str, parameter: Tensor, generator: torch.Generator) -> None:
 
 
 def blocks_of(model: nn.Module) -> Sequence[nn.Module]:
-    """The blocks of a GPT or of a stage."""
+    """The blocks of a model or of a stage."""
     assert isinstance(model, GPT)
     return list(model.blocks.values())
 
@@ -224,11 +185,12 @@ def tp_plan(model: nn.Module, *, sequence: bool) -> dict[str, ParallelStyle]:
     assert isinstance(model, GPT)
     between = Shard(1) if sequence else Replicate()
     plan: dict[str, ParallelStyle] = {}
-    for name in model.blocks:
+    for name, block in model.blocks.items():
         at = f"blocks.{name}."
         plan[f"{at}attention.qkv"] = ColwiseParallel(input_layouts=between)
         plan[f"{at}attention.out"] = RowwiseParallel(output_layouts=between)
-        plan[f"{at}up"] = ColwiseParallel(input_layouts=between)
+        for into in ("up", "gate") if hasattr(block, "gate") else ("up",):
+            plan[f"{at}{into}"] = ColwiseParallel(input_layouts=between)
         plan[f"{at}down"] = RowwiseParallel(output_layouts=between)
         if sequence:
             plan[f"{at}norm1"] = plan[f"{at}norm2"] = SequenceParallel()

@@ -6,7 +6,8 @@ from torch import nn
 
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.workload import balanced_cuts
-from benchmarks.gpt.model import GPT, Shape
+from benchmarks.gpt.model import GPT
+from benchmarks.gpt.shapes import Shape
 
 
 def stages(model: nn.Module, count: int) -> list[nn.Module]:
@@ -30,7 +31,8 @@ def stages(model: nn.Module, count: int) -> list[nn.Module]:
         embedding = model.embedding if first == 0 else None
         head = model.head if end == len(parts) else None
         names = list(model.blocks)[max(first - 1, 0) : end - 1]
-        made.append(GPT(embedding, {name: model.blocks[name] for name in names}, head))
+        blocks = {name: model.blocks[name] for name in names}
+        made.append(GPT(embedding, blocks, head, model.rotation))
     return made
 
 

@@ -7,9 +7,9 @@ from benchmarks.common import strategies
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.gpt import memory as gpt_memory
-from benchmarks.gpt import model as gpt
+from benchmarks.gpt import shapes
 
-SHAPE = gpt.shape_of("GPTXXXL", 3072, 128)
+SHAPE = shapes.shape_of("GPTXXXL", 3072, 128)
 
 
 def options(**given):
@@ -86,7 +86,7 @@ def test_what_is_offloaded_must_fit_the_host(monkeypatch):
 )
 def test_the_largest_fits_where_it_is_spread_enough(monkeypatch, ranks, argv):
     monkeypatch.setattr(gpt_memory, "capacity", lambda device: 80 * gpt_memory.GIB)
-    shape = gpt.shape_of("GPT1T", 3072, 1024)
+    shape = shapes.shape_of("GPT1T", 3072, 1024)
     asked = {"model": "GPT1T", "precision": "bf16", "batch_size": 1, "optimizer": "adamw"}
     args = options(**asked, activation="checkpoint", **argv)
     gpt_memory.checked_estimate(shape, args, Group(torch.device("cuda", 0), 0, ranks))

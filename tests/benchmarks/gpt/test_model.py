@@ -1,11 +1,11 @@
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.common import data
 from benchmarks.gpt import model as gpt
+from benchmarks.gpt import shapes
 
-TINY = gpt.shape_of("GPTTiny", vocabulary=96, block=24)
+TINY = shapes.shape_of("GPTTiny", vocabulary=96, block=24)
 
 
 def model(shape=TINY):
@@ -16,33 +16,6 @@ def model(shape=TINY):
 def batch(size=4):
     words = torch.randint(TINY.vocabulary, (size, TINY.block + 1))
     return words[:, :-1], words[:, 1:]
-
-
-@pytest.mark.parametrize(
-    ("name", "billions"),
-    [("GPTSmall", 0.09), ("GPTXXXL", 6.5), ("GPT175B", 174.0), ("GPT1T", 1007.0)],
-)
-def test_sizes(name, billions):
-    assert gpt.shape_of(name, 3072, 128).parameters / 1e9 == pytest.approx(billions, rel=0.01)
-
-
-def test_parameters_are_those_of_the_formula():
-    parts = model()
-    assert sum(p.numel() for p in parts.parameters()) == TINY.parameters
-    assert all(
-        sum(p.numel() for p in block.parameters()) == TINY.block_parameters
-        for block in gpt.blocks_of(parts)
-    )
-
-
-def test_operations_are_those_that_are_counted():
-    shape = gpt.shape_of("GPTSmall", vocabulary=3072, block=128)
-    with torch.device("meta"):
-        parts = gpt.make(shape)
-        tokens = torch.zeros(2, shape.block, dtype=torch.long)
-        with FlopCounterMode(display=False) as counter:
-            gpt.loss(parts, (tokens, tokens)).backward()
-    assert shape.flop(2) == pytest.approx(counter.get_total_flops(), rel=0.02)
 
 
 def test_recomputation_is_a_third_of_the_blocks():

@@ -3,9 +3,10 @@ import torch
 
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.gpt import model as gpt
+from benchmarks.gpt import shapes
 from benchmarks.gpt import stages as gpt_stages
 
-TINY = gpt.shape_of("GPTTiny", vocabulary=96, block=24)
+TINY = shapes.shape_of("GPTTiny", vocabulary=96, block=24)
 
 
 def model():

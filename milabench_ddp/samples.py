@@ -5,6 +5,7 @@ To add a sensor, add a field here, and read it in the device back-ends that have
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import msgspec
 
@@ -21,9 +22,23 @@ class DeviceSample(msgspec.Struct, frozen=True, gc=False):
     power: float | None = None  # W
 
     @property
-    def used(self) -> float:
-        """The memory in use, in MiB; 0 where it is not known."""
-        return 0.0 if self.memory is None else self.memory[0]
+    def used(self) -> float | None:
+        """The memory in use, in MiB; None where it is not known."""
+        return None if self.memory is None else self.memory[0]
+
+
+@dataclass(frozen=True)
+class DeviceProblem:
+    """What is wrong with a device, or missing in its samples, while a benchmark uses it.
+
+    The fields are the keys of the event ``device``.
+    """
+
+    sentence: str
+    device: int | None = None  # its index; None: all devices of the node
+    uuid: str = ""
+    is_fault: bool = True  # False: it does not have all sensors, or a program made a mistake
+    time: float = 0.0  # since when it is known, in seconds since the epoch
 
 
 def gpudata(time: float, samples: Mapping[int, DeviceSample]) -> dict[str, object]:

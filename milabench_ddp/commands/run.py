@@ -3,7 +3,6 @@
 import os
 import socket
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -55,9 +54,9 @@ def _create(options: RunOptions) -> RunContext:
     runner.check(request)
     cluster, _ = runner.cluster(request)
     if profile is None:
-        notes, node = request.detect().notes, cluster.nodes[0]
+        node = cluster.nodes[0]
     else:
-        notes, node = (), Node(socket.gethostname().split(".")[0], (), 0)
+        node = Node(socket.gethostname().split(".")[0], (), 0)
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
     if not suite.benchmarks:
@@ -81,7 +80,7 @@ def _create(options: RunOptions) -> RunContext:
     machine = collect(cluster.arch, node, sys.argv, os.environ)
     context = create_run(base, options.name, suite, plan, machine)
     if not options.quiet:
-        _announce(context, cluster, notes)
+        _announce(context, cluster)
     return context
 
 
@@ -97,13 +96,13 @@ def _resume(options: RunOptions) -> RunContext:
         # A host that lacks the devices is refused before the state of the run is touched.
         cluster, _ = runner_of(plan.runner).cluster(request)
         if not options.quiet:
-            _announce(context, cluster, () if plan.runner else request.detect().notes)
+            _announce(context, cluster)
     return context
 
 
-def _announce(context: RunContext, cluster: Cluster, notes: Sequence[str]) -> None:
+def _announce(context: RunContext, cluster: Cluster) -> None:
     """Print the run folder, the number of benchmarks, the preset, and the devices."""
     count = f"{len(context.benchmarks)} benchmark{'s' * (len(context.benchmarks) != 1)}"
     place = setup.describe(cluster)
     head = f"{context.run.path}: {count}, preset {context.header.preset}, {place}"
-    print(head, *notes, sep="\n", file=sys.stderr, flush=True)
+    print(head, *cluster.nodes[0].notes, sep="\n", file=sys.stderr, flush=True)

@@ -1,19 +1,20 @@
 """Runs one launch on this node: supervises it, samples its devices and writes its files."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
 
 from ..events import Data, Event, Note
 from ..machine.backends import BACKENDS
+from ..machine.backends.backend import Reading
 from ..machine.devices import Device
 from ..monitor.sampler import INTERVAL, Sampler
 from ..plan.launch import Launch, Process
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader, LaunchWriter
-from ..samples import DeviceSample, gpudata
+from ..samples import DeviceProblem, gpudata
 from .stop_requests import StopRequests
 from .supervisor import Supervisor
 
@@ -21,34 +22,54 @@ TRACES = "MILABENCH_TRACES"  # the folder for the files that a program writes be
 
 
 class SampleRouter:
-    """Passes the monitor's samples to the processes that use the devices.
+    """Passes what the monitor reads to the processes that use the devices.
 
-    The monitor's thread calls ``route`` and ``report_problem``, the main thread ``set_target``.
+    The monitor's thread calls ``route``, the main thread the other methods. A problem is told to
+    each process of a launch once, with the time since when it is known.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards the two attributes below
+        self.monitor: Sampler | None = None
+        self._lock = threading.Lock()  # guards the attributes below
         self._processes: Sequence[Process] = ()
         self._emit: Callable[[Event], None] = lambda _: None
+        self._problems: dict[DeviceProblem, float] = {}  # of the last reading, since when
+        self._told: set[tuple[str, DeviceProblem]] = set()
 
     def set_target(self, processes: Sequence[Process], emit: Callable[[Event], None]) -> None:
-        """From now on the devices belong to these processes, and ``emit`` gets their samples."""
+        """From now on the devices belong to these processes, and ``emit`` gets what is read."""
         with self._lock:
             self._processes, self._emit = processes, emit
+            self._told.clear()
+            self._tell_problems()
 
-    def route(self, when: float, samples: Mapping[int, DeviceSample]) -> None:
-        """Pass on samples of all devices, by index, taken at ``when`` (epoch seconds)."""
+    def route(self, when: float, reading: Reading) -> None:
+        """Pass on a reading of all devices, taken at ``when`` (epoch seconds)."""
         with self._lock:
+            # What happens while nothing runs is told to the next launch.
+            known = {} if self._processes else dict(self._problems)
+            for problem in reading.problems:
+                known[problem] = self._problems.get(problem, when)
+            self._problems = known
+            self._tell_problems()
             for process in self._processes:
-                own = {i: samples[i] for i in process.devices if i in samples}
+                own = {i: reading.samples[i] for i in process.devices if i in reading.samples}
                 if own:
                     self._emit(Data(process.name, when, gpudata(when, own)))
 
-    def report_problem(self, text: str) -> None:
-        """Write a problem of the monitor into the results of each running process."""
-        with self._lock:
-            for process in self._processes:
-                self._emit(Note(process.name, time.time(), "message", text))
+    def read_now(self) -> None:
+        """Read the devices once more, for the processes that have just ended."""
+        if self.monitor is not None:
+            self.monitor.read_now()
+
+    def _tell_problems(self) -> None:
+        for process in self._processes:
+            for problem, since in self._problems.items():
+                concerns = problem.device is None or problem.device in process.devices
+                if concerns and (process.name, problem) not in self._told:
+                    self._told.add((process.name, problem))
+                    told = asdict(replace(problem, time=since))
+                    self._emit(Note(process.name, since, "device", told))
 
 
 @contextmanager
@@ -61,12 +82,12 @@ def device_monitor(
     if source is None or not interval:
         yield
         return
-    sampler = Sampler(source, interval, router.route, router.report_problem)
-    sampler.start()
+    router.monitor = Sampler(source, interval, router.route)
+    router.monitor.start()
     try:
         yield
     finally:
-        sampler.stop()
+        router.monitor.stop()
 
 
 class LaunchRunner:
@@ -111,7 +132,10 @@ class LaunchRunner:
             supervisor = Supervisor(launch, environ, requests, write_and_emit, self._grace)
             self._router.set_target(launch.processes, supervisor.post)
             try:
-                return supervisor.run()
+                state = supervisor.run()
+                if not state.verdict.is_ok:
+                    self._router.read_now()  # its end may come before the monitor sees the reason
+                return state
             finally:
                 self._router.set_target((), supervisor.post)
                 for event in supervisor.take_posted():

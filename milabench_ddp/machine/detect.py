@@ -15,11 +15,15 @@ CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where
 
 @dataclass(frozen=True)
 class Detection:
-    """This host as a cluster of one node, and notes for the user, one line each."""
+    """This host as a cluster of one node."""
 
     cluster: Cluster
-    notes: tuple[str, ...]
     visible: int = 0  # how many GPUs the host offers, of which fewer may be used; 0 for CPU slots
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes about the node."""
+        return self.cluster.nodes[0].notes
 
 
 def detect(device: str | None, count: int | None, environ: Mapping[str, str]) -> Detection:
@@ -60,9 +64,9 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
         )
     # Only the first label: the name becomes a part of tags, whose parts are separated by dots.
     hostname = socket.gethostname().split(".")[0]
-    node = Node(hostname, found.devices[:count], cpu_count())
+    node = Node(hostname, found.devices[:count], cpu_count(), found.notes)
     cluster = Cluster(backend.name, (node,))
-    return Detection(cluster, found.notes, available if cluster.has_gpu else 0)
+    return Detection(cluster, available if cluster.has_gpu else 0)
 
 
 def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[str, str]) -> Node:
@@ -75,7 +79,7 @@ def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[st
     """
     host = detect(device, gpus * nodes, environ).cluster.nodes[0]
     mine = host.devices[rank * gpus : (rank + 1) * gpus]
-    return Node(f"node{rank}", mine, max(1, host.cpu_count // nodes))
+    return Node(f"node{rank}", mine, max(1, host.cpu_count // nodes), host.notes)
 
 
 def synthetic_cluster(arch: str, nodes: int, gpus: int) -> Cluster:

@@ -22,6 +22,7 @@ class Node:
     name: str
     devices: tuple[Device, ...]
     cpu_count: int
+    notes: tuple[str, ...] = ()  # for the user: devices that are left out, and why
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,4 @@ class Accelerators:
     driver: str | None = None
     cuda_driver: str | None = None
     nvml: str | None = None
+    notes: tuple[str, ...] | None = None  # those of the node

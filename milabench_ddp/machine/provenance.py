@@ -4,7 +4,7 @@ import platform
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,7 @@ def collect(
     accelerators = Accelerators(arch)
     if node.devices:
         accelerators = BACKENDS[arch].accelerators(node.devices)
+    accelerators = replace(accelerators, notes=node.notes or None)
     source = checkout(Path(__file__), environ)
     commit = {"tag": None, "commit": None, "date": None} if source is None else asdict(source)
     return {

@@ -1,40 +1,40 @@
 """The device monitor: one thread that samples all devices of a node."""
 
+import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 
 from ..machine.backends.backend import DriverError, Reading, SampleSource
-from ..samples import DeviceSample
+from ..samples import DeviceProblem
 
 # NVML's load is a mean over the last 1/6 to 1 s, by product: sampling faster mostly reads the same
 # values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a
 # benchmark of 10 s with three samples.
 INTERVAL = 1.0  # seconds
 
-STOP_TIMEOUT = 5.0  # seconds; a stuck driver must not delay the end of a run
+PATIENCE = 5.0  # seconds; a stuck driver must not delay the end of a launch
+_STUCK = DeviceProblem(
+    f"the library of the devices has not answered for {PATIENCE:g} s, as where one of them is lost"
+)
 
-Sink = Callable[[float, Mapping[int, DeviceSample]], None]
+Sink = Callable[[float, Reading], None]
 
 
 class Sampler:
     """Reads a source every ``interval`` seconds in a thread of its own, until it is stopped.
 
-    ``sink`` gets the time (epoch seconds) and the samples of the devices that answered, by index.
-    ``on_problem`` gets each different problem once, as a sentence. Both are called in that thread,
-    and ``on_problem`` also in ``stop``; they must not raise. A source that fails is read again,
-    because it may recover.
+    ``sink`` gets the time (epoch seconds) and the reading; it is called in that thread, and must
+    not raise. A source that fails is read again, because it may recover.
     """
 
-    def __init__(
-        self, source: SampleSource, interval: float, sink: Sink, on_problem: Callable[[str], None]
-    ) -> None:
+    def __init__(self, source: SampleSource, interval: float, sink: Sink) -> None:
         """Prepare; ``start`` connects to the source and reads at once."""
         self._source = source
         self._interval = interval
         self._sink = sink
-        self._on_problem = on_problem
-        self._reported: set[str] = set()
+        self._asked: queue.SimpleQueue[threading.Event] = queue.SimpleQueue()
         self._stop = threading.Event()
         # A daemon thread, so that a stuck driver does not keep the program from ending.
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
@@ -43,43 +43,57 @@ class Sampler:
         """Begin to sample; at most once."""
         self._thread.start()
 
+    def read_now(self) -> None:
+        """Read at once, and wait until that is done; if it takes too long, ``sink`` is told so."""
+        done = threading.Event()
+        self._asked.put(done)
+        if not done.wait(PATIENCE):
+            self._sink(time.time(), Reading({}, (_STUCK,)))
+
     def stop(self) -> None:
-        """End the thread, as soon as a reading that is under way returns; may be called twice."""
+        """End the thread, as soon as a reading that is under way returns; may be called twice.
+
+        One that does not return is abandoned.
+        """
         self._stop.set()
-        if self._thread.ident is None:
-            return
-        self._thread.join(STOP_TIMEOUT)
-        if self._thread.is_alive():
-            self._report(
-                "the library of the devices does not answer; the thread that reads it is abandoned"
-            )
+        self._asked.put(threading.Event())
+        if self._thread.ident is not None:
+            self._thread.join(PATIENCE)
 
     def _run(self) -> None:
-        try:
-            with self._source as read:
-                due = time.monotonic()
-                while not self._stop.is_set():
-                    self._sample(read)
-                    due = next_due(due, time.monotonic(), self._interval)
-                    self._stop.wait(due - time.monotonic())
-        except DriverError as error:
-            self._report(str(error))
+        with ExitStack() as stack:
+            read = _opened(self._source, stack)
+            due = time.monotonic()
+            asked = None
+            while not self._stop.is_set():
+                self._sink(time.time(), read())
+                if asked is not None:
+                    asked.set()
+                due = next_due(due, time.monotonic(), self._interval)
+                asked = self._next_request(due)
 
-    def _sample(self, read: Callable[[], Reading]) -> None:
-        try:
-            reading = read()
-        except DriverError as error:
-            self._report(str(error))
-            return
-        for problem in reading.problems:
-            self._report(problem)
-        if reading.samples:
-            self._sink(time.time(), reading.samples)
+    def _next_request(self, due: float) -> threading.Event | None:
+        """Wait until ``due``, or until a reading is asked for: then, what to set after it."""
+        with suppress(queue.Empty):
+            return self._asked.get(timeout=max(0.0, due - time.monotonic()))
+        return None
 
-    def _report(self, problem: str) -> None:
-        if problem not in self._reported:
-            self._reported.add(problem)
-            self._on_problem(problem)
+
+def _opened(source: SampleSource, stack: ExitStack) -> Callable[[], Reading]:
+    """The function that reads a source; where the source fails, its reading is why."""
+    try:
+        read = stack.enter_context(source)
+    except DriverError as error:
+        failed = Reading({}, (DeviceProblem(str(error)),))
+        return lambda: failed
+
+    def read_or_tell() -> Reading:
+        try:
+            return read()
+        except DriverError as error:
+            return Reading({}, (DeviceProblem(str(error)),))
+
+    return read_or_tell
 
 
 def next_due(due: float, now: float, interval: float) -> float:

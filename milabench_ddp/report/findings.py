@@ -14,6 +14,7 @@ from ..events import Status
 from ..results.records import Run
 from . import compat
 from .checked_gradients import checked_gradients
+from .device_problems import device_faults, device_notes
 from .interval import Series, interval, pooled_mean
 from .mfu import above_peak, hardware_above_peak, told_by_a_part
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
@@ -216,9 +217,8 @@ def unknown_writers(row: Row) -> Findings:
 
 
 def memory_not_sampled(row: Row) -> Findings:
-    """The peak memory is the program's own figure, since the device was not sampled."""
-    sampled = any(process.record.samples for process in row.processes)
-    if row.reserved >= 0 and not sampled:
+    """The peak memory is the program's own figure, since that of the device was not sampled."""
+    if row.reserved >= 0 and row.summary.peak_memory_source != "device":
         yield Finding("peak_memory is what the program reserved; the device was not sampled")
 
 
@@ -235,6 +235,8 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "different_nodes": Finder(
         lambda measured: different_nodes(measured.runs), WARNING, "make the nodes alike"
     ),
+    "device_fault": Finder(lambda measured: device_faults(measured.runs), WARNING),
+    "device_note": Finder(lambda measured: device_notes(measured.runs), NOTE),
     "measured_peak": Finder(measured_peaks, NOTE),
     "few_observations": Finder(
         lambda measured: few_observations(measured.rows), NOTE, "let them run for longer, or repeat"

@@ -22,7 +22,7 @@ from .model import Row, Summary
 from .process import Processes, counted, per_launch, units_of
 from .ranks import summarize_ranks
 from .score import machine_rate
-from .statistics import NAN, deviation, largest, ratio
+from .statistics import NAN, deviation, known, largest, ratio
 from .told import Told, told_numbers
 
 
@@ -115,7 +115,7 @@ def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
     used: list[float] = []
     reserved: list[float] = []
     for record in records:
-        used += [sample.used for _, sample in compat.samples_in_use(record)]
+        used += known(sample.used for _, sample in compat.samples_in_use(record))
         reserved += [rank.reserved for rank in record.ranks.values()]
     if used:
         return max(used), "device"
@@ -128,8 +128,8 @@ def _facts(processes: Processes, told: Mapping[str, Told]) -> dict[str, Payload]
     for process in processes:
         for group, values in process.record.facts.items():
             facts[group] |= values
-    for known in facts.values():
-        known |= {name: told[name].mean for name in known if name in told}
+    for merged in facts.values():
+        merged |= {name: told[name].mean for name in merged if name in told}
     return dict(facts)
 
 

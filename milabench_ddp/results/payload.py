@@ -23,6 +23,8 @@ NOT_NUMBERS = frozenset(
     | {"gpudata", "step_times", "part_ms", *TABLES}  # read by functions of their own
 )
 
+_NOTHING = DeviceSample()
+
 ReportDefect = Callable[[DefectKind], None]
 
 
@@ -121,7 +123,7 @@ def _samples(record: Record, gpudata: Any, report_defect: ReportDefect) -> None:
     # newer versions of milabench write the time among the devices
     devices = {device: readings for device, readings in gpudata.items() if device != "time"}
     for device, sample in _converted(devices).items():
-        if sample is None or sample.memory is None or sample.load is None:
+        if sample is None or sample == _NOTHING:
             report_defect(DefectKind.BAD_SAMPLE)
         else:
             record.samples.setdefault(device, []).append(sample)

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..codec import convert
+from ..samples import DeviceProblem
 from .payload import add_payload
 from .records import DefectKind, FileDefect, Record
 
@@ -107,7 +109,9 @@ class _EventReader:
                 if record.end is not None:
                     self.defect(DefectKind.TWO_ENDS, number)
                 record.end = data
-            case "data" | "config" | "start" | "end", _:
+            case "device", dict():
+                self._device_problem(number, data)
+            case "data" | "config" | "start" | "end" | "device", _:
                 self.defect(DefectKind.BAD_EVENT, number)
             case "meta", dict():
                 record.meta = record.meta or data
@@ -125,6 +129,12 @@ class _EventReader:
                 self.defect(DefectKind.FORMAT_ERROR, number)
             case _ if event not in KNOWN_WITHOUT_USE:
                 self.defect(DefectKind.UNKNOWN_EVENT, number, event)
+
+    def _device_problem(self, number: int, data: dict[str, Any]) -> None:
+        try:
+            self.record.device_problems.append(convert(data, DeviceProblem))
+        except ValueError:
+            self.defect(DefectKind.BAD_EVENT, number)
 
     def check_whole(self) -> None:
         """After the last line: note the defects of the file as a whole."""

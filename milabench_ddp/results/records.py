@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from ..events import Status, Verdict
-from ..samples import DeviceSample
+from ..samples import DeviceProblem, DeviceSample
 from .rank import Rank
 from .rates import LARGEST, RateCounts
 from .state import RunState
@@ -125,6 +125,7 @@ class Record:
     compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
     losses: list[Any] = field(default_factory=list)
     samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
+    device_problems: list[DeviceProblem] = field(default_factory=list)
     ranks: dict[int, Rank] = field(default_factory=dict)  # those that were reported
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
     # every number of the metric lines, by name and rank, but rates and what only counts or dates

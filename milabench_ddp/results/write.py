@@ -8,6 +8,7 @@ History of what we add to milabench's format (added fields only):
        the events ready and begin of the start barrier
     2  a payload with a rate has ``arrived``, seconds since the epoch; the event ``writers``: the
        ranks that had the metrics channel open, where rates do not tell theirs
+    3  the event ``device``: a ``DeviceProblem``
 """
 
 import json
@@ -21,7 +22,7 @@ from ..events import Data, Ended, Event, Line, Note, Started
 from ..plan.launch import Launch, Process
 from .run_dir import RunDir
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass(frozen=True)

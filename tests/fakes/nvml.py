@@ -65,6 +65,9 @@ class FakeNvml:
     def nvmlSystemGetNVMLVersion(self) -> str:
         return self._system("13.610.43")
 
+    def nvmlEventSetCreate(self) -> None:
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+
     def nvmlDeviceGetCount(self) -> int:
         return self._system(len(self.gpus))
 

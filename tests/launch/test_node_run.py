@@ -17,7 +17,7 @@ from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.devices import Device
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import DataHeader
-from milabench_ddp.samples import DeviceSample
+from milabench_ddp.samples import DeviceProblem, DeviceSample
 from tests.support.launches import launch
 
 RATE = """
@@ -28,6 +28,7 @@ with open(os.environ["MILABENCH_METRICS"], "w") as channel:
 """
 HEADER = DataHeader("r", "cpu", {})
 DEVICES = (Device(0, "0"),)
+LONG = 600.0  # seconds
 
 
 def test_each_event_is_written_and_emitted(tmp_path: Path, requests: StopRequests) -> None:
@@ -38,7 +39,7 @@ def test_each_event_is_written_and_emitted(tmp_path: Path, requests: StopRequest
         events.append(event)
         if isinstance(event, Data) and "rate" in event.payload:
             assert '"rate": 7.0' in data.read_text()  # written before it is emitted
-            router.route(5.0, {0: DeviceSample(load=0.5)})
+            router.route(5.0, Reading({0: DeviceSample(load=0.5)}))
 
     runner = LaunchRunner(RunDir(tmp_path), HEADER, router, os.environ, 1.0)
     end = runner.run(launch(RATE), requests, emit)
@@ -46,7 +47,9 @@ def test_each_event_is_written_and_emitted(tmp_path: Path, requests: StopRequest
     assert data.read_text().count('"rate": 7.0') == 1
     assert data.read_text().count('"gpudata"') == 1  # also one that came when all was over
     assert (tmp_path / "b.D0.stdout").read_text() == f"{tmp_path / 'b'}\n"
-    router.route(6.0, {0: DeviceSample(load=0.5)})  # the devices belong to no process any more
+    router.route(
+        6.0, Reading({0: DeviceSample(load=0.5)})
+    )  # the devices belong to no process any more
     assert data.read_text().count('"gpudata"') == 1
 
 
@@ -63,18 +66,81 @@ def test_a_folder_that_is_gone_is_an_error_and_nothing_runs(
 
 def test_samples_go_to_the_process_whose_device_they_show() -> None:
     router, events = SampleRouter(), list[Event]()
-    router.route(1.0, {0: DeviceSample(load=0.5)})  # nothing runs yet
+    router.route(1.0, Reading({0: DeviceSample(load=0.5)}))  # nothing runs yet
     router.set_target(launch("pass", "pass").processes, events.append)
-    router.route(
-        2.0, {0: DeviceSample(load=0.25), 1: DeviceSample(load=0.75), 7: DeviceSample(load=1.0)}
-    )
-    router.report_problem("GPU 1 is lost")
-    loads = {event.tag: event.payload["gpudata"] for event in events if isinstance(event, Data)}
-    assert loads == {"b.D0": {"0": {"load": 0.25}}, "b.D1": {"1": {"load": 0.75}}}
-    assert [(event.tag, event.data) for event in events if isinstance(event, Note)] == [
-        ("b.D0", "GPU 1 is lost"),
-        ("b.D1", "GPU 1 is lost"),
+    loads = {0: 0.25, 1: 0.75, 7: 1.0}
+    router.route(2.0, Reading({index: DeviceSample(load=load) for index, load in loads.items()}))
+    assert [(event.tag, event.payload["gpudata"]) for event in events] == [
+        ("b.D0", {"0": {"load": 0.25}}),
+        ("b.D1", {"1": {"load": 0.75}}),
     ]
+
+
+def told(events: list[Event]) -> list[tuple[str, str, float]]:
+    """The problems that were told: to whom, what, since when."""
+    notes = [event for event in events if isinstance(event, Note) and event.kind == "device"]
+    return [(event.tag, event.data["sentence"], event.data["time"]) for event in notes]
+
+
+LOST, ALL = DeviceProblem("GPU 1 is lost", 1), DeviceProblem("the driver does not answer")
+
+
+def test_a_problem_is_told_once_to_each_process_that_it_concerns() -> None:
+    router, events = SampleRouter(), list[Event]()
+    router.set_target(launch("pass", "pass").processes, events.append)
+    for when in (2.0, 3.0):
+        router.route(when, Reading({}, (LOST, ALL)))
+    driver = "the driver does not answer"
+    assert told(events) == [
+        ("b.D0", driver, 2.0),
+        ("b.D1", "GPU 1 is lost", 2.0),
+        ("b.D1", driver, 2.0),
+    ]
+
+
+def test_a_problem_is_told_to_each_launch_while_it_lasts_and_since_when() -> None:
+    router, events = SampleRouter(), list[Event]()
+    processes = launch("pass", "pass").processes
+    router.route(1.0, Reading({}, (LOST,)))  # before the first launch
+    for _ in range(2):
+        router.set_target(processes, events.append)
+        router.set_target((), events.append)
+    assert told(events) == [("b.D1", "GPU 1 is lost", 1.0)] * 2
+    router.set_target(processes, events.append)
+    router.route(2.0, Reading({}))  # it is back
+    router.set_target((), events.append)
+    router.set_target(processes, events.append)
+    assert len(told(events)) == 3
+    router.route(3.0, Reading({}, (LOST,)))
+    assert told(events)[3:] == [("b.D1", "GPU 1 is lost", 3.0)]
+
+
+def test_what_happens_between_two_launches_is_told_to_the_next() -> None:
+    router, events = SampleRouter(), list[Event]()
+    router.route(1.0, Reading({}, (LOST,)))
+    router.route(2.0, Reading({}))  # an error that the driver reports once
+    router.set_target(launch("pass", "pass").processes, events.append)
+    assert told(events) == [("b.D1", "GPU 1 is lost", 1.0)]
+
+
+def test_after_a_failure_the_devices_are_read_once_more(
+    tmp_path: Path, requests: StopRequests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program ends within ms of the loss of its GPU: sooner than the monitor looks again."""
+    readings = iter([Reading({}), Reading({}, (ALL,)), Reading({})])
+    monkeypatch.setattr(BACKENDS["cuda"], "source", lambda devices: scripted(readings))
+    router, events = SampleRouter(), list[Event]()
+    with device_monitor("cuda", DEVICES, LONG, router):
+        runner = LaunchRunner(RunDir(tmp_path), HEADER, router, os.environ, 1.0)
+        runner.run(launch(RATE), requests, events.append)
+        state = runner.run(launch("1 / 0"), requests, events.append)
+    assert state.outcome is Outcome.FAILED
+    assert '"the driver does not answer"' in (tmp_path / "b.D0.data").read_text()
+
+
+@contextmanager
+def scripted(readings: Iterator[Reading]) -> Iterator[Callable[[], Reading]]:
+    yield lambda: next(readings)
 
 
 @contextmanager

@@ -34,7 +34,9 @@ def test_a_monitor_field_is_two_lines(package_copy: PackageCopy) -> None:
         '    "clock": lambda nvml, handle: '
         "float(nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM)),"
     )
-    package_copy.add_line("milabench_ddp/machine/backends/nvidia.py", '"power": lambda', sensor)
+    package_copy.add_line(
+        "milabench_ddp/machine/backends/nvml_sensors.py", '"power": lambda', sensor
+    )
     assert len(package_copy.touched) == 2
     done = subprocess.run(
         [sys.executable, "-c", SAMPLE_AND_READ],

@@ -1,6 +1,6 @@
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -45,16 +45,23 @@ class Scripted:
 
 
 class Run:
-    """A sampler with its outputs, stopped at the end."""
+    """A sampler with what it has read, stopped at the end."""
 
     def __init__(self, source: Scripted, interval: float = TICK) -> None:
         self.source = source
-        self.samples: list[tuple[float, Mapping[int, DeviceSample]]] = []
-        self.problems: list[str] = []
-        self.sampler = Sampler(source, interval, self._sink, self.problems.append)
+        self.readings: list[tuple[float, Reading]] = []
+        self.sampler = Sampler(source, interval, self._sink)
 
-    def _sink(self, when: float, samples: Mapping[int, DeviceSample]) -> None:
-        self.samples.append((when, samples))
+    def _sink(self, when: float, reading: Reading) -> None:
+        self.readings.append((when, reading))
+
+    @property
+    def problems(self) -> list[str]:
+        """The sentences of all readings."""
+        found = []
+        for _, reading in self.readings:
+            found += [problem.sentence for problem in reading.problems]
+        return found
 
     def __enter__(self) -> "Run":
         self.sampler.start()
@@ -75,9 +82,9 @@ def threads() -> list[str]:
 def test_samples_come_with_their_times_until_it_is_stopped() -> None:
     before = time.time()
     with Run(Scripted(good(0.1), good(0.2), good(0.3))) as run:
-        wait_for(lambda: len(run.samples) >= 3)
-    assert [samples[0].load for _, samples in run.samples[:3]] == [0.1, 0.2, 0.3]
-    times = [when for when, _ in run.samples]
+        wait_for(lambda: len(run.readings) >= 3)
+    assert [reading.samples[0].load for _, reading in run.readings[:3]] == [0.1, 0.2, 0.3]
+    times = [when for when, _ in run.readings]
     assert before <= times[0]
     assert times == sorted(times)
     assert run.problems == []
@@ -87,7 +94,7 @@ def test_samples_come_with_their_times_until_it_is_stopped() -> None:
 
 def test_it_reads_at_once_and_stops_within_an_interval() -> None:
     with Run(Scripted(good()), interval=LONG) as run:
-        wait_for(lambda: len(run.samples) == 1)
+        wait_for(lambda: len(run.readings) == 1)
     assert threads() == []
     assert run.source.reads == 1
 
@@ -102,35 +109,33 @@ def test_samples_are_due_on_a_grid_and_late_ones_are_skipped(
     assert (found - due) % interval == 0
 
 
-def test_a_problem_is_reported_once_and_sampling_goes_on() -> None:
-    lost = Reading({0: DeviceSample(load=0.5)}, ("GPU 1 does not answer: GPU is lost",))
-    with Run(Scripted(lost)) as run:
-        wait_for(lambda: len(run.samples) >= 5)
-    assert run.problems == ["GPU 1 does not answer: GPU is lost"]
-
-
-def test_a_library_that_fails_and_recovers() -> None:
+def test_a_library_that_fails_is_told_and_may_recover() -> None:
     with Run(Scripted(DriverError("busy"), DriverError("busy"), good())) as run:
-        wait_for(lambda: len(run.samples) >= 1)
-    assert run.problems == ["busy"]
+        wait_for(lambda: len(run.readings) >= 3)
+    assert run.problems == ["busy", "busy"]
+    assert run.readings[2][1] == good()
 
 
-def test_nothing_is_sent_where_no_device_answers() -> None:
-    with Run(Scripted(Reading({}, ("GPU 0 does not answer",)))) as run:
-        wait_for(lambda: run.source.reads >= 3)
-    assert run.samples == []
-
-
-def test_a_source_that_does_not_open() -> None:
+def test_a_source_that_does_not_open_is_told_in_each_reading() -> None:
     with Run(Scripted(good(), open_error=DriverError("no driver"))) as run:
-        wait_for(lambda: run.problems == ["no driver"])
+        wait_for(lambda: len(run.readings) >= 2)
+    assert set(run.problems) == {"no driver"}
     assert run.source.log == ["open"]
-    assert run.samples == []
+    assert run.source.reads == 0
     assert threads() == []
 
 
-def test_a_stuck_driver_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "STOP_TIMEOUT", TICK)
+def test_a_reading_that_is_asked_for_is_taken_at_once() -> None:
+    with Run(Scripted(good(0.1), good(0.2)), interval=LONG) as run:
+        wait_for(lambda: len(run.readings) == 1)
+        run.sampler.read_now()
+        assert [reading for _, reading in run.readings] == [good(0.1), good(0.2)]
+
+
+def test_a_stuck_driver_is_told_and_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE", TICK)
     stuck, freed = threading.Event(), threading.Event()
     source = Scripted(good())
 
@@ -142,8 +147,9 @@ def test_a_stuck_driver_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(source, "read", read)
     with Run(source) as run:
         assert stuck.wait(PATIENCE)
+        run.sampler.read_now()
     assert len(run.problems) == 1
-    assert "does not answer" in run.problems[0]
+    assert "has not answered" in run.problems[0]
     freed.set()
     wait_for(lambda: threads() == [])
 

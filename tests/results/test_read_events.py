@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.results.read_events import output_lines, read_events
 from milabench_ddp.results.records import DefectKind, Observation
-from milabench_ddp.samples import DeviceSample
+from milabench_ddp.samples import DeviceProblem, DeviceSample
 from tests.support.result_files import RECORDED, config, end, line, loss, rate, sample, start, write
 
 REPLAYS = RECORDED / "replays"
@@ -85,7 +85,9 @@ BAD_LINES = {
     rate(float("nan")): DefectKind.BAD_RATE,
     rate(float("inf")): DefectKind.BAD_RATE,
     line("data", {"task": "main", "gpudata": [1]}): DefectKind.BAD_SAMPLE,
-    line("data", {"task": "main", "gpudata": {"0": {"load": 1.0}}}): DefectKind.BAD_SAMPLE,
+    line("data", {"task": "main", "gpudata": {"0": {}}}): DefectKind.BAD_SAMPLE,
+    line("device", {"sentence": 1}): DefectKind.BAD_EVENT,
+    line("device", "GPU 1 is lost"): DefectKind.BAD_EVENT,
     start(): DefectKind.TWO_STARTS,
 }
 
@@ -148,6 +150,27 @@ def test_newer_samples_keep_their_time_among_the_devices(tmp_path: Path) -> None
     data = {"0": {"memory": [5, 9], "load": 0.5, "temperature": 41, "power": None}, "time": 12.5}
     path = write(tmp_path, "b.D0", config("b"), start(), line("data", {"gpudata": data}))
     assert read_events(path).samples == {"0": [DeviceSample((5.0, 9.0), 0.5, temperature=41.0)]}
+    assert kinds(path) == []
+
+
+@pytest.mark.parametrize("readings", [{"memory": [5, 9]}, {"load": 0.5}, {"power": 9.0}])
+def test_a_device_need_not_have_all_sensors(tmp_path: Path, readings: dict[str, object]) -> None:
+    """MIG devices tell only their memory, and where CPU and GPU share it, it is not told."""
+    path = write(tmp_path, "b.D0", config("b"), start(), line("data", {"gpudata": {"0": readings}}))
+    assert len(read_events(path).samples["0"]) == 1
+    assert kinds(path) == []
+
+
+def test_the_problems_of_devices(tmp_path: Path) -> None:
+    told = {
+        "sentence": "GPU 1 is lost",
+        "device": 1,
+        "uuid": "GPU-1",
+        "is_fault": True,
+        "time": 2.5,
+    }
+    path = write(tmp_path, "b.D0", config("b"), start(), line("device", told))
+    assert read_events(path).device_problems == [DeviceProblem(**told)]
     assert kinds(path) == []
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...samples import DeviceSample
+from ...samples import DeviceProblem, DeviceSample
 from ..devices import Accelerator, Accelerators, Device
 
 
@@ -25,10 +25,10 @@ class DiscoveryResult:
 
 @dataclass(frozen=True)
 class Reading:
-    """Samples of the devices that answered, and the problems of the others."""
+    """Samples of the devices that answered, and the problems of all devices."""
 
     samples: Mapping[int, DeviceSample]  # by the device's index
-    problems: tuple[str, ...] = ()
+    problems: tuple[DeviceProblem, ...] = ()  # each in every reading for as long as it lasts
 
 
 # Entering it connects to the library of the devices and returns a function that reads all devices

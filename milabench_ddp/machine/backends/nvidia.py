@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ...samples import DeviceSample
 from ..devices import Accelerator, Accelerators, Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import Inventory, ask, inventory, open_device, read_memory, session
+from .nvml_sensors import read_all
 
 
 class NvidiaBackend(Backend):
@@ -53,20 +53,9 @@ class NvidiaBackend(Backend):
 
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
-        """A source that reads the devices one after another, by index or UUID, also MIG's."""
-        with session() as nvml:
-            readers = [_DeviceReader(nvml, device) for device in devices]
-
-            def read_all() -> Reading:
-                samples = {}
-                problems: list[str] = []
-                for device, reader in zip(devices, readers, strict=True):
-                    sample = reader.read(problems)
-                    if sample is not None:
-                        samples[device.index] = sample
-                return Reading(samples, tuple(problems))
-
-            yield read_all
+        """A source that reads the devices, also MIG's, and their errors."""
+        with session() as nvml, read_all(nvml, devices) as read:
+            yield read
 
 
 def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:
@@ -156,43 +145,3 @@ def _described(nvml: Any, gpu: Accelerator) -> Accelerator:
 
 def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
-
-
-# How each field of a DeviceSample is read, by one call of (pynvml, handle of a device).
-_SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "memory": read_memory,
-    "load": lambda nvml, handle: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
-    "temperature": lambda nvml, handle: float(
-        nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
-    ),
-    "power": lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
-}
-
-
-class _DeviceReader:
-    """Reads one device through an open handle; asks for a missing sensor only once."""
-
-    def __init__(self, nvml: Any, device: Device) -> None:
-        self._nvml = nvml
-        self._device = device
-        self._handle: Any = None
-        self._sensors = dict(_SENSORS)
-
-    def read(self, problems: list[str]) -> DeviceSample | None:
-        """The readings up to the first that fails; the failure is added to ``problems``.
-
-        After a failure the next call opens the device again, because it may be back.
-        """
-        values: dict[str, Any] = {}
-        try:
-            if self._handle is None:
-                self._handle = open_device(self._nvml, self._device.id)
-            for name, sensor in list(self._sensors.items()):
-                try:
-                    values[name] = sensor(self._nvml, self._handle)
-                except self._nvml.NVMLError_NotSupported:
-                    del self._sensors[name]
-        except self._nvml.NVMLError as error:
-            self._handle = None
-            problems.append(f"GPU {self._device.index} does not answer: {error}")
-        return DeviceSample(**values) if values else None

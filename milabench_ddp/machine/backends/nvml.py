@@ -68,7 +68,7 @@ def inventory(nvml: Any) -> Inventory:
         try:
             gpus.append(_gpu(nvml, index))
         except nvml.NVMLError as error:
-            problems.append(f"GPU {index} is left out: {_why_lost(nvml, error)}")
+            problems.append(f"GPU {index} is left out: {why_lost(nvml, error)}")
     return Inventory(tuple(gpus), tuple(problems))
 
 
@@ -132,7 +132,8 @@ def _why_not(nvml: Any, error: Any) -> str:
     return reasons.get(error.value, f"the NVIDIA driver does not work: {error}")
 
 
-def _why_lost(nvml: Any, error: Any) -> str:
+def why_lost(nvml: Any, error: Any) -> str:
+    """Why one GPU does not answer, and what to do."""
     reasons = {
         nvml.NVML_ERROR_GPU_IS_LOST: "it has fallen off the bus; restart the machine",
         nvml.NVML_ERROR_NO_PERMISSION: "it is not open to this process (a cgroup or permissions)",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
-from ...samples import DeviceSample
+from ...samples import DeviceProblem, DeviceSample
 from ..devices import Accelerators, Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 
@@ -88,7 +88,8 @@ class VoirBackend(Backend):
                     if device.index in entries:
                         samples[device.index] = sample(entries[device.index])
                     else:
-                        problems.append(f"device {device.index} gives no samples")
+                        sentence = f"device {device.index} gives no samples"
+                        problems.append(DeviceProblem(sentence, device.index))
                 return Reading(samples, tuple(problems))
 
             yield read_all

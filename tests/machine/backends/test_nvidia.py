@@ -1,4 +1,3 @@
-import sys
 from collections.abc import Callable
 
 import pynvml
@@ -6,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.machine.backends.backend import DriverError
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible_devices
 from milabench_ddp.machine.backends.nvml import Gpu, Inventory
 from milabench_ddp.machine.devices import Accelerator, Accelerators, Device
-from milabench_ddp.samples import DeviceSample
 from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
 
 BACKEND = NvidiaBackend()
@@ -174,87 +171,6 @@ def test_a_gpu_that_is_lost_meanwhile(install: Install) -> None:
     found = BACKEND.accelerators([Device(i, str(i), "NVIDIA H200", 1.0) for i in range(2)])
     assert found.gpus["0"].uuid == two[0].uuid
     assert found.gpus["1"].uuid is None
-
-
-LOST = pynvml.NVML_ERROR_GPU_IS_LOST
-WHOLE = DeviceSample(memory=(600.0, 143771.0), load=0.37, temperature=41.0, power=121.5)
-
-
-@pytest.fixture
-def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
-    """Two GPUs."""
-    fake = FakeNvml(gpus(2))
-    monkeypatch.setitem(sys.modules, "pynvml", fake)
-    return fake
-
-
-def test_all_readings_of_the_devices_in_use(nvml: FakeNvml) -> None:
-    with BACKEND.source([Device(1, "1")]) as read:
-        reading = read()
-    assert reading.samples == {1: WHOLE}
-    assert reading.problems == ()
-    assert nvml.gpus[0].calls == []
-    assert nvml.sessions == 0
-
-
-def test_one_set_of_calls_for_each_reading(nvml: FakeNvml) -> None:
-    with BACKEND.source([Device(0, "0")]) as read:
-        for _ in range(3):
-            read()
-    assert nvml.gpus[0].calls == ["HandleByIndex"] + 3 * [
-        "MemoryInfo",
-        "UtilizationRates",
-        "Temperature",
-        "PowerUsage",
-    ]
-
-
-def test_a_sensor_that_is_not_there_is_left_out_and_asked_once(nvml: FakeNvml) -> None:
-    nvml.gpus[0].power = None
-    with BACKEND.source([Device(0, nvml.gpus[0].uuid)]) as read:
-        readings = [read() for _ in range(3)]
-    assert {reading.problems for reading in readings} == {()}
-    assert readings[2].samples[0] == DeviceSample((600.0, 143771.0), load=0.37, temperature=41.0)
-    assert nvml.gpus[0].calls.count("PowerUsage") == 1
-
-
-def test_a_gpu_that_vanishes_and_returns(nvml: FakeNvml) -> None:
-    with BACKEND.source([Device(0, "0"), Device(1, "1")]) as read:
-        nvml.gpus[1].error = LOST
-        reading = read()
-        assert reading.samples == {0: WHOLE}
-        assert reading.problems == ("GPU 1 does not answer: GPU is lost",)
-        nvml.gpus[1].error = None
-        assert read().samples == {0: WHOLE, 1: WHOLE}
-
-
-def test_what_was_read_before_a_failure_is_kept(
-    nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(handle: FakeGpu) -> int:
-        raise pynvml.NVMLError(pynvml.NVML_ERROR_UNKNOWN)
-
-    monkeypatch.setattr(nvml, "nvmlDeviceGetPowerUsage", fail)
-    with BACKEND.source([Device(0, "0")]) as read:
-        reading = read()
-    assert reading.samples[0].load == 0.37
-    assert reading.samples[0].power is None
-    assert reading.problems == ("GPU 0 does not answer: Unknown Error",)
-
-
-def test_a_mig_device_tells_its_memory(nvml: FakeNvml) -> None:
-    part = FakeGpu("MIG", "MIG-a", total=40_000, load=None, temperature=None, power=None)
-    nvml.gpus[0].mig = [part]
-    with BACKEND.source([Device(0, "MIG-a")]) as read:
-        reading = read()
-    assert reading.samples[0] == DeviceSample((600.0, 40_000.0))
-
-
-def test_no_driver(nvml: FakeNvml) -> None:
-    nvml.init_error = pynvml.NVML_ERROR_DRIVER_NOT_LOADED
-    source = BACKEND.source([Device(0, "0")])
-    with pytest.raises(DriverError, match="installed but not running"), source:
-        pass
 
 
 def test_indices_count_in_the_order_of_nvml() -> None:

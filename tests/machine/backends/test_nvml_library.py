@@ -31,7 +31,7 @@ print(json.dumps({
     "notes": found.notes,
     "devices": [[d.index, d.id, d.name, d.memory_mib] for d in devices],
     "samples": [gpudata(0, r.samples)["gpudata"] for r in readings],
-    "problems": [r.problems for r in readings],
+    "problems": [len(r.problems) for r in readings],
     "accelerators": asdict(backend.accelerators(devices)),
 }))
 """
@@ -68,13 +68,7 @@ def test_the_library_opens_by_uuid(nvml_library: Path) -> None:
     found = detect(nvml_library, CUDA_VISIBLE_DEVICES="GPU-1111,GPU-0")
     assert [id[:8] for _, id, _, _ in found["devices"]] == ["GPU-1111", "GPU-0000"]
     assert found["samples"][0]["1"]["memory"] == [2048.0, 81920.0]
-    assert found["problems"] == [[], [], []]
-
-
-def test_a_gpu_that_falls_off_the_bus(nvml_library: Path) -> None:
-    found = detect(nvml_library, "1 error 15 after 5")  # while GPU 0 is read for the third time
-    assert [sorted(samples) for samples in found["samples"]] == [["0", "1"], ["0", "1"], ["0"]]
-    assert found["problems"][2] == ["GPU 1 does not answer: GPU is lost"]
+    assert found["problems"] == [0, 0, 0]
 
 
 def test_a_driver_of_another_version(nvml_library: Path) -> None:

@@ -21,7 +21,7 @@ from milabench_ddp.machine.backends.voir import (
     sample,
 )
 from milabench_ddp.machine.devices import Device
-from milabench_ddp.samples import DeviceSample
+from milabench_ddp.samples import DeviceProblem, DeviceSample
 
 FAKES = Path(__file__).parents[2] / "fakes"
 AMD = AmdBackend()
@@ -184,7 +184,7 @@ def test_the_devices_in_use(smi: Smi) -> None:
     with AMD.source([Device(0, "0"), Device(1, "1")]) as read:
         reading = read()
     assert reading.samples == {0: DeviceSample((300.0, 192_000.0), 0.25, 44.0, 120.0)}
-    assert reading.problems == ("device 1 gives no samples",)
+    assert reading.problems == (DeviceProblem("device 1 gives no samples", 1),)
     assert smi.closed
 
 

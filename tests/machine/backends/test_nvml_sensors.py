@@ -1,0 +1,182 @@
+"""What the real pynvml reads of GPUs that a stub of NVIDIA's C library makes up."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.machine.backends.backend import DriverError, Reading
+from milabench_ddp.machine.backends.nvidia import NvidiaBackend
+from milabench_ddp.machine.devices import Device
+from milabench_ddp.samples import DeviceProblem, DeviceSample
+from tests.fakes.nvml import FakeNvml, gpus
+
+BACKEND = NvidiaBackend()
+TWO = (Device(0, "0"), Device(1, "1"))
+WHOLE = {
+    0: DeviceSample((1024.0, 81920.0), load=0.5, temperature=40.0, power=300.0),
+    1: DeviceSample((2048.0, 81920.0), load=0.51, temperature=41.0, power=300.0),
+}
+UUID = "GPU-11111111-1111-1111-1111-111111111111"
+MIG = "MIG-10101010-1010-1010-1010-101010101010"
+Stub = Callable[..., None]
+
+
+@contextmanager
+def reader(devices: Sequence[Device] = TWO) -> Iterator[Callable[[], Reading]]:
+    with BACKEND.source(devices) as read:
+        yield read
+
+
+def about_gpu_1(predicate: str, *, is_fault: bool = True) -> tuple[DeviceProblem]:
+    return (DeviceProblem(f"GPU 1 ({UUID}) {predicate}", 1, UUID, is_fault),)
+
+
+def test_all_readings(stub: Stub) -> None:
+    with reader() as read:
+        assert read() == Reading(WHOLE)
+
+
+def test_only_the_devices_in_use_are_read(stub: Stub) -> None:
+    stub("system gpus 8", "0 error 15")
+    with reader([Device(7, "7")]) as read:
+        reading = read()
+    assert (list(reading.samples), reading.problems) == ([7], ())
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (15, "it has fallen off the bus; restart the machine"),
+        (4, "it is not open to this process (a cgroup or permissions)"),
+        (16, "it must be reset (nvidia-smi --gpu-reset)"),
+        (999, "Unknown Error"),
+    ],
+)
+def test_a_gpu_that_does_not_answer_is_told_in_each_reading_until_it_does(
+    stub: Stub, error: int, why: str
+) -> None:
+    with reader() as read:
+        assert read() == Reading(WHOLE)
+        stub(f"1 error {error}")
+        for _ in range(2):
+            assert read() == Reading({0: WHOLE[0]}, about_gpu_1(f"does not answer: {why}"))
+        stub()
+        assert read() == Reading(WHOLE)
+
+
+def test_what_was_read_before_a_failure_is_kept(stub: Stub) -> None:
+    stub("1 temperature error:999")
+    with reader() as read:
+        reading = read()
+    assert reading.samples[1] == DeviceSample((2048.0, 81920.0), load=0.51)
+    assert reading.problems == about_gpu_1("does not answer: Unknown Error")
+
+
+@pytest.mark.parametrize(
+    ("statement", "predicate"),
+    [
+        ("1 power error:3", "tells no power: not supported by this GPU or its driver"),
+        ("1 power error:13", "tells no power: not supported by this GPU or its driver"),
+        ("1 power error:4", "tells no power: this user may not read it"),
+        (
+            "1 memory error:3",
+            "tells no memory: not supported, as where CPU and GPU share their memory",
+        ),
+    ],
+)
+def test_a_sensor_that_is_not_there_is_no_fault(stub: Stub, statement: str, predicate: str) -> None:
+    stub(statement)
+    missing = statement.split()[1]
+    with reader() as read:
+        for _ in range(2):
+            reading = read()
+            assert getattr(reading.samples[1], missing) is None
+            assert reading.samples[1].load == 0.51
+            assert reading.problems == about_gpu_1(predicate, is_fault=False)
+
+
+def test_a_gpu_none_of_whose_sensors_may_be_read(stub: Stub) -> None:
+    stub("1 memory error:4", "1 load error:4", "1 temperature error:4", "1 power error:4")
+    with reader() as read:
+        reading = read()
+    assert list(reading.samples) == [0]
+    predicate = "tells no memory, no load, no temperature, no power: this user may not read it"
+    assert reading.problems == about_gpu_1(predicate, is_fault=False)
+
+
+@pytest.mark.parametrize("error", ["", "* load error:2", "* load error:3"])
+def test_a_mig_device_tells_its_memory(stub: Stub, error: str) -> None:
+    stub("1 mig 2", error)
+    with reader([Device(1, MIG)]) as read:
+        reading = read()
+    assert reading.samples == {1: DeviceSample((2048.0, 40960.0))}
+    (problem,) = reading.problems
+    why = "only a whole GPU has such a sensor"
+    assert (
+        problem.sentence == f"MIG device 1 ({MIG}) tells no load, no temperature, no power: {why}"
+    )
+    assert not problem.is_fault
+
+
+@pytest.mark.parametrize(
+    ("xid", "about", "is_fault"),
+    [
+        (79, "it has fallen off the bus; restart the machine", True),
+        (31, "a fault of a program", False),
+        (99, "see NVIDIA's list of Xids", True),
+    ],
+)
+def test_an_error_that_the_driver_reports_is_told_once(
+    stub: Stub, xid: int, about: str, *, is_fault: bool
+) -> None:
+    with reader() as read:
+        assert read() == Reading(WHOLE)
+        stub(f"1 xid {xid}")
+        assert read() == Reading(
+            WHOLE, about_gpu_1(f"reported Xid {xid}: {about}", is_fault=is_fault)
+        )
+        assert read() == Reading(WHOLE)
+
+
+def test_the_errors_of_a_gpu_are_those_of_its_mig_device(stub: Stub) -> None:
+    stub("1 mig 2", "1 xid 48")
+    with reader([Device(1, MIG)]) as read:
+        sentences = [problem.sentence for problem in read().problems]
+    about = "reported Xid 48: a memory error that ECC could not correct"
+    assert sentences[1:] == [f"MIG device 1 ({MIG}) {about}"]
+
+
+def test_the_errors_of_devices_that_others_use_are_not_told(stub: Stub) -> None:
+    stub("0 xid 79")
+    with reader([Device(1, "1")]) as read:
+        assert read().problems == ()
+
+
+def test_a_condition_of_the_stub_can_be_a_file(stub: Stub, tmp_path: Path) -> None:
+    stub(f"1 error 15 when {tmp_path / 'lost'}")
+    with reader() as read:
+        assert read().problems == ()
+        (tmp_path / "lost").touch()
+        assert read().problems != ()
+
+
+def test_no_driver(stub: Stub) -> None:
+    stub("system init 9")
+    with pytest.raises(DriverError, match="installed but not running"), reader():
+        pass
+
+
+def test_one_set_of_calls_for_each_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeNvml(gpus(2))
+    fake.gpus[0].power = None
+    monkeypatch.setitem(sys.modules, "pynvml", fake)
+    with reader([Device(0, "0")]) as read:
+        for _ in range(3):
+            read()
+    every = ["MemoryInfo", "UtilizationRates", "Temperature"]
+    assert fake.gpus[0].calls == ["HandleByIndex", "UUID", *every, "PowerUsage", *every, *every]
+    assert fake.gpus[1].calls == []
+    assert fake.sessions == 0

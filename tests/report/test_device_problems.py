@@ -1,0 +1,136 @@
+"""What the report says of GPUs that fail, hide or lack something, in runs on a stub of NVML."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.dispatch.runners.attached import HostRunner
+from milabench_ddp.events import Outcome
+from milabench_ddp.machine.detect import detect
+from milabench_ddp.machine.provenance import collect
+from milabench_ddp.monitor.sampler import Sampler
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.model import Report
+from milabench_ddp.report.text import report_text
+from tests.support.progress import RecordedProgress
+from tests.support.run_contexts import context, program
+from tests.support.workplace import GOOD
+
+UUID = "GPU-11111111-1111-1111-1111-111111111111"
+WHEN = r"from \d\d:\d\d:\d\d UTC on \d{4}-\d\d-\d\d"
+# `wait_for` returns once the monitor has written something into the files of the benchmark.
+WAITS = f"""{GOOD}
+from pathlib import Path
+run, name = Path(os.environ["MILABENCH_TRACES"]).parent, Path(sys.argv[0]).stem
+
+def wait_for(text, files):
+    while not files(text in file.read_text() for file in run.glob(name + ".*.data")):
+        time.sleep(0.02)
+"""
+SAMPLED = f"{WAITS}\nwait_for('gpudata', all)"
+BREAKS = f"{SAMPLED}\n(run / 'broken').touch(); wait_for('does not answer', any)"
+TOLD = f"{WAITS}\nwait_for('may not use', all)"
+# The GPU takes its program with it, long before the monitor looks again.
+CRASHES = f"""{GOOD}
+if os.environ["CUDA_VISIBLE_DEVICES"] == "1":
+    open(os.environ["MILABENCH_TRACES"] + "/../broken", "w")
+    raise RuntimeError("CUDA error: unspecified launch failure")
+"""
+Stub = Callable[..., None]
+
+
+def report_on(folder: Path, gpu_poll: float = 0.02, **programs: str) -> Report:
+    """The report of a run of these programs on the GPUs of the stub."""
+    cluster = detect("cuda", None, os.environ).cluster
+    benchmarks = [program(folder, name, text) for name, text in programs.items()]
+    run = context(folder, *benchmarks, arch="cuda", gpus=None, gpu_poll=gpu_poll)
+    run.header.machine = collect("cuda", cluster.nodes[0], [], {})
+    HostRunner().execute(run, RecordedProgress())
+    return report_of([folder])
+
+
+def about(report: Report, name: str) -> list[str]:
+    return [finding.sentence for finding in report.findings if finding.name == name]
+
+
+@pytest.fixture(autouse=True)
+def all_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_nothing_is_said_of_whole_gpus(stub: Stub, tmp_path: Path) -> None:
+    report = report_on(tmp_path, good=SAMPLED)
+    assert report.runs[0].outcome == Outcome.OK
+    assert about(report, "device_fault") == about(report, "device_note") == []
+    assert report.rows[0].peak_memory == 2048.0
+
+
+def test_a_gpu_that_is_lost_while_a_benchmark_runs(stub: Stub, tmp_path: Path) -> None:
+    stub(f"1 error 15 when {tmp_path / 'broken'}")
+    report = report_on(tmp_path, before=SAMPLED, breaks=BREAKS, later=GOOD)
+    (sentence,) = about(report, "device_fault")
+    lost = f"GPU 1 ({UUID}) does not answer: it has fallen off the bus; restart the machine"
+    assert re.fullmatch(rf"{re.escape(lost)} \({WHEN}, in breaks, later\)", sentence)
+    assert sentence in report_text(report)
+
+
+def test_a_gpu_that_takes_its_program_with_it(stub: Stub, tmp_path: Path) -> None:
+    stub(f"1 error 15 when {tmp_path / 'broken'}", f"1 xid 79 when {tmp_path / 'broken'}")
+    report = report_on(tmp_path, gpu_poll=600.0, crashes=CRASHES)
+    found = about(report, "device_fault")
+    assert [sentence.split(" (GPU")[0] for sentence in found] == ["GPU 1", "GPU 1"]
+    assert "does not answer: it has fallen off the bus; restart the machine" in found[0]
+    assert "reported Xid 79: it has fallen off the bus; restart the machine" in found[1]
+    assert [failure.tag for failure in report.failures] == ["crashes.D1"]
+
+
+def test_a_driver_that_fails_before_the_first_launch(
+    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = Sampler.start
+
+    def fail_and_start(sampler: Sampler) -> None:
+        stub("system init 4")
+        start(sampler)
+
+    monkeypatch.setattr(Sampler, "start", fail_and_start)
+    report = report_on(tmp_path, good=TOLD)
+    (sentence,) = about(report, "device_fault")
+    why = "this user may not use the NVIDIA driver: see the permissions of /dev/nvidia*"
+    assert re.fullmatch(rf"{re.escape(why)} \({WHEN}, in good\)", sentence)
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        (
+            "1 mig 1",
+            "MIG device 1 (MIG-10101010-1010-1010-1010-101010101010) tells no load, "
+            "no temperature, no power: only a whole GPU has such a sensor (in good)",
+        ),
+        (
+            "* memory error:3",
+            f"GPU 1 ({UUID}) tells no memory: not supported, as where CPU and GPU share their "
+            "memory (in good)",
+        ),
+        ("1 power error:4", f"GPU 1 ({UUID}) tells no power: this user may not read it (in good)"),
+        ("1 error 15", "GPU 1 is left out: it has fallen off the bus; restart the machine"),
+    ],
+)
+def test_what_is_missing_is_no_damage(
+    stub: Stub, tmp_path: Path, statement: str, sentence: str
+) -> None:
+    stub(statement)
+    report = report_on(tmp_path, good=SAMPLED)
+    assert about(report, "device_note")[-1] == sentence
+    assert sentence in report_text(report)
+    assert report.warnings == []
+
+
+def test_memory_that_no_device_tells_is_not_shown_as_none(stub: Stub, tmp_path: Path) -> None:
+    stub("* memory error:3")
+    (row,) = report_on(tmp_path, good=SAMPLED).rows
+    assert row.summary.peak_memory_source is None

@@ -31,9 +31,7 @@ The rate is the bus bandwidth of the largest size in GB/s (1e9 bytes per second)
 
 import argparse
 import math
-import re
 import sys
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,27 +41,15 @@ import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.comm.alpha_beta import fit
-from benchmarks.comm.collectives import OPERATIONS, Exchange, RankTensors, checked_exchange
+from benchmarks.comm.collectives import OPERATIONS, RankTensors, checked_exchange
 from benchmarks.common import cli
-from benchmarks.common.clocks import clock_of
 from benchmarks.common.device import peak_memory
 from benchmarks.common.failure import UnsupportedError
-from benchmarks.common.group import Group
 from benchmarks.common.metrics import Emitter
+from benchmarks.common.observations import timed_observations
 from benchmarks.common.session import session, start_barrier
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-_SUFFIX = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
-
-
-def byte_count(text: str) -> int:
-    """Parse a number of bytes, such as ``1048576`` or ``1Mi``."""
-    found = re.fullmatch(r"(\d+)(Ki|Mi|Gi|)", text)
-    if not found or not int(found[1]):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of bytes, such as 512, 64Ki, 1Gi"
-        )
-    return int(found[1]) * _SUFFIX[found[2]]
 
 
 def options() -> argparse.ArgumentParser:
@@ -71,8 +57,8 @@ def options() -> argparse.ArgumentParser:
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--op", choices=OPERATIONS, default="all_reduce", help="operation")
-    add("--min-bytes", type=byte_count, default="1Ki", help="first size")
-    add("--max-bytes", type=byte_count, default="64Mi", help="largest size")
+    add("--min-bytes", type=cli.byte_count, default="1Ki", help="first size")
+    add("--max-bytes", type=cli.byte_count, default="64Mi", help="largest size")
     add("--factor", type=cli.positive, default=2, help="factor from one size to the next")
     add("--dtype", choices=DTYPES, default="fp32", help="type of the elements")
     add("--number", type=cli.positive, default=20, help="operations in an observation")
@@ -123,27 +109,6 @@ def sizes(least: int, most: int, factor: int, unit: int) -> list[int]:
         found.add(max(unit, size // unit * unit))
         size = size * factor if factor > 1 else most + 1
     return sorted(found)
-
-
-def timed_observations(
-    exchange: Exchange, group: Group, number: int, repeat: int, warmup: int
-) -> array:
-    """Milliseconds of the warm-up, and of ``repeat`` observations of ``number`` operations."""
-    clock = clock_of(group.device)
-    begin = clock.mark()
-    for _ in range(warmup):
-        exchange.call()
-    end = clock.mark()
-    clock.wait(end)
-    dist.barrier()
-    exchange.call()  # fills the device's queue, which has run empty in the barrier
-    marks = [clock.mark()]
-    for _ in range(repeat):
-        for _ in range(number):
-            exchange.call()
-        marks.append(clock.mark())
-    clock.wait(marks[-1])
-    return array("d", map(clock.milliseconds, [begin, *marks[:-1]], [end, *marks[1:]]))
 
 
 def rounded(value: float) -> float | None:
@@ -227,7 +192,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             start_barrier(emitter)  # the others wait in the first operation
         for bytes_ in sizes(args.min_bytes, args.max_bytes, args.factor, unit):
             exchange = checked_exchange(args.op, tensors, bytes_ // dtype.itemsize)
-            ms = timed_observations(exchange, group, args.number, args.repeat, args.warmup)
+            ms = timed_observations(
+                exchange.call, group.device, args.number, args.repeat, args.warmup
+            )
             all_ms = group.gather(ms)
             if group.rank == 0:
                 table.append(Measured(bytes_, args.warmup, args.number, all_ms))

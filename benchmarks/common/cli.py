@@ -2,9 +2,12 @@
 
 import argparse
 import difflib
+import re
 from collections.abc import Iterable
 
 from benchmarks.common.device import KINDS
+
+_SUFFIX = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -46,6 +49,16 @@ def positive_float(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
     return value
+
+
+def byte_count(text: str) -> int:
+    """Parse a number of bytes, such as ``1048576`` or ``1Mi``."""
+    found = re.fullmatch(r"(\d+)(Ki|Mi|Gi|)", text)
+    if not found or not int(found[1]):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of bytes, such as 512, 64Ki, 1Gi"
+        )
+    return int(found[1]) * _SUFFIX[found[2]]
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

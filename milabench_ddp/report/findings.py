@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from ..events import Status
 from ..results.records import Run
 from . import compat
+from .bandwidth import slow_links
 from .checked_gradients import checked_gradients
 from .device_problems import device_faults, device_notes
 from .interval import Series, interval, pooled_mean
@@ -262,5 +263,6 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "memory_not_sampled": Finder(memory_not_sampled, NOTE),
     "slow_device": Finder(slow_devices, NOTE, "look at its clocks, heat and neighbours"),
     "slow_rank": Finder(slow_ranks, NOTE, "look at what it does in that part of a step"),
+    "slow_link": Finder(slow_links, NOTE, "look at its cable, its switch and `nvidia-smi nvlink`"),
     "checked_gradients": Finder(checked_gradients, NOTE),
 }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..table import Column, Measured, Table, without_unknown
+from .bandwidth import bandwidths, links, pairs
 from .columns import MAIN_COLUMNS, OWN_COLUMNS
 from .mfu import hardware_utilisation
 from .model import Row, Rows
@@ -250,6 +251,8 @@ IN_THE_TEXT: tuple[MakeTable, ...] = (
     communication,
     speedup,
     matrix_products,
+    bandwidths,
+    links,
 )
 TABLES: Mapping[str, MakeTable] = {
     "steps": steps,
@@ -260,4 +263,7 @@ TABLES: Mapping[str, MakeTable] = {
     "numbers": numbers,
     "speedup": speedup,
     "sweeps": matrix_products,
+    "bandwidth": bandwidths,
+    "links": links,
+    "pairs": pairs,
 }

@@ -84,7 +84,7 @@ class FileDefect:
 
 FACTS = ("model", "shares", "correctness")
 """The keys of payloads that a program reports once, about itself."""
-TABLES = ("comm", "comm_fit", "sweep")
+TABLES = ("comm", "comm_fit", "sweep", "bandwidth", "pair")
 """The keys of payloads that it reports for one size or shape after another, a table row each."""
 
 

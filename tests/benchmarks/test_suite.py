@@ -63,7 +63,7 @@ def test_presets():
     names = {b.name for b in small.benchmarks}
     assert names < {b.name for b in full.benchmarks}
     assert {name.split("-")[0] for name in names} == {
-        "flops", "resnet50", "elastic", "comm", "gpt", "bert"
+        "flops", "membw", "resnet50", "elastic", "comm", "gpt", "bert"
     }  # fmt: skip
     assert {b.max_duration for b in full.benchmarks} == {600}
     assert {b.max_duration for b in small.benchmarks} == {120}

@@ -1,4 +1,3 @@
-import argparse
 import math
 from pathlib import Path
 
@@ -48,18 +47,6 @@ def test_sizes():
     assert comm.sizes(8, 100, 3, 16) == [16, 64]  # 8 -> 16; 24 -> 16; 72 -> 64
     assert comm.sizes(8, 8, 2, 4) == [8]
     assert comm.sizes(64, 8192, 1, 4) == [64]
-
-
-def test_bytes():
-    assert [comm.byte_count(text) for text in ("12", "64Ki", "2Mi", "1Gi")] == [
-        12,
-        2**16,
-        2**21,
-        2**30,
-    ]
-    for text in ("", "0", "-1", "1.5Mi", "1GB"):
-        with pytest.raises(argparse.ArgumentTypeError):
-            comm.byte_count(text)
 
 
 def test_the_slowest_rank_counts():

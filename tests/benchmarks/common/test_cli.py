@@ -1,3 +1,5 @@
+import argparse
+
 import pytest
 
 from benchmarks.common import cli
@@ -43,3 +45,15 @@ def test_unknown_names():
         "unknown model 'resnet5': did you mean resnet50, resnet152?"
     )
     assert cli.unknown("model", "xyzzy", known) == "unknown model 'xyzzy'"
+
+
+def test_bytes():
+    assert [cli.byte_count(text) for text in ("12", "64Ki", "2Mi", "1Gi")] == [
+        12,
+        2**16,
+        2**21,
+        2**30,
+    ]
+    for text in ("", "0", "-1", "1.5Mi", "1GB"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            cli.byte_count(text)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# milabench dry config/ddp.yaml: benchmarks: 33, preset full, on 8 x cuda GPU (made up)
-# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:223)
-# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:246)
+# milabench dry config/ddp.yaml: benchmarks: 39, preset full, on 8 x cuda GPU (made up)
+# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:257)
+# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:280)
 set -euo pipefail
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -186,6 +186,71 @@ time (
 ) || failed+=(flops-fp8)
 
 echo "---"
+echo membw-triad
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --warmup 20 --op triad & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --warmup 20 --op triad & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --warmup 20 --op triad & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --warmup 20 --op triad & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --warmup 20 --op triad & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --warmup 20 --op triad & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --warmup 20 --op triad & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --warmup 20 --op triad & pids+=($!)
+  join
+) || failed+=(membw-triad)
+
+echo "---"
+echo transfer-h2d
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction h2d & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction h2d & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction h2d & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction h2d & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction h2d & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction h2d & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction h2d & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction h2d & pids+=($!)
+  join
+) || failed+=(transfer-h2d)
+
+echo "---"
+echo transfer-d2h
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction d2h & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction d2h & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction d2h & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction d2h & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction d2h & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction d2h & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction d2h & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --warmup 5 --direction d2h & pids+=($!)
+  join
+) || failed+=(transfer-d2h)
+
+echo "---"
+echo pairs
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=pairs.0 benchmarks/pairs/main.py --bytes 64Mi --number 10 --repeat 5 & pids+=($!)
+  join
+) || failed+=(pairs)
+
+echo "---"
 echo comm-all-reduce
 echo "===="
 # `run` ends it after 600 s
@@ -338,6 +403,35 @@ time (
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
   join
 ) || failed+=(gpt-tp-fsdp)
+
+echo "---"
+echo llama-1b-single
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode single & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode single & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode single & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode single & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode single & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode single & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode single & pids+=($!)
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --warmup 10 --mode single & pids+=($!)
+  join
+) || failed+=(llama-1b-single)
+
+echo "---"
+echo llama-8b-fsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop INT TERM
+  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 1 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation checkpoint & pids+=($!)
+  join
+) || failed+=(llama-8b-fsdp)
 
 echo "---"
 echo bert-ddp

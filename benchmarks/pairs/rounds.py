@@ -1,0 +1,81 @@
+"""Who exchanges messages with whom, and which pairs are worth a second look."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+SCHEDULES = ("alone", "rounds")
+SLOW = 1.25  # times the median of its kind
+
+Pair = tuple[int, int]
+Ways = tuple[Pair, ...]  # the sender and the receiver of each way; none for a rank that waits
+Times = Sequence[float]  # ms of each observation; the first is the warm-up
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The times of a pair on one of its ranks; one way, or both at once."""
+
+    ways: Ways
+    ms: Times
+
+
+def schedule(kind: str, ranks: int) -> Iterator[list[Pair]]:
+    """The pairs that exchange messages at the same time, round after round; each pair once.
+
+    The rounds of a tournament: one rank keeps its place, the others move around a circle. With an
+    odd number of ranks one of them pauses in each round.
+    """
+    if kind == "alone":
+        for first in range(ranks):
+            for second in range(first + 1, ranks):
+                yield [(first, second)]
+        return
+    places = ranks + ranks % 2
+    for turn in range(places - 1):
+        circle = [0, *((turn + k) % (places - 1) + 1 for k in range(places - 1))]
+        met = [sorted((circle[k], circle[-1 - k])) for k in range(places // 2)]
+        yield [(first, second) for first, second in met if second < ranks]
+
+
+def slower(all_seen: Sequence[Sequence[Seen]]) -> dict[Ways, Times]:
+    """The times of each pair and way, on the rank that took longer.
+
+    Args:
+        all_seen: what each rank saw.
+    """
+    found: dict[Ways, Times] = {}
+    for of_rank in all_seen:
+        for seen in of_rank:
+            known = found.get(seen.ways)
+            if known is None or total(seen.ms) > total(known):
+                found[seen.ways] = seen.ms
+    return found
+
+
+def total(ms: Times) -> float:
+    """Milliseconds of all observations without the warm-up."""
+    return math.fsum(ms[1:])
+
+
+def suspects(found: dict[Ways, Times], nodes: Sequence[str]) -> list[Ways]:
+    """The ways that are to be measured again: the slowest, and all that are slow for their kind."""
+    kinds: dict[tuple[bool, int], list[Ways]] = defaultdict(list)
+    for ways in found:
+        sender, receiver = ways[0]
+        kinds[nodes[sender] == nodes[receiver], len(ways)].append(ways)
+    slow = {slowest_way(found): None}  # a dict, because it keeps the order
+    for alike in kinds.values():
+        typical = median(total(found[ways]) for ways in alike)
+        for ways in alike:
+            if total(found[ways]) > SLOW * typical:
+                slow[ways] = None
+    return list(slow)
+
+
+def slowest_way(found: dict[Ways, Times]) -> Ways:
+    """The single way that took the longest time."""
+    single = [ways for ways in found if len(ways) == 1]
+    return max(single, key=lambda ways: total(found[ways]))

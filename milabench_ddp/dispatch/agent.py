@@ -26,7 +26,7 @@ from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..machine.preflight import node_facts
 from ..machine.provenance import collect, meta
 from ..results.run_dir import RunDir
-from . import shared_folder, slurm_jobs
+from . import shared_folder
 from .nodes import free_ports, launch_runner, own_node, run_part
 from .protocol import (
     FindPorts,
@@ -44,7 +44,9 @@ from .protocol import (
     Timeouts,
     ToAgent,
 )
+from .restarts import start_again
 from .run_context import RunPlan
+from .slurm_nodes import has_first_node
 from .transport import Connection, heartbeats
 
 NODE = "MILABENCH_NODE"  # tells a program the name of its node
@@ -95,7 +97,7 @@ class Agent:
     def is_abandoned(self) -> bool:
         """Whether the job of this agent may be without a coordinator that Slurm knows."""
         is_lost = self._lost is not None and self._lost.is_silent
-        return is_lost or (self._was_silent and not slurm_jobs.has_first_node())
+        return is_lost or (self._was_silent and not has_first_node())
 
     # Called by signal handlers, which must not wait for a lock: another thread sends the message.
 
@@ -235,7 +237,7 @@ class AgentOptions:
     address: str = "127.0.0.1"  # where the other nodes reach it
     name: str | None = None  # of this node; None: the name of its host
     parts: int = 0  # how many nodes share this host; 0: it is one node
-    is_in_job: bool = False  # whether to ask Slurm to restart the job if the coordinator is lost
+    job: str = ""  # the name of its Slurm job, which starts again if the coordinator is lost
     timeouts: Timeouts = field(default_factory=Timeouts)
 
 
@@ -292,8 +294,8 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
             with stopped_by_signals(agent):
                 agent.serve(hello)
         finally:
-            if options.is_in_job and agent.is_abandoned:
-                slurm_jobs.start_again()  # the coordinator may not be there to ask
+            if options.job and agent.is_abandoned:
+                start_again(run, options.job)  # the coordinator may not be there to ask
 
 
 if __name__ == "__main__":

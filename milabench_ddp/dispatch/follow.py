@@ -15,7 +15,7 @@ from ..results.state import BenchmarkState, JobState, RunHeader
 from .job_ends import why_ended
 from .node_records import NodeTeller
 from .run_context import RunPlan
-from .schedulers import Scheduler, missing_benchmarks, most_nodes
+from .schedulers import Scheduler, nodes_needed
 from .slurm_jobs import CANCELLED, LIMIT, JobStatus
 
 ASK = 5.0  # seconds between questions to the scheduler
@@ -91,11 +91,12 @@ class JobFollower:
         """Let a job that starts again ask for the nodes of its missing benchmarks alone."""
         try:
             plan = read_record(self._run.plan_json, RunPlan)
-            missing = missing_benchmarks(self._run, plan, job.benchmarks)
+            needed = nodes_needed(self._run, plan, job)
         except RunDirError:
             return
-        needed = most_nodes(missing, plan.nodes) if missing else job.nodes
-        if needed < self._sizes.get(job.id, job.nodes) and self._scheduler.resize(job.id, needed):
+        if plan.runner is None or needed >= self._sizes.get(job.id, job.nodes):
+            return
+        if self._scheduler.resize(job.id, needed, plan.runner):
             self._sizes[job.id] = needed
             self._observer.message(f"job {job.id}: asks for {needed} of its {job.nodes} nodes")
 

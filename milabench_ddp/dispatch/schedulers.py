@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..codec import read_record
+from ..config.runner_profile import RunnerProfile
 from ..config.schema import Benchmark
 from ..errors import DispatchError
 from ..results.read_state import read_benchmark
@@ -29,7 +30,7 @@ class Scheduler(Protocol):
     def cancel(self, ids: Sequence[str]) -> bool:
         """Cancel jobs; returns whether the scheduler accepted that."""
 
-    def resize(self, job: str, nodes: int) -> bool:
+    def resize(self, job: str, nodes: int, profile: RunnerProfile) -> bool:
         """Let a waiting job ask for so many nodes; returns whether the scheduler accepted that."""
 
 
@@ -47,9 +48,9 @@ class ProcessJobs:
                 os.kill(int(job), signal.SIGTERM)
         return True
 
-    def resize(self, job: str, nodes: int) -> bool:
+    def resize(self, job: str, nodes: int, profile: RunnerProfile) -> bool:
         """Refuse: a job has this host alone."""
-        del job, nodes
+        del job, nodes, profile
         return False
 
 
@@ -104,6 +105,16 @@ def most_nodes(benchmarks: Sequence[Benchmark], nodes: int) -> int:
         nodes: the nodes of a benchmark that does not set their number.
     """
     return max(benchmark.num_machines or nodes for benchmark in benchmarks)
+
+
+def nodes_needed(run: RunDir, plan: RunPlan, job: JobState) -> int:
+    """The nodes that a job needs for its missing benchmarks; all that it had if none is missing.
+
+    Raises:
+        RunDirError: the state of one is damaged.
+    """
+    missing = missing_benchmarks(run, plan, job.benchmarks)
+    return most_nodes(missing, plan.nodes) if missing else job.nodes
 
 
 def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str) -> list[JobState]:

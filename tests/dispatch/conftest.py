@@ -41,3 +41,27 @@ def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Makes a command print a text; returns the file with the arguments of its calls."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    def make(command: str, text: str, code: int = 0) -> Path:
+        given, script = tmp_path / f"{command}.argv", tmp_path / command
+        script.write_text(
+            f"#!/bin/sh\necho \"$@\" >> '{given}'\ncat <<'END'\n{text}\nEND\nexit {code}\n"
+        )
+        script.chmod(0o755)
+        return given
+
+    return make
+
+
+@pytest.fixture
+def job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the environment of job 7."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.delenv("SLURM_ARRAY_JOB_ID", raising=False)
+    monkeypatch.delenv("MILABENCH_SIGNAL_DELAY", raising=False)

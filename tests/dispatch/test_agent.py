@@ -162,7 +162,7 @@ def test_in_a_job_that_has_no_coordinator_left_it_asks_slurm(
 ) -> None:
     """A coordinator that has ended has asked Slurm itself; a silent one may have lost power."""
     environ, log = asked("n1")
-    agent = start(SHORT, is_in_job=True, SLURM_RESTART_COUNT=restarts, **environ)
+    agent = start(SHORT, job="all", SLURM_RESTART_COUNT=restarts, **environ)
     if not is_silent:
         agent.leave()
     assert agent.code() == 1
@@ -176,7 +176,7 @@ def test_a_coordinator_that_is_back_may_not_be_of_the_job_any_more(
 ) -> None:
     """Slurm has taken its node, which did not answer, out of the job: nobody else ends the job."""
     environ, log = asked(nodes)
-    agent = start(replace(SHORT, reconnect=600), is_in_job=True, **environ)
+    agent = start(replace(SHORT, reconnect=600), job="all", **environ)
     agent.waits_for_heartbeats(10)  # it hears nothing for longer than the silence
     if ends == "finish":
         agent.send(Finish())

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import write_record
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.follow import JobFollower
 from milabench_ddp.dispatch.schedulers import ProcessJobs
 from milabench_ddp.dispatch.slurm_jobs import JobStatus
@@ -16,6 +17,7 @@ from tests.support.launches import benchmark
 from tests.support.progress import RecordedProgress
 from tests.support.run_contexts import context
 
+PROFILE = RunnerProfile("slurm")
 WAITS = JobStatus("PENDING", False, "BeginTime")
 
 
@@ -33,7 +35,8 @@ class OneJob:
     def cancel(self, _ids: Sequence[str]) -> bool:
         raise AssertionError("nothing is to be cancelled")
 
-    def resize(self, job: str, nodes: int) -> bool:
+    def resize(self, job: str, nodes: int, profile: RunnerProfile) -> bool:
+        assert profile == PROFILE
         self.resized.append((job, nodes))
         return self.accepts
 
@@ -44,7 +47,7 @@ class Restart:
     def __init__(self, folder: Path) -> None:
         sizes = {"a": 4, "b": 2, "c": 1}
         parts = [benchmark(name, num_machines=size) for name, size in sizes.items()]
-        self.run = context(folder, *parts, nodes=4).run
+        self.run = context(folder, *parts, nodes=4, runner=PROFILE).run
         self.told, self.slurm = RecordedProgress(), OneJob()
         job = JobState("all", 4, ("a", "b", "c"), id="7")
         self.follower = JobFollower(self.run, [job], self.slurm, self.told, Clock())
@@ -92,4 +95,4 @@ def test_a_scheduler_that_refuses_is_asked_again(it: Restart) -> None:
 
 
 def test_a_job_on_this_host_has_one_node() -> None:
-    assert not ProcessJobs().resize("7", 1)
+    assert not ProcessJobs().resize("7", 1, PROFILE)

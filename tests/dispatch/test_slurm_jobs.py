@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch import slurm_jobs
 from milabench_ddp.dispatch.slurm_jobs import CANCELLED, LIMIT, PREEMPTED, JobStatus
-from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Verdict
 
 Says = Callable[..., Path]
@@ -16,30 +16,6 @@ SHOWS = (
     "JobId=7 JobState={state} Reason={reason} PreemptTime={preempted} "
     "RunTime={run} TimeLimit={limit}"
 )
-
-
-@pytest.fixture
-def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Says:
-    """Makes a command print a text; returns the file with the arguments of its calls."""
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-
-    def make(command: str, text: str, code: int = 0) -> Path:
-        given, script = tmp_path / f"{command}.argv", tmp_path / command
-        script.write_text(
-            f"#!/bin/sh\necho \"$@\" >> '{given}'\ncat <<'END'\n{text}\nEND\nexit {code}\n"
-        )
-        script.chmod(0o755)
-        return given
-
-    return make
-
-
-@pytest.fixture
-def job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the environment of job 7."""
-    monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.delenv("SLURM_ARRAY_JOB_ID", raising=False)
-    monkeypatch.delenv("MILABENCH_SIGNAL_DELAY", raising=False)
 
 
 def test_jobs_in_the_queue_and_jobs_that_left_it(says: Says) -> None:
@@ -119,54 +95,12 @@ def test_asked_to_stop_and_nobody_says_why(says: Says) -> None:
     assert slurm_jobs.why_stopped() == CANCELLED
 
 
-def test_the_own_job() -> None:
-    assert slurm_jobs.own_id({}) == ""
-    assert slurm_jobs.own_id({"SLURM_JOB_ID": "7"}) == "7"
-    array = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}
-    assert slurm_jobs.own_id(array) == "7_2"
-
-
 def test_what_is_asked_of_slurm(says: Says) -> None:
     cancelled, controlled = says("scancel", ""), says("scontrol", "")
     assert slurm_jobs.cancel(["7", "8_1"])
     assert slurm_jobs.requeue("7")
     assert cancelled.read_text() == "7 8_1\n"
     assert controlled.read_text() == "requeue 7\n"
-
-
-@pytest.mark.usefixtures("job")
-@pytest.mark.parametrize(
-    ("restarts", "asked"),
-    [("0", "scontrol requeue 7"), ("2", "scontrol requeue 7"), ("3", "scancel 7")],
-)
-def test_a_job_that_has_started_again_too_often_is_ended(
-    says: Says, monkeypatch: pytest.MonkeyPatch, restarts: str, asked: str
-) -> None:
-    given = {"scancel": says("scancel", ""), "scontrol": says("scontrol", "")}
-    monkeypatch.setenv("SLURM_RESTART_COUNT", restarts)
-    slurm_jobs.start_again()
-    found = [f"{name} {path.read_text()}" for name, path in given.items() if path.exists()]
-    assert found == [f"{asked}\n"]
-
-
-def test_outside_of_a_job_nothing_is_asked(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    given = [says("scancel", ""), says("scontrol", "")]
-    slurm_jobs.start_again()
-    assert not any(path.exists() for path in given)
-
-
-def test_the_nodes_of_the_job(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[01-02,7]")
-    given = says("scontrol", "n01\nn02\nn7")
-    assert slurm_jobs.host_names() == ["n01", "n02", "n7"]
-    assert given.read_text() == "show hostnames n[01-02,7]\n"
-
-
-def test_nodes_that_slurm_does_not_name(says: Says) -> None:
-    says("scontrol", "slurm_load_jobs error", 1)
-    with pytest.raises(DispatchError, match="does not name the nodes"):
-        slurm_jobs.host_names()
 
 
 @pytest.mark.parametrize(
@@ -194,21 +128,6 @@ def test_a_job_that_only_the_accounts_know(says: Says) -> None:
 
 
 @pytest.mark.usefixtures("job")
-def test_nodes_that_are_not_needed_any_more_are_given_back(says: Says) -> None:
-    asked = says("scontrol", "node3\nnode4\nnode7")
-    assert slurm_jobs.keep_nodes(3) == ["node3", "node4", "node7"]
-    assert "update" not in asked.read_text()
-    assert slurm_jobs.keep_nodes(2) == ["node3", "node4"]
-    assert asked.read_text().splitlines()[-1] == "update JobId=7 NumNodes=2"
-
-
-def test_a_waiting_job_asks_for_fewer_nodes_and_tasks(says: Says) -> None:
-    asked = says("scontrol", "")
-    assert slurm_jobs.resize("7_2", 3)
-    assert asked.read_text() == "update JobId=7_2 NumNodes=3 NumTasks=3\n"
-
-
-@pytest.mark.usefixtures("job")
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_a_job_whose_daemon_is_gone_is_cancelled_at_its_end(
     says: Says, monkeypatch: pytest.MonkeyPatch, is_gone: bool
@@ -219,3 +138,25 @@ def test_a_job_whose_daemon_is_gone_is_cancelled_at_its_end(
             monkeypatch.setattr("os.getppid", os.getpid)
     assert given.exists() == is_gone
     assert not is_gone or given.read_text() == "7\n"
+
+
+@pytest.mark.parametrize("state", ["PENDING", "COMPLETING"])
+def test_a_waiting_job_asks_for_fewer_nodes_and_tasks(says: Says, state: str) -> None:
+    asked = says("scontrol", f"JobState={state}")
+    assert slurm_jobs.resize("7_2", 3, RunnerProfile("slurm"))
+    assert asked.read_text().splitlines()[1:] == ["update JobId=7_2 NumNodes=3 NumTasks=3"]
+
+
+def test_one_that_is_bound_to_more_nodes_by_name_excludes_the_others(says: Says) -> None:
+    asked = says("scontrol", "n1\nn2")
+    says("sinfo", "n1\nn2\nn3")
+    profile = RunnerProfile("slurm", options={"nodelist": "n[1-2]"}, exclude="n2")
+    assert slurm_jobs.resize("7", 1, profile)
+    update = "update JobId=7 NumNodes=1 NumTasks=1 ReqNodeList= ExcNodeList=n2,n"
+    assert update in asked.read_text()
+
+
+def test_a_job_that_runs_keeps_the_nodes_that_it_uses(says: Says) -> None:
+    asked = says("scontrol", "JobState=RUNNING")
+    assert not slurm_jobs.resize("7", 1, RunnerProfile("slurm"))
+    assert "update" not in asked.read_text()

@@ -216,29 +216,51 @@ def test_a_job_with_nothing_left_to_do_ends_at_once_and_others_get_the_nodes(
     assert sweep.starts() == {}
 
 
+@pytest.mark.parametrize("is_followed", [False, True])
 @pytest.mark.parametrize("is_bound", [False, True])
-def test_a_job_that_starts_again_has_the_nodes_of_what_is_missing(
-    cluster, make_sweep, tmp_path, is_bound
+def test_a_job_that_starts_again_asks_for_the_nodes_of_what_is_missing(
+    cluster, make_sweep, tmp_path, is_bound, is_followed
 ):
-    """One that is bound to its nodes by name gets them all, and gives two back."""
+    """It asks itself, also if no command follows it, and if its nodes are given by name.
+
+    So it starts although one of the three nodes is taken.
+    """
     options = NODES if is_bound else {}
     sizes = {"quick": [3], "held": [1]}
     sweep = make_sweep(tmp_path, sizes, partition="scavenge", exclude="node[4-5]", **options)
-    command = sweep.begin()
+    command = sweep.begin(*[] if is_followed else ["--detach"])
     sweep.await_states(quick_3="ok", held_1="running")
     sweep.await_starts("held-1", 1)
-    wrap = ["--nodelist=node[1-3]", "--nodes=3", "--exclusive", "--output=/dev/null"]
-    other = cluster.sbatch(*wrap, "--wrap=sleep 10")
-    (job,) = sweep.jobs()
-    assert cluster.await_end(other) == "COMPLETED"
+    others = ["--exclusive", "--output=/dev/null"]
+    first = cluster.sbatch(*others, "--nodelist=node[1-3]", "--nodes=3", "--wrap=sleep 1")
+    stays = cluster.sbatch(*others, "--nodelist=node1", "--nodes=1", "--wrap=sleep 300")
+    assert cluster.await_end(first) == "COMPLETED"
     sweep.await_starts("held-1", 2)
+    (job,) = sweep.jobs()
     assert cluster.run("squeue", "-h", "-j", job, "-o", "%D").split() == ["1"]
-    assert list(cluster.nodes().values()).count("idle") == 4
+    assert cluster.squeue(stays) == "RUNNING"
     sweep.open()
-    code, _, err = ended(command)
+    code, _, err = ended(command if is_followed else sweep.milabench("watch", sweep.run))
     assert code == 0, err
-    assert f"job {job}: asks for 1 of its 3 nodes" in err
     assert sweep.starts() == {"quick-3": 3, "held-1": 2}
+
+
+@pytest.mark.parametrize("node", ["node2", "node3"])
+def test_a_job_gets_nodes_of_a_list_that_is_longer_than_it_needs(
+    cluster, make_sweep, tmp_path, node
+):
+    """Slurm chooses, here the one that is not taken; of a resumed run, too."""
+    options = "{nodelist: 'node[2-3]'}"
+    sweep = make_sweep(tmp_path, {"held": [1]}, options=options)
+    taken = "node2" if node == "node3" else "node3"
+    cluster.sbatch(f"--nodelist={taken}", "--exclusive", "--output=/dev/null", "--wrap=sleep 300")
+    command = sweep.begin()
+    sweep.await_states(held_1="running")
+    assert sweep.benchmarks()["held-1"].nodes == (node,)
+    cluster.run("scancel", *sweep.jobs())
+    assert ended(command)[0] == 130
+    sweep.resume()
+    assert sweep.benchmarks()["held-1"].nodes == (node,)
 
 
 def test_a_resumed_run_asks_for_the_nodes_of_what_is_missing(cluster, make_sweep, tmp_path):

@@ -50,15 +50,13 @@ class StartedAgent:
         folder: Path,
         timeouts: Timeouts | None = None,
         *,
-        is_in_job: bool = False,
+        job: str = "",
         **environ: str,
     ) -> None:
         self.run = RunDir(folder)
         (folder / "b").mkdir(exist_ok=True)
         write_record(self.run.plan_json, plan(benchmark("b"), gpus=1))
-        options = AgentOptions(
-            folder, 0, parts=1, is_in_job=is_in_job, timeouts=timeouts or Timeouts()
-        )
+        options = AgentOptions(folder, 0, parts=1, job=job, timeouts=timeouts or Timeouts())
         self.popen = subprocess.Popen(
             agent_command(options),
             stdin=subprocess.PIPE,

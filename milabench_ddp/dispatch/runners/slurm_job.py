@@ -26,8 +26,11 @@ from .. import slurm_jobs
 from ..agent import AgentOptions
 from ..coordinator import Coordinator
 from ..nodes import Nodes
+from ..restarts import requeue
 from ..run_context import RunPlan
 from ..schedulers import missing_benchmarks, most_nodes
+from ..slurm_commands import own_id
+from ..slurm_nodes import keep_nodes
 from .attached import agent_script, agents, this_host
 
 _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",
@@ -60,7 +63,7 @@ class JobTask:
         benchmarks = missing_benchmarks(run, plan, mine)
         if not benchmarks:
             return Outcome.OK  # a job that starts again may have nothing left to do
-        if not _is_on_record(run, slurm_jobs.own_id()):
+        if not _is_on_record(run, own_id()):
             print(ORPHAN.format(run.path), flush=True)
             return Outcome.CANCELLED
         with slurm_jobs.ended_by_slurm():
@@ -73,17 +76,43 @@ class JobTask:
             _stop_on_warning(requests)
             observer = PlainProgress(sys.stdout)
             count = most_nodes(benchmarks, plan.nodes)
-            nodes = stack.enter_context(_nodes(run, plan, count, requests, observer))
+            nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
             coordinator = Coordinator(
                 run, plan, benchmarks, nodes, requests, observer,
                 why_stopped=slurm_jobs.why_stopped,
             )  # fmt: skip
             outcome = coordinator.execute()
         if coordinator.stopped_as == slurm_jobs.PREEMPTED:
-            slurm_jobs.requeue(slurm_jobs.own_id())
+            requeue(run, self.job)
         elif coordinator.stopped_as is not None:
             _end_waiting(run, benchmarks, coordinator.stopped_as)
         return outcome
+
+    @contextmanager
+    def _nodes(
+        self,
+        run: RunDir,
+        plan: RunPlan,
+        count: int,
+        requests: StopRequests,
+        observer: ProgressObserver,
+    ) -> Iterator[Nodes]:
+        """The first ``count`` nodes of this job: agents in its steps; without Slurm, this host."""
+        if own_id():
+            profile = plan.runner
+            assert profile is not None
+            commands = {}
+            for rank, host in enumerate(keep_nodes(count)):
+                options = AgentOptions(run.path, rank, host, job=self.job)
+                script = agent_script(options, profile.setup, profile.environment)
+                commands[host] = [*_SRUN, f"--nodelist={host}", "bash", "-c", script]
+            with agents(run, plan, commands, requests, observer) as nodes:
+                yield nodes
+        else:
+            machine = require_state(run).header.machine
+            requests.verdict = slurm_jobs.CANCELLED
+            with this_host(run, plan, machine, requests, observer) as nodes:
+                yield nodes
 
 
 def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict) -> None:
@@ -113,25 +142,3 @@ def _stop_on_warning(requests: StopRequests) -> None:
         requests.stop()
 
     signal.signal(signal.SIGUSR2, warned)
-
-
-@contextmanager
-def _nodes(
-    run: RunDir, plan: RunPlan, count: int, requests: StopRequests, observer: ProgressObserver
-) -> Iterator[Nodes]:
-    """The first ``count`` nodes of this job: agents in steps of Slurm, or this host without it."""
-    if slurm_jobs.own_id():
-        profile = plan.runner
-        assert profile is not None
-        commands = {}
-        for rank, host in enumerate(slurm_jobs.keep_nodes(count)):
-            options = AgentOptions(run.path, rank, host, is_in_job=True)
-            script = agent_script(options, profile.setup, profile.environment)
-            commands[host] = [*_SRUN, f"--nodelist={host}", "bash", "-c", script]
-        with agents(run, plan, commands, requests, observer) as nodes:
-            yield nodes
-    else:
-        machine = require_state(run).header.machine
-        requests.verdict = slurm_jobs.CANCELLED
-        with this_host(run, plan, machine, requests, observer) as nodes:
-            yield nodes

@@ -15,6 +15,7 @@ from ...plan.bash import render
 from ...plan.launch import Launch
 from ...results.state import JobState
 from ..schedulers import split_into_jobs
+from ..slurm_nodes import placed
 from .attached import setup_lines
 from .base import ScriptRequest
 
@@ -52,6 +53,7 @@ def render_jobs(request: ScriptRequest) -> str:
 
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:
     """The options of sbatch for a job, without their dashes."""
+    profile = placed(profile, job.nodes)
     words: dict[str, Any] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
     for name, setting in SETTINGS.items():
         value = getattr(profile, name)
@@ -66,6 +68,7 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
 
 def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
     """The parameters of submitit's ``AutoExecutor`` for the jobs on this many nodes."""
+    profile = placed(profile, nodes)
     found: dict[str, Any] = {
         "nodes": nodes,
         "tasks_per_node": 1,

@@ -11,7 +11,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch import slurm_jobs
+from milabench_ddp.dispatch import slurm_jobs, slurm_nodes
 from milabench_ddp.dispatch.agent import AgentOptions
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.runners import slurm_job
@@ -68,7 +68,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.setattr(slurm_jobs, "host_names", lambda: ["n01", "n02", "n03"])
+    monkeypatch.setattr(slurm_nodes, "host_names", lambda: ["n01", "n02", "n03"])
     asked = []
 
     def ask(*words: str, cwd: str) -> str:
@@ -76,7 +76,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
         asked.append(words)
         return ""
 
-    monkeypatch.setattr(slurm_jobs, "_ask", ask)
+    monkeypatch.setattr(slurm_nodes, "ask", ask)
     found: dict[str, Sequence[str]] = {}
 
     @contextmanager
@@ -103,7 +103,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
         step = {"--overlap", "--nodes=1", "--ntasks=1", "--kill-on-bad-exit=0", "--no-kill"}
         assert {*step, f"--nodelist={host}"} <= set(words)
         assert words[-3:-1] == ["bash", "-c"]
-        options = AgentOptions(tmp_path, rank, host, is_in_job=True)
+        options = AgentOptions(tmp_path, rank, host, job="all")
         assert words[-1] == agent_script(options, ("module load cuda",), {"NCCL_DEBUG": "WARN"})
 
 
@@ -148,9 +148,9 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, why: Verdict
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    requeued: list[str] = []
+    requeued: list[tuple[RunDir, str]] = []
     monkeypatch.setattr(slurm_jobs, "why_stopped", lambda: why)
-    monkeypatch.setattr(slurm_jobs, "requeue", requeued.append)
+    monkeypatch.setattr(slurm_job, "requeue", lambda *words: requeued.append(words))
     it = task(tmp_path, stays=f"import os\nos.kill(os.getppid(), {int(number)})\n{STAYS}", b=RATE)
     assert it() is Outcome.CANCELLED
     state = read_benchmark(RunDir(tmp_path), "stays")
@@ -158,5 +158,5 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     assert Verdict(Outcome(state.status), state.reason) == why
     assert not state.is_final
     assert status(tmp_path, "b") == ("none" if why == PREEMPTED else "lost")  # it waits, or not
-    assert requeued == ([""] if why == PREEMPTED else [])
+    assert requeued == ([(RunDir(tmp_path), "all")] if why == PREEMPTED else [])
     assert os.environ.get("SLURM_JOB_ID") is None

@@ -1,0 +1,82 @@
+"""The nodes that a job of Slurm asks for, and those that it has."""
+
+import os
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+
+from ..config.runner_profile import RunnerProfile
+from ..errors import DispatchError
+from .slurm_commands import ask, field, job_record, own_id
+
+NODELIST = "nodelist"
+
+
+def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:
+    """The profile for a job on this many nodes, of those that its ``nodelist`` names.
+
+    Slurm gives a job all nodes of its list, and refuses one that asks for fewer. So if the list is
+    longer, every other node is excluded instead, and Slurm chooses from the list. A name that it
+    does not know stays in the list, for Slurm to refuse. The profile stays as it is if Slurm does
+    not answer.
+    """
+    if NODELIST not in profile.options:
+        return profile
+    listed = _expanded(profile.options[NODELIST])
+    known = (ask("sinfo", "--all", "--noheader", "--Node", "--format=%N") or "").split()
+    if len(listed) <= nodes or not known:
+        return profile
+    options = {name: value for name, value in profile.options.items() if name != NODELIST}
+    if unknown := set(listed).difference(known):
+        options[NODELIST] = ",".join(sorted(unknown))
+    others = ",".join(sorted(set(known).difference(listed)))
+    excluded = [profile.exclude or "", _compressed(others)]
+    return replace(profile, options=options, exclude=",".join(filter(None, excluded)) or None)
+
+
+def keep_nodes(count: int) -> list[str]:
+    """Give back all nodes of this job but the first ones; returns the nodes that it still has.
+
+    A job that Slurm itself starts again gets as many nodes as before, even if it needs fewer now.
+
+    Raises:
+        DispatchError: Slurm does not name them.
+    """
+    names = host_names()
+    if len(names) > count:
+        with TemporaryDirectory() as folder:  # scontrol leaves scripts where it runs
+            ask("scontrol", "update", f"JobId={own_id()}", f"NumNodes={count}", cwd=folder)
+    return names[:count]
+
+
+def host_names() -> list[str]:
+    """The nodes of this job, in Slurm's order, as Slurm names them.
+
+    Raises:
+        DispatchError: Slurm does not name them.
+    """
+    names = _expanded(os.environ.get("SLURM_JOB_NODELIST", ""))
+    if not names:
+        raise DispatchError("`scontrol show hostnames` does not name the nodes of this job")
+    return names
+
+
+def has_first_node() -> bool:
+    """Whether this job has its first node still, where its coordinator runs.
+
+    Slurm takes a node that does not answer out of a job, which goes on without it.
+    """
+    record = job_record(own_id())
+    first = field(record, "BatchHost")
+    names = _expanded(field(record, "NodeList")) if first else []
+    return not names or first in names
+
+
+def _expanded(nodes: str) -> list[str]:
+    """``node[1-2]`` as ``node1`` and ``node2``; empty if Slurm does not answer."""
+    return (ask("scontrol", "show", "hostnames", nodes) or "").split()
+
+
+def _compressed(nodes: str) -> str:
+    """``node1,node2`` as ``node[1-2]``; the same if Slurm does not answer."""
+    short = ask("scontrol", "show", "hostlistsorted", nodes) if nodes else None
+    return short.strip() if short else nodes

@@ -1,0 +1,26 @@
+"""Slurm's commands are scripts of the test."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.dispatch.slurm_commands import ask, field, job_record, own_id
+
+
+def test_what_a_command_prints(says: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = says("scontrol", "JobId=7 NodeList=n[1-2] ReqNodeList=(null)")
+    record = job_record("7")
+    assert (field(record, "NodeList"), field(record, "Node")) == ("n[1-2]", "")
+    assert asked.read_text() == "--oneliner show job 7\n"
+    says("scontrol", "slurm_load_jobs error", 1)
+    assert job_record("7") == ""
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert ask("scontrol") is None
+
+
+def test_the_own_job() -> None:
+    assert own_id({}) == ""
+    assert own_id({"SLURM_JOB_ID": "7"}) == "7"
+    array = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}
+    assert own_id(array) == "7_2"

@@ -1,0 +1,104 @@
+"""Which nodes a job asks for, and which it has; Slurm's commands are scripts of the test."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.config.runner_profile import RunnerProfile
+from milabench_ddp.dispatch.slurm_nodes import has_first_node, host_names, keep_nodes, placed
+from milabench_ddp.errors import DispatchError
+
+Says = Callable[..., Path]
+SCONTROL = """\
+case "$2" in
+    hostnames) echo "$3" | sed 's/n\\[1-3\\]/n1,n2,n3/' | tr , '\\n';;
+    hostlistsorted) echo "<$3>";;
+esac
+"""
+
+
+@pytest.fixture
+def cluster(says: Says) -> None:
+    """Slurm has the nodes n1 to n5, in two partitions."""
+    scontrol = says("scontrol", "").with_name("scontrol")
+    scontrol.write_text(f"#!/bin/sh\n{SCONTROL}")
+    says("sinfo", "n1\nn2\nn2\nn3\nn3\nn4\nn5")
+
+
+def listed(nodes: str, exclude: str | None = None) -> RunnerProfile:
+    options = {"nodelist": nodes, "comment": "x"}
+    return RunnerProfile("slurm", exclude=exclude, options=options)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("nodes", "exclude", "left_out"),
+    [
+        ("n[1-3]", None, "<n4,n5>"),
+        ("n3,n1,n2", "n2", "n2,<n4,n5>"),
+        ("n1,n2,n3,n4,n5", None, None),  # all that there are
+    ],
+)
+def test_a_job_on_fewer_nodes_than_are_listed_excludes_all_others(
+    nodes: str, exclude: str | None, left_out: str | None
+) -> None:
+    """Slurm refuses `--nodes=2 --nodelist=n[1-3]`."""
+    found = placed(listed(nodes, exclude), 2)
+    assert (found.options, found.exclude) == ({"comment": "x"}, left_out)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_job_on_as_many_nodes_as_are_listed_or_more_keeps_the_list() -> None:
+    for count in (3, 4):
+        assert placed(listed("n[1-3]", "n5"), count) == listed("n[1-3]", "n5")
+    unlisted = RunnerProfile("slurm", exclude="n5")
+    assert placed(unlisted, 1) == unlisted
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_name_that_slurm_does_not_know_stays_for_slurm_to_refuse() -> None:
+    assert placed(listed("n1,m2,n3"), 1).options["nodelist"] == "m2"
+
+
+def test_where_slurm_does_not_answer_the_list_stays(
+    says: Says, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says("scontrol", "n1\nn2")
+    says("sinfo", "error", 1)
+    assert placed(listed("n[1-2]"), 1) == listed("n[1-2]")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert placed(listed("n[1-2]"), 1) == listed("n[1-2]")
+
+
+@pytest.mark.usefixtures("job")
+def test_nodes_that_are_not_needed_any_more_are_given_back(says: Says) -> None:
+    asked = says("scontrol", "node3\nnode4\nnode7")
+    assert keep_nodes(3) == ["node3", "node4", "node7"]
+    assert "update" not in asked.read_text()
+    assert keep_nodes(2) == ["node3", "node4"]
+    assert asked.read_text().splitlines()[-1] == "update JobId=7 NumNodes=2"
+
+
+def test_the_nodes_of_the_job(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[01-02,7]")
+    given = says("scontrol", "n01\nn02\nn7")
+    assert host_names() == ["n01", "n02", "n7"]
+    assert given.read_text() == "show hostnames n[01-02,7]\n"
+
+
+def test_nodes_that_slurm_does_not_name(says: Says) -> None:
+    says("scontrol", "slurm_load_jobs error", 1)
+    with pytest.raises(DispatchError, match="does not name the nodes"):
+        host_names()
+
+
+@pytest.mark.usefixtures("job")
+@pytest.mark.parametrize(("first", "has_it"), [("n1", True), ("n0", False)])
+def test_whether_the_coordinators_node_is_still_in_the_job(
+    says: Says, first: str, has_it: bool
+) -> None:
+    asked = says("scontrol", "").with_name("scontrol")
+    record = f"BatchHost={first} NodeList=n1,n2"
+    asked.write_text(f'#!/bin/sh\ncase "$2" in show) echo {record};; *) echo n1; echo n2;; esac\n')
+    assert has_first_node() == has_it

@@ -3,7 +3,7 @@
 import argparse
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from benchmarks.common.device import KINDS
 
@@ -59,6 +59,12 @@ def byte_count(text: str) -> int:
             f"{text!r} is not a number of bytes, such as 512, 64Ki, 1Gi"
         )
     return int(found[1]) * _SUFFIX[found[2]]
+
+
+def add_seconds(add: Callable[..., object], least: str) -> None:
+    """Add ``--seconds`` by an ``add_argument``; the option ``least`` has the least steps then."""
+    text = f"measure as many steps as take so long, by the warm-up, but at least {least}"
+    add("--seconds", type=positive_float, help=f"{text}; by default just {least}")
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

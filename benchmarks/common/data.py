@@ -28,6 +28,7 @@ LOADERS = {
     "image-folder": "a DataLoader of the images in --data",
 }
 # Mean and deviation of ImageNet's images, which every classifier of torchvision expects.
+IMAGENET = 1_281_167  # samples
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 Sample = tuple[torch.Tensor, ...]
@@ -143,8 +144,12 @@ def loader_of(args: argparse.Namespace) -> str:
 
 
 def sample_count(args: argparse.Namespace, ranks: int) -> int:
-    """The number of samples that is enough for no step to see one twice."""
-    return int(args.batch_size * ranks * (args.warmup + args.steps))
+    """The number of samples of an epoch: enough for no step to see one twice.
+
+    With ``--seconds`` the number of steps is not known yet: as many as ImageNet has, at least.
+    """
+    count = int(args.batch_size * ranks * (args.warmup + args.steps))
+    return max(count, IMAGENET) if args.seconds else count
 
 
 def split_batch(batch: Batch, parts: int) -> list[Batch]:

@@ -73,6 +73,14 @@ class Group:
         dist.gather_object(value, values or None)
         return values
 
+    def largest(self, value: float) -> float:
+        """The largest of all ranks' values, on every rank."""
+        if not dist.is_initialized():
+            return value
+        found = torch.tensor(value, device=self.device)
+        dist.all_reduce(found, dist.ReduceOp.MAX)
+        return float(found)
+
     def leave(self) -> None:
         """End the process group, once all ranks are done."""
         if dist.is_initialized():

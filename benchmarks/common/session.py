@@ -7,17 +7,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from statistics import fmean
 from typing import Any, TypeVar
 
 import torch
 
+from benchmarks.common import collector
 from benchmarks.common.clocks import clock_of
-from benchmarks.common.device import check_build, peak_memory
+from benchmarks.common.device import check_build, peak_memory, reset_peak_memory
 from benchmarks.common.failure import reported
 from benchmarks.common.group import Group
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
+
+TIMED_WARMUP = 4  # steps of warm-up from which the time of a step is known: not from the first
 
 Batch = TypeVar("Batch")
 
@@ -31,7 +35,8 @@ class RankSummary:
     ms: Sequence[float]
     wait_ms: Sequence[float]
     parts: Mapping[str, Sequence[float]]  # ms in each step; empty if the body has one part
-    memory_peak: list[float] | None  # allocated, reserved; MiB
+    memory_peak: list[float] | None  # allocated, reserved; MiB; without the first step
+    memory_first_step: list[float] | None  # the same until the first step ended
     step_fractions: Mapping[str, float]  # of the wait for data and of each part of the body
     part_ms: Mapping[str, tuple[float, float]]  # mean and standard deviation
     node: str  # its name in the run; empty on one node
@@ -45,6 +50,8 @@ class Session:
         self.group = group
         self._emitter = emitter
         self._timer: StepTimer | None = None
+        self._loop: dict[str, Any] = {}  # facts of the measured loop, once it has begun
+        self._memory_first_step: list[float] | None = None
         self.failure: Exception | None = None
 
     @property
@@ -60,12 +67,17 @@ class Session:
         units: str,
         count: int,
         warmup: int,
+        seconds: float | None = None,
         interval: float = INTERVAL,
         replicas: int | None = None,
         parts: Sequence[str] = ("body",),
         losses: Losses | None = None,
     ) -> Iterator[Batch]:
         """Time the body of a ``for`` over this: ``warmup`` steps, then ``count`` measured ones.
+
+        With ``seconds`` there are as many measured steps as take so long on the slowest rank, by
+        the warm-up, which then has at least ``TIMED_WARMUP`` steps, and ``count`` is the least
+        number. It is the same on all ranks.
 
         ``work`` is the work of one replica in one step, in ``units``; ``replicas`` is the number of
         replicas that see different data, by default all ranks. Ranks that train together step
@@ -81,9 +93,13 @@ class Session:
             parts=parts,
             losses=losses,
             interval=interval,
-            begin=partial(start_barrier, self._emitter),
+            settled=self._settled,
+            around=self._measured,
         )
-        return self._timer.steps(batches, count, warmup)
+        if seconds is None:
+            return self._timer.steps(batches, count, warmup)
+        long_enough = partial(self._long_enough, seconds, count)
+        return self._timer.steps(batches, long_enough, max(warmup, TIMED_WARMUP))
 
     def lap(self) -> None:
         """Mark the end of a part of the step, if it has several."""
@@ -119,13 +135,35 @@ class Session:
         """After a failure, report this rank's measurements; the other ranks may be gone."""
         if self._timer is not None:
             self._timer.flush()
+            self._report_loop(self._timer)
             self._report_rank(self._summary(self._timer))
 
     def finish(self) -> None:
         """Report from rank 0 the step times and the peak memory of every rank."""
         if self._timer is not None:
+            self._report_loop(self._timer)
             for summary in self.group.gather(self._summary(self._timer)):
                 self._report_rank(summary)
+
+    def _settled(self) -> None:
+        """Count the peak memory from here on: the first step tries algorithms out (cuDNN)."""
+        self._memory_first_step = peak_memory(self.device)
+        reset_peak_memory(self.device)
+
+    def _long_enough(self, seconds: float, least: int, step_ms: float) -> int:
+        """The number of steps that take ``seconds`` on the slowest rank, but at least ``least``."""
+        slowest = max(self.group.largest(step_ms), 1e-6)
+        count = max(ceil(1e3 * seconds / slowest), least)
+        self._loop = {"seconds": seconds, "warmup_step_ms": round(slowest, 4)}
+        return count
+
+    @contextmanager
+    def _measured(self) -> Iterator[None]:
+        """What is around the last step of the warm-up and the measured steps."""
+        with collector.frozen():
+            self._loop["gc"] = "frozen"
+            start_barrier(self._emitter)
+            yield
 
     def _summary(self, timer: StepTimer) -> RankSummary:
         return RankSummary(
@@ -135,10 +173,15 @@ class Session:
             timer.wait_ms,
             timer.part_ms if len(timer.part_ms) > 1 else {},
             peak_memory(self.device),
+            self._memory_first_step,
             timer.step_fractions(),
             timer.part_spread(),
             os.environ.get("MILABENCH_NODE", ""),
         )
+
+    def _report_loop(self, timer: StepTimer) -> None:
+        if self.group.rank == 0 and self._loop:
+            self.report(loop={"steps": len(timer.ms), **self._loop})
 
     def _report_rank(self, summary: RankSummary) -> None:
         rank = summary.rank
@@ -151,6 +194,8 @@ class Session:
         self._emitter.step_times(rank, summary.first, summary.ms, summary.wait_ms, summary.parts)
         if summary.memory_peak is not None:
             self._emitter.data("main", rank=rank, memory_peak=summary.memory_peak)
+        if summary.memory_first_step is not None:
+            self._emitter.data("main", rank=rank, memory_first_step=summary.memory_first_step)
 
 
 @contextmanager

@@ -14,11 +14,12 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice, pairwise
 from math import isnan
-from statistics import fmean, pstdev
+from statistics import fmean, median, pstdev
 from typing import Any, TypeVar
 
 import numpy
@@ -75,11 +76,14 @@ class StepTimer:
         parts: Sequence[str] = ("body",),
         losses: Losses | None = None,
         interval: float = INTERVAL,
-        begin: Callable[[], None] = lambda: None,
+        settled: Callable[[], None] = lambda: None,
+        around: Callable[[], AbstractContextManager[Any]] = nullcontext,
         now: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
-        """Call ``begin`` before the last step of the warm-up; only rank 0's rates are reported.
+        """Time steps by ``clock``; only rank 0's rates are reported.
 
+        ``settled`` is called when the device has done the first of two or more steps of warm-up.
+        The last step of the warm-up and the measured ones run in the context of ``around``.
         ``parts`` names the parts of the body, which calls ``lap`` after each but the last.
         ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds,
         measured by ``now``, the host's clock in nanoseconds.
@@ -87,7 +91,8 @@ class StepTimer:
         self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
         self.part_ms = {name: array("d") for name in parts}
         self.first = 0  # index of the first measured step
-        self._clock, self._emitter, self._begin = clock, emitter, begin
+        self._clock, self._emitter = clock, emitter
+        self._settled, self._around = settled, around
         self._work, self._units, self._task = work, units, task
         self._interval, self._now = round(interval * 1e9), now
         # If the clock's marks are the host's time itself, one reading serves as both.
@@ -100,20 +105,29 @@ class StepTimer:
         self._loss: torch.Tensor | None = None
         self._origin = 0  # when the phase began, in nanoseconds of ``now``
 
-    def steps(self, batches: Iterable[Batch], count: int, warmup: int) -> Iterator[Batch]:
+    def steps(
+        self, batches: Iterable[Batch], count: int | Callable[[float], int], warmup: int
+    ) -> Iterator[Batch]:
         """Yield ``warmup`` batches, then ``count`` measured ones, or fewer if the batches run out.
 
-        The body of the caller's ``for`` is the step. The device's queue runs empty in ``begin``;
-        the last step of the warm-up, which follows, fills it again.
+        The body of the caller's ``for`` is the step. A ``count`` that depends on the time of a step
+        is asked for with that time, in milliseconds, in the second half of the warm-up but its last
+        step (0 if there is none). Then the device's queue is empty; the last step fills it again.
         """
         iterator, last = iter(batches), max(warmup - 1, 0)
-        yield from self._phase(islice(iterator, last), 0, warmup=True)
-        self._report(at_most=0)
-        self._begin()
-        self.first = warmup
-        yield from self._phase(islice(iterator, warmup - last), last, warmup=True)
-        yield from self._phase(islice(iterator, count), warmup, warmup=False)
-        self._report(at_most=0)
+        first = min(last, 1)
+        if first:
+            yield from self._warm_up(islice(iterator, first), 0)
+            self._settled()
+        yield from self._warm_up(islice(iterator, last - first), first)
+        if callable(count):
+            known = self.warmup_ms[len(self.warmup_ms) // 2 :]
+            count = count(median(known) if known else 0.0)
+        with self._around():
+            self.first = warmup
+            yield from self._phase(islice(iterator, warmup - last), last, warmup=True)
+            yield from self._phase(islice(iterator, count), warmup, warmup=False)
+            self._report(at_most=0)
         self._count_kept()
 
     def lap(self) -> None:
@@ -155,6 +169,12 @@ class StepTimer:
         if len(self.part_ms) < 2:
             return {}
         return {**self.part_ms, "data": self.wait_ms}
+
+    def _warm_up(self, batches: Iterator[Batch], first: int) -> Iterator[Batch]:
+        """Steps of the warm-up, until the device has done them."""
+        yield from self._phase(batches, first, warmup=True)
+        self._report(at_most=0)
+        self._count_kept()
 
     def _phase(self, batches: Iterator[Batch], first: int, *, warmup: bool) -> Iterator[Batch]:
         mark, now, interval = self._clock.mark, self._now, self._interval

@@ -67,6 +67,7 @@ def add_options(
         text += "; by default the model's own"
     add("--batch-size", type=cli.positive, default=batch_size, help=text)
     add("--steps", type=cli.positive, default=steps, help="number of measured steps")
+    cli.add_seconds(add, "--steps")
     text = "steps before the measured ones; at least one, because the first compiles and allocates"
     add("--warmup", type=cli.positive, default=warmup, help=text)
     text = "core: batches are on the device already; e2e: a loader, and copies to the device"
@@ -134,6 +135,7 @@ def timed_steps(
         units=task.units,
         count=args.steps,
         warmup=args.warmup,
+        seconds=args.seconds,
         parts=(*passes, "optimizer"),
         losses=losses,
     )

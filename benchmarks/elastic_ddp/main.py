@@ -44,6 +44,7 @@ def options() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--batch-size", type=cli.positive, default=20, help="items in a step of each device")
     add("--steps", type=cli.positive, default=2000, help="number of measured steps")
+    cli.add_seconds(add, "--steps")
     add("--warmup", type=cli.natural, default=100, help="steps before the measured ones")
     add("--lr", type=cli.positive_float, default=0.001, help="learning rate of SGD")
     add("--seed", type=int, default=0, help="seed of weights, inputs and targets")
@@ -72,6 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             units="items",
             count=args.steps,
             warmup=args.warmup,
+            seconds=args.seconds,
         ):
             optimizer.zero_grad()
             loss = criterion(model(inputs), targets)

@@ -58,6 +58,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--sweep", action="store_true", help="measure the best of a few shapes")
     parser.add_argument("--number", type=cli.positive, default=10, help="products in a step")
     parser.add_argument("--repeat", type=cli.positive, default=30, help="number of measured steps")
+    cli.add_seconds(parser.add_argument, "--repeat")
     parser.add_argument(
         "--warmup", type=cli.natural, default=5, help="steps before the measured ones"
     )
@@ -160,6 +161,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             units="TFLOP",
             count=args.repeat,
             warmup=args.warmup,
+            seconds=args.seconds,
             interval=0,  # every step is an observation
         ):
             for _ in range(args.number):

@@ -73,6 +73,7 @@ def options() -> argparse.ArgumentParser:
     text = "amp: autocast to bf16; amp-fp16: autocast to fp16, with a gradient scaler"
     add("--precision", choices=PRECISION, default="fp32", help=text)
     add("--steps", type=cli.positive, default=30, help="number of measured steps")
+    cli.add_seconds(add, "--steps")
     add("--warmup", type=cli.positive, default=5, help="steps before the measured ones")
     add("--lr", type=cli.positive_float, default=0.01, help="learning rate of SGD")
     add("--seed", type=int, default=0, help="seed of weights and images")
@@ -81,19 +82,22 @@ def options() -> argparse.ArgumentParser:
 
 
 class Batches:
-    """An iterator of known length, so that Lightning takes one batch at a time and none ahead."""
+    """An iterator with a length, so that Lightning takes one batch at a time and none ahead.
 
-    def __init__(self, batches: Iterator[Batch], length: int) -> None:
-        """Yield ``length`` of the batches."""
-        self._batches, self._length = batches, length
+    The length is an upper bound: the training ends with the batches.
+    """
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        """Yield the batches."""
+        self._batches = batches
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches themselves: there is one epoch."""
         return self._batches
 
     def __len__(self) -> int:
-        """The number of batches."""
-        return self._length
+        """More than there are."""
+        return 2**31
 
 
 class Classifier(LightningModule):
@@ -118,11 +122,11 @@ class Classifier(LightningModule):
 
 
 class Measure(Callback):
-    """Marks the parts of a step, logs its loss, and ends the timing after the last step."""
+    """Marks the parts of a step, and logs its loss."""
 
-    def __init__(self, run: Session, steps: Iterator[Batch], count: int) -> None:
-        """Take ``count`` batches from ``steps``."""
-        self.run, self.steps, self.count = run, steps, count
+    def __init__(self, run: Session) -> None:
+        """Mark the steps of ``run``."""
+        self.run = run
 
     def on_before_backward(self, _trainer: Any, _module: Any, _loss: torch.Tensor) -> None:
         """Mark the end of the forward pass."""
@@ -133,12 +137,10 @@ class Measure(Callback):
         self.run.lap()
 
     def on_train_batch_end(
-        self, _trainer: Any, _module: Any, outputs: Any, _batch: Batch, index: int
+        self, _trainer: Any, _module: Any, outputs: Any, _batch: Batch, _index: int
     ) -> None:
-        """Log the loss, and after the last step end the iteration."""
+        """Log the loss."""
         self.run.log_loss(outputs["loss"])
-        if index == self.count - 1:
-            next(self.steps, None)  # Lightning knows the length and does not do this itself
 
 
 def trainer(args: argparse.Namespace, run: Session, callback: Callback) -> Trainer:
@@ -190,10 +192,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             units=task.units,
             count=args.steps,
             warmup=args.warmup,
+            seconds=args.seconds,
             parts=("forward", "backward", "optimizer"),
         )
-        count = args.warmup + args.steps
-        trainer(args, run, Measure(run, steps, count)).fit(model, Batches(steps, count))
+        trainer(args, run, Measure(run)).fit(model, Batches(steps))
         if run.group.rank == 0:
             ranks = run.group.world_size
             facts = training.model_facts(run, task, "ddp", args.batch_size, ranks)

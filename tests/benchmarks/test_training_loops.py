@@ -26,7 +26,7 @@ def only(payloads, key):
 def loop(wire, monkeypatch):
     """The payloads of a program whose strategy is a scripted one."""
 
-    def run(name, kind):
+    def run(name, kind, *more):
         clock = Time()
         monkeypatch.setattr(session, "clock_of", lambda device: clock)
         monkeypatch.setattr(strategies, "build", lambda *args: kind(clock))
@@ -38,7 +38,7 @@ def loop(wire, monkeypatch):
 
         monkeypatch.setattr(Source, "stream", slow)
         argv = f"{PROGRAMS[name]} --batch-size 2 --steps 20 --warmup 2 --device cpu"
-        program(name).main(argv.split())
+        program(name).main([*argv.split(), *more])
         return wire.close()
 
     return run
@@ -66,6 +66,16 @@ def test_known_times_are_reported_exactly(loop, name, kind, fractions):
     assert model["replicas"] == 4
     assert model["tflops_per_gpu"] == pytest.approx(model["flops_per_step"] / 0.1 / 1e12)
     assert model["first_step_s"] == 9.07
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_as_many_steps_as_take_the_seconds_that_were_asked_for(loop, name):
+    payloads = loop(name, Phased, "--seconds", "4")  # the third of four steps of warm-up took 0.1 s
+    assert sum(p["steps"] for p in measured(payloads)) == 40
+    facts = {"steps": 40, "seconds": 4.0, "warmup_step_ms": 100.0, "gc": "frozen"}
+    assert only(payloads, "loop") == facts
+    assert only(payloads, "step_times")["ms"] == [100.0] * 40
+    assert only(payloads, "step_times")["from"] == 4
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

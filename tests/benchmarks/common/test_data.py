@@ -116,7 +116,10 @@ def test_a_loader_that_the_trainer_does_not_have():
 
 
 def test_enough_samples_for_every_step():
-    assert data.sample_count(argparse.Namespace(batch_size=4, warmup=2, steps=3), 2) == 40
+    counted = argparse.Namespace(batch_size=4, warmup=2, steps=3, seconds=None)
+    assert data.sample_count(counted, 2) == 40
+    timed = argparse.Namespace(batch_size=4, warmup=2, steps=3, seconds=30.0)
+    assert data.sample_count(timed, 2) >= 1_000_000
 
 
 def test_batches_are_as_the_options_say():

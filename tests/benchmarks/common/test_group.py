@@ -11,6 +11,7 @@ def test_a_group_of_one_is_a_process_group():
         assert (group.rank, group.world_size, group.local_rank) == (0, 1, 0)
         assert dist.get_backend() == "gloo"
         assert group.gather({"rank": 0}) == [{"rank": 0}]
+        assert group.largest(2.5) == 2.5
         assert group.device_ids is None
     finally:
         group.leave()
@@ -22,6 +23,7 @@ def test_alone_there_is_none():
     group = Group.alone("cpu")
     assert not dist.is_initialized()
     assert group.gather(5) == [5]
+    assert group.largest(2.5) == 2.5
 
 
 def test_alone_is_not_for_torchrun(monkeypatch):

@@ -9,8 +9,11 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from benchmarks.common import session as session_module
+from benchmarks.common.group import Group
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.session import session, start_barrier
+from tests.support.fake_time import Time
 from tests.support.programs import measured, torchrun
 
 
@@ -32,6 +35,48 @@ def test_what_a_program_tells(wire, distributed):
     assert (times["rank"], times["from"], len(times["ms"])) == (0, 1, 3)
     for rate, ms in zip([p["rate"] for p in payloads if "rate" in p][1:], times["ms"], strict=True):
         assert rate == pytest.approx(3000 / ms, rel=0.2)  # ms are rounded to 0.1 us
+
+
+def test_the_slowest_rank_says_how_many_steps_take_so_long(wire, monkeypatch):
+    clock = Time()
+    monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
+    monkeypatch.setattr(Group, "largest", lambda group, ms: max(ms, 50.0))  # another rank's step
+    with session("cpu") as run:
+        endless = repeat(None)
+        for _ in run.steps(endless, work=1, units="items", count=3, warmup=1, seconds=2):
+            clock.sleep(10)
+    payloads = wire.close()
+    assert [p["loop"]["steps"] for p in payloads if "loop" in p] == [40]
+    assert sum(p["steps"] for p in payloads if p.get("warmup")) == 4
+
+
+@pytest.mark.parametrize(("seconds", "least"), [(None, 7), (0.01, 7)])
+def test_no_fewer_steps_than_asked_for(wire, monkeypatch, seconds, least):
+    clock = Time()
+    monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
+    with session("cpu") as run:
+        endless = repeat(None)
+        for _ in run.steps(endless, work=1, units="x", count=7, warmup=1, seconds=seconds):
+            clock.sleep(10)
+    assert [p["loop"]["steps"] for p in wire.close() if "loop" in p] == [least]
+
+
+def test_the_peak_of_the_first_step_is_told_apart(wire, monkeypatch):
+    """cuDNN's trials take 9000 MiB in the first step, training takes 700."""
+    peak = [0.0, 0.0]
+
+    def reset(device):
+        peak[:] = [100.0, 200.0]
+
+    monkeypatch.setattr(session_module, "peak_memory", lambda device: list(peak))
+    monkeypatch.setattr(session_module, "reset_peak_memory", reset)
+    with session("cpu") as run:
+        for step, _ in enumerate(run.steps(repeat(None), work=1, units="x", count=3, warmup=3)):
+            used = 9000.0 if step == 0 else 700.0
+            peak[:] = [max(each, used) for each in peak]
+    payloads = wire.close()
+    assert [p["memory_peak"] for p in payloads if "memory_peak" in p] == [[700.0, 700.0]]
+    assert [p["memory_first_step"] for p in payloads if "memory_first_step" in p] == [[9000.0] * 2]
 
 
 def test_a_crash_tells_what_was_measured_then_why(wire):

@@ -1,5 +1,6 @@
 """What a timer tells of the steps of a loop, under a fake clock."""
 
+from contextlib import contextmanager
 from itertools import count, repeat
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.timing import Losses, StepTimer
-from tests.support.fake_time import Time, rates, timer_of
+from tests.support.fake_time import Device, Time, rates, timer_of
 
 
 def test_a_known_step_time_is_reported_exactly():
@@ -70,7 +71,8 @@ def test_short_steps_share_an_observation():
     timer = timer_of(time, sent, interval=0.05)
     for _ in timer.steps(repeat(None), 120, warmup=30):
         time.sleep(1)
-    assert [p["steps"] for p in rates(sent, warmup=True)] == [29, 1]  # none with measured steps
+    # the first step is apart, and none is with measured steps
+    assert [p["steps"] for p in rates(sent, warmup=True)] == [1, 28, 1]
     assert [p["steps"] for p in rates(sent)] == [50, 50, 20]
     assert [p["step"] for p in rates(sent)] == [79, 129, 149]
     assert {p["rate"] for p in rates(sent)} == {32_000.0}
@@ -109,20 +111,71 @@ def test_only_rank_0_tells_rates_but_every_rank_keeps_its_times():
     assert list(timer.ms) == [60.0] * 3
 
 
-def test_begin_comes_before_the_last_step_of_the_warm_up_and_is_in_no_figure():
+def test_what_is_around_begins_before_the_last_step_of_the_warm_up_and_is_in_no_figure():
     time, sent = Time(), []
 
-    def begin():
+    @contextmanager
+    def around():
         sent.append("begin")
         time.sleep(1000)
+        yield
+        sent.append("end")
 
-    timer = timer_of(time, sent, begin=begin)
+    timer = timer_of(time, sent, around=around)
     for _ in timer.steps(repeat(None), 2, warmup=2):
         time.sleep(60)
     kinds = [p if isinstance(p, str) else p.get("warmup", False) for p in sent]
-    assert kinds == [True, "begin", True, False, False]
+    assert kinds == [True, "begin", True, False, False, "end"]
     assert list(timer.ms) == [60.0, 60.0]
-    assert sent[-1]["elapsed"] == 0.12
+    assert sent[-2]["elapsed"] == 0.12
+
+
+def test_what_is_around_ends_if_the_body_raises():
+    time, seen = Time(), []
+
+    @contextmanager
+    def around():
+        try:
+            yield
+        finally:
+            seen.append("end")
+
+    def loop():
+        for _ in timer_of(time, [], around=around).steps(repeat(None), 5, warmup=0):
+            raise ValueError("planted")
+
+    with pytest.raises(ValueError, match="planted"):
+        loop()
+    assert seen == ["end"]
+
+
+@pytest.mark.parametrize(("warmup", "calls"), [(0, []), (1, []), (2, [1]), (5, [1])])
+def test_settled_after_the_first_of_several_steps_of_warm_up(warmup, calls):
+    time, seen, done = Time(), [], []
+    timer = timer_of(time, [], settled=lambda: seen.append(len(done)))
+    for step in timer.steps(count(), 3, warmup):
+        time.sleep(10)
+        done.append(step)
+    assert seen == calls
+    assert len(timer.ms) == 3
+
+
+@pytest.mark.parametrize("clock", [Time, Device])
+def test_a_count_by_the_time_of_a_step(clock):
+    """The first step compiles, the second still allocates; the last comes after the question."""
+    time, asked = clock(), []
+    spent = iter([60_000, 300, 100, 100, 100, 100, 700])
+
+    def one_second(ms):
+        asked.append(ms)
+        return round(1000 / ms)
+
+    timer = timer_of(time, [])
+    for _ in timer.steps(repeat(None), one_second, warmup=7):
+        work = getattr(time, "work", time.sleep)
+        work(next(spent, 100))
+    assert asked == [100.0]
+    assert list(timer.ms) == [100.0] * 10
 
 
 def test_flush_tells_what_ended_and_waits_for_nothing():

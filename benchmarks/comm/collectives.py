@@ -21,6 +21,8 @@ class RankTensors:
     ranks: int
     device: torch.device
     dtype: torch.dtype
+    group: dist.ProcessGroup | None = None  # of these ranks; None: of all
+    in_place: bool = False  # where the operation has the choice
 
     def ramp(self, elements: int, offset: int = 0) -> torch.Tensor:
         """Elements 0, 1, 2, 0, 1, 2, ... from ``offset`` on: small numbers, exact in every type."""
@@ -37,6 +39,10 @@ class RankTensors:
         total = self.ramp(elements, offset).float().mul_(self.ranks)
         return total.add_(sum(rank % 4 for rank in range(self.ranks)))
 
+    def part_of(self, full: torch.Tensor) -> torch.Tensor:
+        """This rank's part of data that all ranks have parts of."""
+        return full.chunk(self.ranks)[self.rank]
+
     def empty(self, elements: int) -> torch.Tensor:
         """Uninitialised memory for a result."""
         return torch.empty(elements, device=self.device, dtype=self.dtype)
@@ -51,6 +57,11 @@ class Exchange:
     result: torch.Tensor
     expected: Callable[[], torch.Tensor]
     sums: bool = False
+
+    def clear(self) -> None:
+        """Make all data zeros: the sum of an all-reduce in place would grow until it overflows."""
+        self.inputs.zero_()
+        self.result.zero_()
 
     def is_correct(self, ranks: int) -> bool:
         """Whether the first call gave the expected result on this rank.
@@ -69,7 +80,7 @@ def all_reduce(tensors: RankTensors, elements: int) -> Exchange:
     """Every rank gets the sum; in place, as DDP does it with its buckets."""
     data = tensors.input_of(tensors.rank, elements)
     return Exchange(
-        lambda: dist.all_reduce(data),
+        lambda: dist.all_reduce(data, group=tensors.group),
         data,
         data,
         lambda: tensors.sum_of_inputs(elements),
@@ -78,11 +89,16 @@ def all_reduce(tensors: RankTensors, elements: int) -> Exchange:
 
 
 def all_gather(tensors: RankTensors, elements: int) -> Exchange:
-    """Every rank gets the parts of all; the size is that of the result."""
+    """Every rank gets the parts of all; the size is that of the result.
+
+    In place a rank's input is its part of the result, as in FSDP.
+    """
     count = elements // tensors.ranks
     part, full = tensors.input_of(tensors.rank, count), tensors.empty(elements)
+    if tensors.in_place:
+        part = tensors.part_of(full).copy_(part)
     return Exchange(
-        lambda: dist.all_gather_into_tensor(full, part),
+        lambda: dist.all_gather_into_tensor(full, part, group=tensors.group),
         part,
         full,
         lambda: torch.cat([tensors.input_of(rank, count) for rank in range(tensors.ranks)]),
@@ -90,11 +106,15 @@ def all_gather(tensors: RankTensors, elements: int) -> Exchange:
 
 
 def reduce_scatter(tensors: RankTensors, elements: int) -> Exchange:
-    """Every rank gets its part of the sum; the size is that of the input."""
+    """Every rank gets its part of the sum; the size is that of the input.
+
+    In place the result is a part of the input.
+    """
     count = elements // tensors.ranks
-    full, part = tensors.input_of(tensors.rank, elements), tensors.empty(count)
+    full = tensors.input_of(tensors.rank, elements)
+    part = tensors.part_of(full) if tensors.in_place else tensors.empty(count)
     return Exchange(
-        lambda: dist.reduce_scatter_tensor(part, full),
+        lambda: dist.reduce_scatter_tensor(part, full, group=tensors.group),
         full,
         part,
         lambda: tensors.sum_of_inputs(count, offset=tensors.rank * count),
@@ -108,7 +128,7 @@ def all_to_all(tensors: RankTensors, elements: int) -> Exchange:
     first = tensors.rank * count
     data, result = tensors.input_of(tensors.rank, elements), tensors.empty(elements)
     return Exchange(
-        lambda: dist.all_to_all_single(result, data),
+        lambda: dist.all_to_all_single(result, data, group=tensors.group),
         data,
         result,
         lambda: torch.cat([tensors.input_of(rank, count, first) for rank in range(tensors.ranks)]),
@@ -119,7 +139,10 @@ def broadcast(tensors: RankTensors, elements: int) -> Exchange:
     """Every rank gets the data of rank 0."""
     data = tensors.input_of(tensors.rank, elements)
     return Exchange(
-        lambda: dist.broadcast(data, src=0), data, data, lambda: tensors.input_of(0, elements)
+        lambda: dist.broadcast(data, group=tensors.group, group_src=0),
+        data,
+        data,
+        lambda: tensors.input_of(0, elements),
     )
 
 
@@ -130,7 +153,10 @@ def p2p(tensors: RankTensors, elements: int) -> Exchange:
     data, result = tensors.input_of(tensors.rank, elements), tensors.empty(elements)
 
     def call() -> None:
-        ways = [dist.P2POp(dist.isend, data, after), dist.P2POp(dist.irecv, result, before)]
+        ways = [
+            dist.P2POp(dist.isend, data, group=tensors.group, group_peer=after),
+            dist.P2POp(dist.irecv, result, group=tensors.group, group_peer=before),
+        ]
         for work in dist.batch_isend_irecv(ways):
             work.wait()
 
@@ -144,15 +170,29 @@ class Operation:
     make: Callable[[RankTensors, int], Exchange]
     bus_factor: Callable[[int], Fraction]  # of the number of ranks
     divided: bool  # whether each rank has its own equal part of the elements
+    in_place: tuple[bool, ...]  # whether the result can take the input's place; first the default
 
 
+def _all_but_one(ranks: int) -> Fraction:
+    return Fraction(ranks - 1, ranks)
+
+
+def _twice_all_but_one(ranks: int) -> Fraction:
+    return 2 * _all_but_one(ranks)
+
+
+def _all(_: int) -> Fraction:
+    return Fraction(1)
+
+
+IN_PLACE, OUT_OF_PLACE, EITHER = (True,), (False,), (False, True)
 OPERATIONS: Mapping[str, Operation] = {
-    "all_reduce": Operation(all_reduce, lambda n: Fraction(2 * (n - 1), n), divided=False),
-    "all_gather": Operation(all_gather, lambda n: Fraction(n - 1, n), divided=True),
-    "reduce_scatter": Operation(reduce_scatter, lambda n: Fraction(n - 1, n), divided=True),
-    "all_to_all": Operation(all_to_all, lambda n: Fraction(n - 1, n), divided=True),
-    "broadcast": Operation(broadcast, lambda _: Fraction(1), divided=False),
-    "p2p": Operation(p2p, lambda _: Fraction(1), divided=False),
+    "all_reduce": Operation(all_reduce, _twice_all_but_one, False, IN_PLACE),
+    "all_gather": Operation(all_gather, _all_but_one, True, EITHER),
+    "reduce_scatter": Operation(reduce_scatter, _all_but_one, True, EITHER),
+    "all_to_all": Operation(all_to_all, _all_but_one, True, OUT_OF_PLACE),
+    "broadcast": Operation(broadcast, _all, False, IN_PLACE),
+    "p2p": Operation(p2p, _all, False, OUT_OF_PLACE),
 }
 
 
@@ -180,6 +220,5 @@ def checked_exchange(name: str, tensors: RankTensors, elements: int) -> Exchange
             f"{name} of {elements} elements of {tensors.dtype} gave a wrong result on rank "
             f"{tensors.rank} of {tensors.ranks}"
         )
-    # The sum of an all-reduce in place would grow until it overflows; zeros stay zeros.
-    exchange.inputs.zero_()
+    exchange.clear()
     return exchange

@@ -25,6 +25,10 @@ the library changes its protocol with the size, there are two or three lines, ea
 sizes. Then alpha, the time of an empty message, is that of the smallest sizes, and beta that of the
 largest. The sizes at which lines change and the worst error are reported, too.
 
+--among node lets the ranks of each node communicate among themselves, --among across one rank of
+each node, all parts at the same time; the slowest rank of all counts. --cuda-graph captures
+--number operations and replays them, so that the host's time is not in theirs.
+
 The rate is the bus bandwidth of the largest size in GB/s (1e9 bytes per second); an observation is
 --number operations.
 """
@@ -32,7 +36,8 @@ The rate is the bus bandwidth of the largest size in GB/s (1e9 bytes per second)
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +47,7 @@ import torch.distributed as dist
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.comm.alpha_beta import fit
 from benchmarks.comm.collectives import OPERATIONS, RankTensors, checked_exchange
+from benchmarks.comm.subgroups import AMONG, part_of
 from benchmarks.common import cli
 from benchmarks.common.device import peak_memory
 from benchmarks.common.failure import UnsupportedError
@@ -61,6 +67,15 @@ def options() -> argparse.ArgumentParser:
     add("--max-bytes", type=cli.byte_count, default="64Mi", help="largest size")
     add("--factor", type=cli.positive, default=2, help="factor from one size to the next")
     add("--dtype", choices=DTYPES, default="fp32", help="type of the elements")
+    add(
+        "--among", choices=AMONG, default="all", help="all ranks, those of a node, one of each node"
+    )
+    add(
+        "--in-place",
+        action=argparse.BooleanOptionalAction,
+        help="whether the result takes the place of the input; by default as PyTorch's users do",
+    )
+    add("--cuda-graph", action="store_true", help="replay the operations from a CUDA graph")
     add("--number", type=cli.positive, default=20, help="operations in an observation")
     add("--repeat", type=cli.positive, default=5, help="observations of each size")
     add(
@@ -116,6 +131,40 @@ def rounded(value: float) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
+def in_place(args: argparse.Namespace) -> bool:
+    """Whether results take the place of inputs; ``UnsupportedError`` if PyTorch cannot do that."""
+    possible = OPERATIONS[args.op].in_place
+    if args.in_place is None:
+        return possible[0]
+    if args.in_place not in possible:
+        how = "in place" if possible[0] else "out of place"
+        raise UnsupportedError(f"PyTorch has {args.op} {how} alone")
+    return bool(args.in_place)
+
+
+def captured(call: Callable[[], object], number: int, device: torch.device) -> Callable[[], None]:
+    """A function that replays so many calls from a CUDA graph."""
+    if device.type != "cuda":
+        raise UnsupportedError(f"--cuda-graph needs a GPU: this device is {device.type}")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(number):
+            call()
+    return graph.replay
+
+
+def observe(
+    args: argparse.Namespace, call: Callable[[], object], device: torch.device
+) -> tuple[int, array]:
+    """The operations of the warm-up, and the milliseconds of it and of each observation."""
+    number, warmup = args.number, args.warmup
+    if args.cuda_graph:
+        replay = captured(call, number, device)
+        replays = math.ceil(warmup / number)
+        return replays * number, timed_observations(replay, device, 1, args.repeat, replays)
+    return warmup, timed_observations(call, device, number, args.repeat, warmup)
+
+
 def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Measured) -> None:
     """Report one row of the table."""
     bandwidth = size.bytes / size.time / 1e9
@@ -124,6 +173,9 @@ def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Me
         "backend": dist.get_backend(),
         "dtype": args.dtype,
         "ranks": ranks,
+        "among": args.among,
+        "in_place": in_place(args),
+        "cuda_graph": args.cuda_graph,
         "bytes": size.bytes,
         "operations": size.number * len(size.seconds),
         "time_us": rounded(size.time * 1e6),
@@ -177,14 +229,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     emitter = Emitter.from_environment()
     with session(args.device, distributed=True) as run:
         group, operation, dtype = run.group, OPERATIONS[args.op], DTYPES[args.dtype]
-        ranks = group.world_size
-        if ranks < 2:
+        if group.world_size < 2:
             raise UnsupportedError("communication needs at least two ranks: use torchrun")
         if args.min_bytes > args.max_bytes:
             raise UnsupportedError(
                 f"--min-bytes {args.min_bytes} is above --max-bytes {args.max_bytes}"
             )
-        tensors = RankTensors(group.rank, ranks, group.device, dtype)
+        is_in_place, part = in_place(args), part_of(group, args.among)
+        ranks = part.ranks
+        tensors = RankTensors(part.rank, ranks, group.device, dtype, part.group, is_in_place)
         unit = dtype.itemsize * (ranks if operation.divided else 1)
 
         table = []
@@ -192,12 +245,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             start_barrier(emitter)  # the others wait in the first operation
         for bytes_ in sizes(args.min_bytes, args.max_bytes, args.factor, unit):
             exchange = checked_exchange(args.op, tensors, bytes_ // dtype.itemsize)
-            ms = timed_observations(
-                exchange.call, group.device, args.number, args.repeat, args.warmup
-            )
+            warmup, ms = observe(args, exchange.call, group.device)
             all_ms = group.gather(ms)
             if group.rank == 0:
-                table.append(Measured(bytes_, args.warmup, args.number, all_ms))
+                table.append(Measured(bytes_, warmup, args.number, all_ms))
                 report_size(emitter, args, ranks, table[-1])
 
         memories = group.gather(peak_memory(group.device))

@@ -16,13 +16,13 @@ group = Group.join("cpu")
 for (name, operation), dtype in product(
     OPERATIONS.items(), (torch.float32, torch.float16, torch.bfloat16)
 ):
-    tensors = RankTensors(group.rank, group.world_size, group.device, dtype)
-    for elements in (2, 10, 3000):
+    for elements, in_place in product((2, 10, 3000), operation.in_place):
+        tensors = RankTensors(group.rank, group.world_size, group.device, dtype, in_place=in_place)
         checked_exchange(name, tensors, elements)  # raises where the result is wrong
         exchange = operation.make(tensors, elements)
         exchange.call()
         exchange.result[-1] += 0.5  # what a rank that adds wrongly would give
-        assert not exchange.is_correct(group.world_size), (name, dtype, elements)
+        assert not exchange.is_correct(group.world_size), (name, dtype, elements, in_place)
         stuck = replace(exchange, result=torch.zeros_like(exchange.result))
         assert not stuck.is_correct(group.world_size) or elements == 2, (name, dtype, elements)
 dist.barrier()

@@ -1,7 +1,11 @@
 import math
+from array import array
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +75,47 @@ def test_what_is_refused(wire, capsys, argv, message):
     assert exit_.value.code == 2
     assert capsys.readouterr().err == f"error: {message}\n"
     assert wire.close()[0]["$event"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        ("--op all_reduce --no-in-place", "PyTorch has all_reduce in place alone"),
+        ("--op p2p --in-place", "PyTorch has p2p out of place alone"),
+    ],
+)
+def test_places_that_pytorch_lacks(argv, sentence):
+    with pytest.raises(comm.UnsupportedError, match=sentence):
+        comm.in_place(comm.options().parse_args(argv.split()))
+
+
+def test_the_default_place_is_what_users_do():
+    chosen = {}
+    for name in comm.OPERATIONS:
+        chosen[name] = comm.in_place(comm.options().parse_args(["--op", name]))
+    assert {name for name, in_place in chosen.items() if in_place} == {"all_reduce", "broadcast"}
+    assert comm.in_place(comm.options().parse_args(["--op=reduce_scatter", "--in-place"]))
+
+
+def test_a_cuda_graph_holds_the_operations_of_an_observation(monkeypatch):
+    """Without a GPU: what is captured, what is replayed, and how many operations that is."""
+    log = []
+    graph = SimpleNamespace(replay=lambda: log.append("replay"))
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: graph)
+    monkeypatch.setattr(torch.cuda, "graph", lambda made: nullcontext(made))
+
+    def timed(call, device, number, repeat, warmup):
+        log.append((number, repeat, warmup))
+        call()
+        return array("d")
+
+    monkeypatch.setattr(comm, "timed_observations", timed)
+    args = comm.options().parse_args(["--cuda-graph", "--number=3", "--repeat=4", "--warmup=5"])
+    warmup, _ = comm.observe(args, lambda: log.append("call"), torch.device("cuda", 0))
+    assert log == ["call"] * 3 + [(1, 4, 2), "replay"]
+    assert warmup == 6
+    with pytest.raises(comm.UnsupportedError, match="--cuda-graph needs a GPU: this device is cpu"):
+        comm.observe(args, log.clear, torch.device("cpu"))
 
 
 @pytest.mark.slow

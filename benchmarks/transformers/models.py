@@ -95,7 +95,7 @@ def make(size: Size, *, tied: bool = True, attention: str = "sdpa") -> nn.Module
     """The model with random weights; ``tied``: its scores use the matrix of the embedding."""
     import transformers
 
-    common = {"attn_implementation": attention}
+    common = {"attn_implementation": _implementation(size.family, attention)}
     if size.family == "vit":
         config: Any = transformers.ViTConfig(
             **_encoder(size), image_size=size.length, patch_size=PATCH, **common
@@ -128,6 +128,28 @@ def make(size: Size, *, tied: bool = True, attention: str = "sdpa") -> nn.Module
         **text,
     )
     return transformers.T5ForConditionalGeneration(config)
+
+
+def _implementation(family: str, attention: str) -> str:
+    """The name in transformers of an attention, for a family of models.
+
+    Of ``sdpa`` the causal GPT-2 gets a second name, for which transformers makes no mask, so that
+    SDPA is told ``is_causal``. For the first one transformers 5 looks whether the positions are
+    those of several sequences: each forward pass waits for the device, and a compiled one, which
+    cannot look, masks all scores, which flash attention does not support. T5 has no SDPA in
+    transformers 4.
+    """
+    import transformers
+
+    if attention != "sdpa":
+        return attention
+    if family == "gpt2":
+        known = transformers.AttentionInterface
+        known.register("sdpa_without_mask", known()["sdpa"])
+        return "sdpa_without_mask"
+    if family == "t5" and not transformers.T5ForConditionalGeneration._supports_sdpa:
+        return "eager"
+    return attention
 
 
 def parameters(workload: Workload) -> int:

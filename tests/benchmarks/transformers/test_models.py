@@ -81,3 +81,51 @@ def test_a_narrow_size_has_all_layers_and_heads(name):
     assert narrow.hidden == 4 * narrow.width
     assert narrow.length in (32, 4 * models.PATCH)
     assert tiny.narrow() == tiny
+
+
+class Attention(torch.overrides.TorchFunctionMode):
+    """Whether each call of SDPA has a mask, and whether it is causal."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function is torch.nn.functional.scaled_dot_product_attention:
+            self.calls.append(masked_and_causal(kwargs))
+        return function(*args, **(kwargs or {}))
+
+
+def masked_and_causal(options):
+    return options["attn_mask"] is not None, bool(options["is_causal"])
+
+
+@pytest.mark.parametrize(
+    ("name", "masked", "causal"),
+    [
+        ("hf_Bert", {False}, {False}),
+        ("hf_GPT2", {False}, {True}),
+        ("hf_T5", {True, False}, {False}),  # its masks hold the biases of positions
+        ("hf_ViT_large", {False}, {False}),
+    ],
+)
+def test_attention_is_the_same_eager_and_compiled(name, masked, causal):
+    size = models.SIZES[name].sized(tiny=True, layers=2)
+    samples = models.samples(size, 2, seed=0)
+    batch = [torch.stack([samples[0][k], samples[1][k]]) for k in range(2)]
+    loss = models.t5_loss if size.family == "t5" else models.loss
+    model, compiled = models.make(size), []
+    with Attention() as eager:
+        loss(model, batch)
+
+    def backend(graph, inputs):
+        for node in graph.graph.nodes:
+            if node.target is torch.nn.functional.scaled_dot_product_attention:
+                compiled.append(masked_and_causal(node.kwargs))
+        return graph.forward
+
+    model.compile(backend=backend)
+    loss(model, batch)
+    assert compiled == eager.calls
+    assert {mask for mask, _ in compiled} <= masked
+    assert {is_causal for _, is_causal in compiled} == causal

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
 from ..codec import decode, read_record
 from ..errors import MilabenchError
@@ -27,6 +26,7 @@ from ..machine.preflight import node_facts
 from ..machine.provenance import collect, meta
 from ..results.run_dir import RunDir
 from . import shared_folder
+from .awake_clock import AwakeClock
 from .nodes import free_ports, launch_runner, own_node, run_part
 from .protocol import (
     FindPorts,
@@ -78,7 +78,7 @@ class Agent:
         runner: LaunchRunner,
         connection: CoordinatorConnection,
         timeouts: Timeouts,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float],
     ) -> None:
         self._runner, self._connection, self._timeouts = runner, connection, timeouts
         self._clock = clock
@@ -283,13 +283,11 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     machine = collect(plan.arch, node, sys.argv, os.environ)
     hello = Hello(options.rank, node, options.address, node_facts(machine, visible), witness)
     facts = {**meta(machine), "node": node.name}
-    with launch_runner(run, plan, node, facts, {**os.environ, NODE: node.name}) as runner:
-        agent = Agent(runner, connection, options.timeouts)
-
-        def warned(_number: int, _frame: FrameType | None) -> None:
-            agent.note_signal("SIGUSR2")  # Slurm's warning; the coordinator acts on it
-
-        signal.signal(signal.SIGUSR2, warned)
+    environ, clock = {**os.environ, NODE: node.name}, AwakeClock()
+    with launch_runner(run, plan, node, facts, environ, clock) as runner:
+        agent = Agent(runner, connection, options.timeouts, clock)
+        # Slurm's warning; the coordinator acts on it
+        signal.signal(signal.SIGUSR2, lambda *_: agent.note_signal("SIGUSR2"))
         try:
             with stopped_by_signals(agent):
                 agent.serve(hello)

@@ -54,7 +54,7 @@ def main_line(lines: Sequence[str]) -> str:
     Slurm's own lines say only that it ended, unless that was for want of memory.
     """
     of_slurm = [line for line in lines if _OF_SLURM.match(line)]
-    about_memory = [line for line in of_slurm if _MEMORY.search(line)]
+    about_memory = [line for line in of_slurm if is_about_memory(line)]
     useful = [line for line in lines if line not in of_slurm]
     return (about_memory or useful or lines or [""])[-1].strip()
 
@@ -62,5 +62,10 @@ def main_line(lines: Sequence[str]) -> str:
 def slurm_error(lines: Sequence[str]) -> str:
     """Why Slurm ended a process, in its own words; empty if it does not say."""
     errors = [line for line in lines if _OF_SLURM.match(line) and " error: " in line]
-    about_memory = [line for line in errors if _MEMORY.search(line)]
+    about_memory = [line for line in errors if is_about_memory(line)]
     return (about_memory or errors or [""])[-1].strip()
+
+
+def is_about_memory(error: str) -> bool:
+    """Whether Slurm says that it ended a process for want of memory."""
+    return bool(_MEMORY.search(error))

@@ -17,7 +17,7 @@ from ..results.run_dir import RunDir, archive_attempt, make_folder, save_state
 from ..results.state import BenchmarkState, LaunchState
 from ..results.write import save_script
 from .launch_tracker import LaunchTracker
-from .nodes import NodeHandle
+from .nodes import NodeHandle, NodeLost
 from .protocol import FindPorts, StartLaunch, StopLaunch, Timeouts
 from .run_context import RunPlan
 
@@ -152,14 +152,14 @@ class BenchmarkRun:
         if self._launch is not None and launch == self._launch.id:
             self._launch.ended(node.name, state, self._clock())
 
-    def lose(self, node: NodeHandle, reason: str) -> None:
+    def lose(self, node: NodeHandle, lost: NodeLost) -> None:
         """Take note that a node is lost."""
         if self._launch is None:
             return
         # If it is only silent, it ends its part, or does not start it, as soon as this arrives.
         taken_for_lost = Verdict(Outcome.LOST, "its node was taken for lost")
         node.send(StopLaunch(self._launch.id, taken_for_lost, hard=True))
-        self._launch.lose(node.name, reason, self._clock())
+        self._launch.lose(node.name, lost, self._clock())
         if not self._has_started:  # nothing runs on the others
             self._launch.waits_for.clear()
 
@@ -171,7 +171,7 @@ class BenchmarkRun:
         late = self._launch.overdue(now)
         for node in self.nodes:
             if node.name in late:
-                self.lose(node, "did not say how its part ended")
+                self.lose(node, NodeLost("did not say how its part ended"))
         if verdict := self._launch.stop_due(now):
             self.stop(verdict)
         if self._launch.is_done:
@@ -179,7 +179,7 @@ class BenchmarkRun:
 
     def _launch_ended(self, state: LaunchState) -> None:
         self._launch = None
-        is_lost = state.outcome is Outcome.LOST
+        is_lost = state.outcome is Outcome.LOST or not all(node.is_alive for node in self.nodes)
         if self._has_started or is_lost:
             self.state.launches.append(state)
         if is_lost:

@@ -14,6 +14,7 @@ from ..launch.stop_requests import StopRequests
 from ..progress import ProgressObserver
 from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState
+from .awake_clock import AwakeClock
 from .benchmark_run import BenchmarkRun
 from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import FromAgent, LaunchEnded, Ports, Signalled, Timeouts
@@ -51,11 +52,11 @@ class Coordinator:
         observer: ProgressObserver,
         timeouts: Timeouts | None = None,
         why_stopped: Callable[[], Verdict] | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._run, self._plan, self._nodes = run, plan, nodes
         self._requests, self._observer = requests, observer
-        self._timeouts, self._clock = timeouts or Timeouts(), clock
+        self._timeouts, self._clock = timeouts or Timeouts(), clock or AwakeClock()
         self._waiting = {benchmark.name: benchmark for benchmark in benchmarks}
         self._running: dict[str, BenchmarkRun] = {}
         self._outcomes: set[Outcome] = set()
@@ -103,8 +104,8 @@ class Coordinator:
                 benchmark.start_everywhere(launch, ports)
             case LaunchEnded(launch, state):
                 benchmark.ended(node, launch, state)
-            case NodeLost(reason):
-                benchmark.lose(node, reason)
+            case NodeLost():
+                benchmark.lose(node, message)
 
     def _begin(self) -> None:
         """Start the benchmarks that can start; end those that never can as lost."""

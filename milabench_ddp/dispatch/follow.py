@@ -16,7 +16,7 @@ from .job_ends import why_ended
 from .node_records import NodeTeller
 from .run_context import RunPlan
 from .schedulers import Scheduler, nodes_needed
-from .slurm_jobs import CANCELLED, LIMIT, JobStatus
+from .slurm_jobs import CANCELLED, LIMIT, OUT_OF_MEMORY, JobStatus
 
 ASK = 5.0  # seconds between questions to the scheduler
 LOOK = 0.5  # seconds between looks into the folder
@@ -108,7 +108,9 @@ class JobFollower:
             return _AFTER[word]
         began = "" if has_begun else " before it began"
         why = why_ended(self._run, jobs[-1], self._details.get(jobs[-1].id, "")) if jobs else ""
-        return Verdict(Outcome.LOST, f"its job ended{began}: {word}{why and f', {why}'}")
+        is_own_failure = has_begun and word == OUT_OF_MEMORY
+        outcome = Outcome.FAILED if is_own_failure else Outcome.LOST
+        return Verdict(outcome, f"its job ended{began}: {word}{why and f', {why}'}")
 
 
 class RunFollower:

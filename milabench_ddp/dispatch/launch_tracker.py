@@ -8,6 +8,7 @@ from ..launch.causes import may_follow
 from ..plan.launch import Launch
 from ..results.rates import why_nothing_measured
 from ..results.state import LaunchState, ProcessState
+from .nodes import NodeLost
 from .protocol import Timeouts
 
 _SAME_DEADLINE = 2.0  # seconds by which the nodes' starts, and so their deadlines, may differ
@@ -56,13 +57,13 @@ class LaunchTracker:
         if len(self._failed) == 1 and any(p.job is not None for p in self.launch.processes):
             self._others_due = now + self._timeouts.others
 
-    def lose(self, node: str, reason: str, now: float) -> None:
+    def lose(self, node: str, lost: NodeLost, now: float) -> None:
         """Take note that a node is lost."""
         if node not in self.waits_for:
             return
         self.waits_for.discard(node)
         if self._cause is None or self._cause.outcome is not Outcome.LOST:
-            self._cause = Verdict(Outcome.LOST, f"{node} {reason}")
+            self._cause = Verdict(lost.outcome, f"{node} {lost.reason}")
         self._others_due = now  # at once: the others would wait for it for ever
 
     def stop_due(self, now: float) -> Verdict | None:

@@ -11,11 +11,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
-from ..events import exit_reason
+from ..events import Outcome, exit_reason
 from ..progress import ProgressObserver
 from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
-from .agent_process import last_lines, main_line, slurm_error
+from .agent_process import is_about_memory, last_lines, main_line, slurm_error
+from .awake_clock import AwakeClock
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
 from .protocol import Finish, FromAgent, Heartbeat, Hello, Ping, Pong, Problem, Timeouts
@@ -63,7 +64,7 @@ class Membership:
         wake: a file descriptor; when it is readable, ``receive`` stops waiting.
         timeouts: how long to wait for the agents.
         observer: is told which nodes do not join, are lost or back, or differ.
-        clock: monotonic seconds.
+        clock: monotonic seconds; while this process is stopped, nodes are not silent.
         wall_clock: seconds since the epoch.
     """
 
@@ -74,10 +75,11 @@ class Membership:
         wake: int,
         timeouts: Timeouts,
         observer: ProgressObserver,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        self._run, self._timeouts, self._observer, self._clock = run, timeouts, observer, clock
+        self._run, self._timeouts, self._observer = run, timeouts, observer
+        self._clock = clock = clock or AwakeClock()
         self._wall_clock = wall_clock
         self._records = NodeRecords(run, list(agents), observer)
         self._members = [_Member(name, each, clock()) for name, each in agents.items()]
@@ -141,6 +143,7 @@ class Membership:
 
     def beat(self) -> None:
         """Send a heartbeat to all agents; any thread may call this."""
+        self._clock()  # has to be read often
         for member in self._members:
             member.connection.send_now(Heartbeat())
 
@@ -252,7 +255,10 @@ class Membership:
         self._selector.unregister(member.connection.fd)
         member.connection.close()
         if member.handle is not None:
-            yield from self._lose(member, f"is gone: its connection broke{self._complaint(member)}")
+            error = self._complaint(member)
+            reason = f"is gone: its connection broke{error and f': {error}'}"
+            outcome = Outcome.FAILED if is_about_memory(error) else Outcome.LOST
+            yield from self._lose(member, reason, outcome)
         elif not member.is_refused:
             reason, lines = self._why_ended(member), self._last_lines(member)
             self._records.set(member.name, NodeStatus.FAILED, reason, lines)
@@ -269,23 +275,22 @@ class Membership:
         return f"{': '.join(filter(None, parts))} (see {log})".lstrip()
 
     def _complaint(self, member: _Member) -> str:
-        """What Slurm said when it ended an agent, for example for want of memory."""
+        """What Slurm said when it ended an agent, for example for want of memory; may be empty."""
         if member.connection.peer is None:
             return ""
         member.connection.peer.exit_status(_END)  # until then, ``srun`` may still say why
-        error = slurm_error(self._last_lines(member))
-        return f": {error}" if error else ""
+        return slurm_error(self._last_lines(member))
 
     def _last_lines(self, member: _Member) -> tuple[str, ...]:
         peer = member.connection.peer
         return peer.last_lines() if peer else last_lines(self._run.node_log(member.name))
 
-    def _lose(self, member: _Member, reason: str) -> Said:
+    def _lose(self, member: _Member, reason: str, outcome: Outcome = Outcome.LOST) -> Said:
         handle = member.handle
         if handle is None or not handle.is_alive:
             return
         handle.is_alive, member.ping, member.clock_due = False, "", None
         self._until = self._clock() + self._timeouts.reconnect
         self._records.set(member.name, NodeStatus.LOST, reason)
-        yield handle, NodeLost(reason)
+        yield handle, NodeLost(reason, outcome)
         handle.benchmark = None

@@ -3,6 +3,7 @@
 import os
 import select
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -49,6 +50,7 @@ class NodeLost:
     """A node is lost; the reason is written after its name: ``lost its connection``."""
 
     reason: str
+    outcome: Outcome = Outcome.LOST  # of what ran there
 
 
 class Nodes(Protocol):
@@ -197,7 +199,12 @@ def free_ports(count: int) -> tuple[int, ...]:
 
 @contextmanager
 def launch_runner(
-    run: RunDir, plan: RunPlan, node: Node, meta: Mapping[str, Any], environ: Mapping[str, str]
+    run: RunDir,
+    plan: RunPlan,
+    node: Node,
+    meta: Mapping[str, Any],
+    environ: Mapping[str, str],
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LaunchRunner]:
     """A runner for the launches of this node; its devices are sampled inside the block.
 
@@ -207,8 +214,9 @@ def launch_runner(
         node: this node.
         meta: the provenance at the beginning of each result file.
         environ: the environment, to which each process adds its own variables.
+        clock: monotonic seconds, for the time limits of the launches.
     """
     router = SampleRouter()
     header = DataHeader(run.name, plan.arch, meta)
     with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
-        yield LaunchRunner(run, header, router, environ, plan.grace)
+        yield LaunchRunner(run, header, router, environ, plan.grace, clock)

@@ -20,9 +20,10 @@ from .slurm_nodes import NODELIST, placed
 PREEMPTED = Verdict(Outcome.CANCELLED, "pre-empted by another job")
 LIMIT = Verdict(Outcome.TIMEOUT, "ended by the time limit of its job")
 CANCELLED = Verdict(Outcome.CANCELLED, "its job was cancelled")
+OUT_OF_MEMORY = "OUT_OF_MEMORY"
 _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL",
-          "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT")  # fmt: skip
-_FAILED = ("BOOT_FAIL", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY")
+          OUT_OF_MEMORY, "PREEMPTED", "TIMEOUT")  # fmt: skip
+_FAILED = ("BOOT_FAIL", "FAILED", "NODE_FAIL", OUT_OF_MEMORY)
 NO_FILES = "could not open the files of its job"
 _NO_FILES_SIGNAL = "53"  # Slurm's sign of that; it is no signal
 _OOM_SIGNAL = "125"  # Slurm's sign of want of memory, which its word for the end says, too

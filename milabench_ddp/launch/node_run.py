@@ -1,6 +1,7 @@
 """Runs one launch on this node: supervises it, samples its devices and writes its files."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
@@ -99,6 +100,7 @@ class LaunchRunner:
         router: the router of the samples of this node's devices.
         environ: the environment to which each process's own is added.
         grace: seconds between SIGTERM and SIGKILL.
+        clock: monotonic seconds, for the deadlines.
     """
 
     def __init__(
@@ -108,9 +110,10 @@ class LaunchRunner:
         router: SampleRouter,
         environ: Mapping[str, str],
         grace: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run_dir, self._header, self._router = run_dir, header, router
-        self._environ, self._grace = environ, grace
+        self._environ, self._grace, self._clock = environ, grace, clock
 
     def run(
         self, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
@@ -129,7 +132,9 @@ class LaunchRunner:
                 writer.write(event)
                 emit(event)
 
-            supervisor = Supervisor(launch, environ, requests, write_and_emit, self._grace)
+            supervisor = Supervisor(
+                launch, environ, requests, write_and_emit, self._grace, self._clock
+            )
             self._router.set_target(launch.processes, supervisor.post)
             try:
                 state = supervisor.run()

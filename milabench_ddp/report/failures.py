@@ -170,13 +170,11 @@ def _failed(failure: Failure) -> CellState:
     if not raised and EXCEPTION.match(failure.reason):
         raised = failure.reason
     state = CellState(failure.outcome, failure.reason)
-    if failure.outcome not in (Outcome.FAILED, Outcome.LOST):
+    if failure.outcome != Outcome.FAILED:
         return state
     reason = _SEE.sub("", failure.reason)  # a path may have any word in it
     if OUT_OF_MEMORY.search("\n".join((reason, *lines))):
         return CellState("oom", raised if OUT_OF_MEMORY.search(raised) else failure.reason)
-    if failure.outcome == Outcome.LOST:
-        return state
     if raised:
         return CellState("Traceback", raised)
     last = next(filter(None, reversed(lines)), "")

@@ -30,8 +30,8 @@ def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
     """Makes rooms with agents that have joined, except for the last ones."""
     made: list[Room] = []
 
-    def make(count: int = 2, missing: int = 0) -> Room:
-        it = Room(tmp_path, count)
+    def make(count: int = 2, missing: int = 0, **options: Any) -> Room:
+        it = Room(tmp_path, count, **options)
         made.append(it)
         for agent in it.agents[: count - missing]:
             agent.hello()

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from milabench_ddp.dispatch.agent import Agent, CoordinatorLostError
+from milabench_ddp.dispatch.awake_clock import AwakeClock
 from milabench_ddp.dispatch.protocol import (
     Finish,
     FromAgent,
@@ -48,11 +49,12 @@ class RunsUntilStopped:
 class Served:
     """An agent that serves in a thread, and the coordinator's end of its connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, suspends: bool = False) -> None:
         self.clock, self.runner = Clock(), RunsUntilStopped()
         self.connection, self._theirs = connections()
         runner = cast(LaunchRunner, self.runner)
-        self.agent = Agent(runner, self._theirs, QUICK, self.clock)
+        clock = AwakeClock(self.clock) if suspends else self.clock
+        self.agent = Agent(runner, self._theirs, QUICK, clock)
         self.lost: CoordinatorLostError | None = None
         self._heard: list[FromAgent] = []
         self._before = set(threading.enumerate())
@@ -153,6 +155,21 @@ def test_a_silent_coordinator_that_is_back_is_served_again(served: Served) -> No
     served.join()
     assert served.lost is not None
     assert (str(served.lost), served.lost.is_silent) == (SILENT, True)
+
+
+def test_a_job_that_was_suspended_has_a_coordinator_still() -> None:
+    served = Served(suspends=True)
+    try:
+        served.serve()
+        served.start("1")
+        served.clock.sleep(3600)
+        served.waits_for_heartbeats(3)
+        served.connection.send(StopLaunch("1", Verdict(Outcome.CANCELLED, "enough"), hard=False))
+        assert served.ends().state.reason == "enough"
+        served.connection.send(Finish())
+        served.join()
+    finally:
+        served.close()
 
 
 def test_its_heartbeats_are_enough(served: Served) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import StartLaunch, StopLaunch
 from milabench_ddp.events import Outcome, Verdict
@@ -112,19 +114,22 @@ def test_each_repeat_looks_for_ports_of_its_own(coordinator: Make) -> None:
     assert run.execute(script) is Outcome.OK
 
 
-def test_after_a_lost_node_no_repeat_begins(coordinator: Make) -> None:
+@pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.FAILED])
+def test_after_a_lost_node_no_repeat_begins(coordinator: Make, outcome: Outcome) -> None:
     run = coordinator(plan(TWO, repeats=2))
 
     def script() -> Script:
         starts = [each.order(StartLaunch) for each in run.nodes]
-        run.nodes[1].say(NodeLost("is gone"))
+        run.nodes[1].say(NodeLost("is gone", outcome))
         yield
         run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).verdict.reason)
         yield
 
     assert run.execute(script) is Outcome.FAILED
     assert run.nodes[0].orders == []
-    assert [str(launch.outcome) for launch in run.state("two").launches] == ["lost"]
+    state = run.state("two")
+    assert [launch.outcome for launch in state.launches] == [outcome]
+    assert (state.verdict.outcome, state.is_final) == (outcome, outcome is Outcome.FAILED)
 
 
 def test_files_of_an_earlier_attempt_are_set_aside(coordinator: Make, tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def test_one_that_is_lost_where_no_scheduler_starts_it_again(story: Make, tmp_pa
         ("TIMEOUT", Verdict(Outcome.TIMEOUT, "ended by the time limit of its job"), "lost"),
         ("CANCELLED", Verdict(Outcome.CANCELLED, "its job was cancelled"), "cancelled"),
         ("NODE_FAIL", Verdict(Outcome.LOST, "its job ended: NODE_FAIL"), "lost"),
+        ("OUT_OF_MEMORY", Verdict(Outcome.FAILED, "its job ended: OUT_OF_MEMORY"), "lost"),
     ],
 )
 def test_what_a_job_left_when_it_ended(

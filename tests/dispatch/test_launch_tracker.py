@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from milabench_ddp.dispatch.launch_tracker import LaunchTracker
+from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import Timeouts
 from milabench_ddp.events import NO_RATE, Outcome, Verdict
 from tests.support.dispatch import Clock, end, launch
@@ -105,22 +106,36 @@ def test_on_one_node_it_needs_no_name(clock: Clock) -> None:
 def test_a_lost_node_comes_before_all(clock: Clock) -> None:
     it = tracker(clock, 3)
     it.ended("n0", end("failed", "a connection broke"), clock.now)
-    it.lose("n1", "has sent no heartbeat for 20 s", clock.now)
+    it.lose("n1", NodeLost("has sent no heartbeat for 20 s"), clock.now)
     why = "n1 has sent no heartbeat for 20 s"
     assert it.stop_due(clock.now) == Verdict(
         Outcome.LOST, why
     )  # at once: the others would wait for ever
-    it.lose("n1", "is gone twice", clock.now)
+    it.lose("n1", NodeLost("is gone twice"), clock.now)
     it.ended("n1", end("ok"), clock.now)  # too late
     it.ended("n2", end("cancelled", why), clock.now)
     state = it.state()
     assert (state.outcome, state.reason) == (Outcome.LOST, why)
 
 
+def test_a_node_that_is_gone_for_want_of_memory_failed_unless_another_is_lost(clock: Clock) -> None:
+    full = NodeLost("is gone: out of memory", Outcome.FAILED)
+    it = tracker(clock, 3)
+    it.lose("n1", full, clock.now)
+    assert it.stop_due(clock.now) == Verdict(Outcome.FAILED, "n1 is gone: out of memory")
+    it.ended("n0", end("failed", "a connection broke"), clock.now)
+    it.ended("n2", end("failed", "n1 is gone: out of memory"), clock.now)
+    assert it.state().verdict == Verdict(Outcome.FAILED, "n1 is gone: out of memory")
+    it = tracker(clock)
+    for node, lost in (("n0", NodeLost("has sent no heartbeat")), ("n1", full)):
+        it.lose(node, lost, clock.now)
+    assert it.state().verdict == Verdict(Outcome.LOST, "n0 has sent no heartbeat")
+
+
 def test_nothing_is_stopped_where_nothing_runs(clock: Clock) -> None:
     it = tracker(clock)
     it.ended("n0", end("failed", "no"), clock.now)
-    it.lose("n1", "is gone", clock.now)
+    it.lose("n1", NodeLost("is gone"), clock.now)
     assert it.is_done
     assert it.stop_due(clock.now + 100) is None
 

@@ -1,5 +1,6 @@
 """Agents that are lost, silent, or back; the test has their pipes."""
 
+import math
 import selectors
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import write_record
+from milabench_ddp.dispatch.awake_clock import AwakeClock
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.nodes import NodeHandle, NodeLost
 from milabench_ddp.dispatch.protocol import (
@@ -40,6 +42,36 @@ def test_a_node_whose_connection_breaks_is_gone_for_good(room: Callable[..., Roo
     assert it.nodes[1].benchmark is None
     assert it.told.messages == ["n1 is gone: its connection broke"]
     assert it.fall_silent(0) == []  # only once
+
+
+class SaidBySlurm:
+    """The process of an agent that Slurm has ended, with a line in its log."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+
+    def exit_status(self, _patience: float) -> int:
+        return 1
+
+    def last_lines(self) -> tuple[str, ...]:
+        return (self.line,)
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [
+        ("error: Detected 1 oom_kill event in StepId=7.1.", Outcome.FAILED),
+        ("error: *** STEP 7.1 ON n1 CANCELLED DUE TO PREEMPTION ***", Outcome.LOST),
+    ],
+)
+def test_what_slurm_ends_for_want_of_memory_has_failed(
+    room: Callable[..., Room], words: str, outcome: Outcome
+) -> None:
+    it = room()
+    peer = it.agents[1].coordinator_end.peer = SaidBySlurm(f"slurmstepd-n1: {words}")
+    it.agents[1].close()
+    (said,) = [message for name, message in it.hears() if name == "n1"]
+    assert said == NodeLost(f"{GONE.reason}: {peer.line}", outcome)
 
 
 def test_a_silent_node_is_lost_and_may_be_back_for_a_while(room: Callable[..., Room]) -> None:
@@ -139,6 +171,23 @@ def test_time_that_passes_while_a_message_is_handled_is_not_silence(
         it.clock.sleep(QUICK.silence + 0.1)  # a terminal that was halted, for example
     assert heard == [Ports("x", (1, 2))]
     assert it.nodes.alive == [0, 1]
+
+
+def test_while_the_whole_job_is_suspended_no_node_is_silent(room: Callable[..., Room]) -> None:
+    """All of it goes on at about the same time, and its own node may be the first."""
+    it = room(clock=AwakeClock)
+    for _ in range(2):
+        it.clock.sleep(3600)
+        it.nodes.beat()
+        assert it.hears() == []
+        it.agents[0].heartbeat()
+        it.agents[1].heartbeat()
+        assert len(it.hears()) == 2
+    for _ in range(math.ceil(QUICK.silence) + 1):  # from then on, silence counts as before
+        it.clock.sleep(1.0)
+        it.agents[0].heartbeat()
+        found = it.hears()
+    assert found[1:] == [("n1", SILENT)]
 
 
 def test_heartbeats_go_to_all_and_at_the_end_they_are_told(room: Callable[..., Room]) -> None:

@@ -1,5 +1,7 @@
 """A fault on the first, a middle or the last node: one verdict, in every place that shows it."""
 
+import time
+
 import pytest
 
 from .sweeps import Sweep, ended
@@ -82,6 +84,26 @@ def test_a_cable_is_pulled(held, networked, node):
         held.await_states(held_3="lost")
         networked.heal(node)
         assert_told(held, "lost", f"{node} has sent no heartbeat for 20 s")
+
+
+def test_a_suspended_job_goes_on_where_it_was(cluster, make_sweep, tmp_path):
+    """Longer than silence is a loss, and longer than its programs may take."""
+    sweep = make_sweep(tmp_path, {"held": [3]}, options="{nodelist: 'node[1-3]'}", signal_delay=0)
+    sweep.config.write_text(
+        sweep.config.read_text().replace("max_duration: 300", "max_duration: 25")
+    )
+    command = sweep.begin()
+    sweep.await_states(held_3="running")
+    sweep.await_starts("held-3", 3)
+    (job,) = sweep.jobs()
+    cluster.run("scontrol", "suspend", job)
+    time.sleep(30)
+    cluster.run("scontrol", "resume", job)
+    sweep.open()
+    code, _, err = ended(command)
+    assert code == 0, err
+    assert sweep.states() == {"held-3": "ok"}
+    assert sweep.starts() == {"held-3": 3}
 
 
 def test_a_program_hangs(cluster, make_sweep, tmp_path):

@@ -1,5 +1,6 @@
 """A membership, and the scripted agents at the other end of its pipes."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from milabench_ddp.dispatch.membership import Membership
@@ -15,15 +16,26 @@ from tests.support.scripted_agent import ScriptedAgent
 
 
 class Room:
-    """A membership whose agents are scripted by the test."""
+    """A membership whose agents are scripted by the test.
 
-    def __init__(self, folder: Path, count: int) -> None:
+    Args:
+        folder: of the run.
+        count: of agents.
+        clock: makes the membership's clock from that which the test moves.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        count: int,
+        clock: Callable[[Clock], Callable[[], float]] = lambda clock: clock,
+    ) -> None:
         self.dir, self.clock, self.told = RunDir(folder), Clock(), RecordedProgress()
         self.requests = StopRequests()
         self.agents = [ScriptedAgent(rank) for rank in range(count)]
         ends = {agent.name: agent.coordinator_end for agent in self.agents}
         self.nodes = Membership(
-            self.dir, ends, self.requests.fd, QUICK, self.told, clock=self.clock
+            self.dir, ends, self.requests.fd, QUICK, self.told, clock=clock(self.clock)
         )
 
     def hears(self) -> list[tuple[str, FromAgent | NodeLost]]:

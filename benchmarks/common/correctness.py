@@ -238,7 +238,7 @@ def _compared(
 def _exact(args: argparse.Namespace, device: torch.device) -> argparse.Namespace:
     """The same options, but all numbers in fp64; in fp32 on a device that has no fp64."""
     exact = {"precision": exact_on(device).name}
-    exact |= {"mixed_precision": "none", "reduce_dtype": "none"}
+    exact |= {"mixed_precision": "auto", "reduce_dtype": "none"}
     if args.comm_hook != "none":
         exact["comm_hook"] = "allreduce"
     return argparse.Namespace(**vars(args) | exact)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from benchmarks.common.failure import UnsupportedError
 
-_NAMES = {
+DTYPE_NAMES = {
     torch.float64: "fp64",
     torch.float32: "fp32",
     torch.float16: "fp16",
@@ -29,7 +29,7 @@ class Precision:
     @property
     def compute_dtype(self) -> str:
         """The type that matrix products run in, whose peak their speed is compared with."""
-        return "tf32" if self.tf32 else _NAMES[self.autocast or self.dtype]
+        return "tf32" if self.tf32 else DTYPE_NAMES[self.autocast or self.dtype]
 
     def activate(self, device: torch.device) -> None:
         """Allow or forbid TF32 in this process: by default it is on in cuDNN and off in cuBLAS.

@@ -13,7 +13,7 @@ from benchmarks.common import strategies
 from benchmarks.common.gradients import Trained, full_gradients, relative_error
 from benchmarks.common.group import Group
 from benchmarks.common.precision import exact_on
-from benchmarks.common.strategies.sharded import DTYPES
+from benchmarks.common.strategies.dtypes import DTYPES, gathered_dtype
 from benchmarks.common.strategies.strategy import WrappedModel
 from benchmarks.common.workload import Batch, Workload
 
@@ -50,7 +50,7 @@ class Reference:
         for it, and, where the strategy orders its operations in another way than one device does,
         the difference to gradients that are computed in fp64 from the same parameters.
         """
-        low, dtype = self._single(), DTYPES[self.args.mixed_precision]
+        low, dtype = self._single(), gathered_dtype(self.args)
         if dtype is not None:
             _lower(low.model, dtype)
         coarse = gradient_type(self.args)
@@ -130,12 +130,8 @@ def _lower(model: nn.Module, dtype: torch.dtype) -> None:
 
 
 def gradient_type(args: argparse.Namespace) -> torch.dtype | None:
-    """The coarsest type that gradients are added in; None: not coarser than fp32.
-
-    Where FSDP is not told a type to reduce in, torch before 2.15 takes that of its copy.
-    """
-    reduced = args.mixed_precision if args.reduce_dtype == "none" else args.reduce_dtype
-    names = (args.precision, args.comm_hook, reduced)
+    """The coarsest type that gradients are added in; None: not coarser than fp32."""
+    names = (args.precision, args.comm_hook, args.reduce_dtype)
     for name in ("bf16", "fp16"):
         if name in names:
             return DTYPES[name]

@@ -17,6 +17,7 @@ from .program_tables import communication, curve, matrix_products
 from .reported import numbers
 from .speedup import speedup
 from .statistics import NAN, mean, median
+from .strategies import strategies
 from .stragglers import can_be_judged, slowest_part, stragglers
 from .told import TFLOPS
 
@@ -247,6 +248,7 @@ def every_rank(rows: Rows) -> Table:
 
 IN_THE_TEXT: tuple[MakeTable, ...] = (
     steps,
+    strategies,
     slowest_ranks,
     communication,
     speedup,
@@ -256,6 +258,7 @@ IN_THE_TEXT: tuple[MakeTable, ...] = (
 )
 TABLES: Mapping[str, MakeTable] = {
     "steps": steps,
+    "strategies": strategies,
     "ranks": every_rank,
     "devices": devices,
     "communication": communication,

@@ -7,6 +7,7 @@ from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies import data_parallel, pipeline, sharded
 from benchmarks.common.strategies.checks import check
+from benchmarks.common.strategies.dtypes import compute_dtype
 from benchmarks.common.strategies.options import MODES, add_options, defaults
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.strategy import Accumulated, Strategy, WrappedModel
@@ -40,11 +41,3 @@ def build(args: argparse.Namespace, workload: Workload, group: Group) -> Strateg
         assert isinstance(strategy, WrappedModel)  # ``check`` has refused all others
         return Accumulated(strategy, workload, args.accumulate)
     return strategy
-
-
-def compute_dtype(args: argparse.Namespace) -> str:
-    """The type that matrix products run in; FSDP can gather parameters in a type of its own."""
-    precision = PRECISIONS[args.precision]
-    if args.mixed_precision in ("none", "fp32"):
-        return precision.compute_dtype
-    return str(args.mixed_precision)

@@ -78,9 +78,14 @@ def _check_precision(args: argparse.Namespace) -> None:
             f"under {args.mode} a rank's gradient scaler sees only its own part of the gradients: "
             "use --precision amp"
         )
-    if args.mixed_precision != "none" and args.precision not in ("fp32", "tf32"):
+    lowered = args.mixed_precision not in ("auto", "none")
+    if lowered and args.precision not in ("fp32", "tf32", "amp"):
         raise UnsupportedError(
             f"--mixed-precision lowers fp32 parameters: it does not go with {args.precision}"
+        )
+    if lowered and args.precision == "amp" and args.mixed_precision == "fp16":
+        raise UnsupportedError(
+            "--mixed-precision fp16 does not go with amp, which computes in bf16"
         )
 
 

@@ -10,9 +10,10 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.strategies.activations import ACTIVATIONS
 from benchmarks.common.strategies.compiling import BACKENDS, OPTIMIZE_DDP
 from benchmarks.common.strategies.data_parallel import HOOKS
+from benchmarks.common.strategies.dtypes import DTYPES, FSDP_MODES, GATHERED
 from benchmarks.common.strategies.optimizer import OPTIMIZERS
 from benchmarks.common.strategies.pipeline import REPLICATED, SCHEDULES
-from benchmarks.common.strategies.sharded import DTYPES, PREFETCHES
+from benchmarks.common.strategies.sharded import PREFETCHES
 
 MODES = ("single", "ddp", "fsdp", "hsdp", "pipeline", "pdp", "tp", "tp-fsdp")
 
@@ -72,19 +73,27 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
         },
     ),
     "--reshard-after-forward": (
-        (*_FSDP, "pdp"),
+        FSDP_MODES,
         {
             "action": OnOff,
             "help": "free gathered parameters until backward; by default not under pdp",
         },
     ),
     "--mixed-precision": (
-        (*_FSDP, "pdp"),
-        {"choices": DTYPES, "default": "none", "help": "type of FSDP's gathered parameters"},
+        FSDP_MODES,
+        {
+            "choices": GATHERED,
+            "default": "auto",
+            "help": "type of FSDP's gathered parameters; none: their own; auto: bf16 under amp",
+        },
     ),
     "--reduce-dtype": (
-        (*_FSDP, "pdp"),
-        {"choices": DTYPES, "default": "none", "help": "type in which FSDP reduces gradients"},
+        FSDP_MODES,
+        {
+            "choices": DTYPES,
+            "default": "none",
+            "help": "type in which FSDP reduces gradients; none: that of the parameters",
+        },
     ),
     "--cpu-offload": (
         _FSDP,

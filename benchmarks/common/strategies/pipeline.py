@@ -23,6 +23,7 @@ from torch.distributed.pipelining.schedules import (
 )
 
 from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.strategies.dtypes import told_dtypes
 from benchmarks.common.strategies.parameters import local_numel
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.sharded import policy, shard
@@ -153,7 +154,7 @@ class Pipeline:
             raise UnsupportedError(
                 f"{args.schedule} with {self._chunks} microbatches: {error}"
             ) from error
-        self._build_s = setup.elapsed()
+        self._build_s, self._dtypes = setup.elapsed(), told_dtypes(args)
         ranks = mesh["stage"].size()
         self._bubble = (ranks - 1) / (self._chunks + ranks - 1)
 
@@ -186,6 +187,7 @@ class Pipeline:
             "build_s": self._build_s,
             "chunks": self._chunks,
             "bubble_at_most": round(self._bubble, 4),
+            **self._dtypes,
             **self._optimizer.metrics(),
             **self._compiler.metrics(),
         }

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
-import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import (
@@ -20,10 +19,10 @@ from torch.distributed.fsdp import (
 )
 from torch.distributed.tensor.parallel import parallelize_module
 
+from benchmarks.common.strategies.dtypes import gathered_dtype, reduced_dtype
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.strategy import Replicas, WrappedModel
 
-DTYPES = {"none": None, "fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 PREFETCHES = ("noop", "prehook", "posthook")
 
 
@@ -116,12 +115,12 @@ def shard(
 
 
 def _kept_in_fp32(module: nn.Module, args: argparse.Namespace) -> list[nn.Module]:
-    """The batch norms that are not sharded yet, under ``--mixed-precision``.
+    """The batch norms that are not sharded yet, where FSDP lowers parameters.
 
     FSDP lowers their weights, but not the statistics, which are buffers, and PyTorch refuses such a
     mixture. So they are sharded by themselves and keep their type, as under autocast.
     """
-    if args.mixed_precision == "none":
+    if gathered_dtype(args) is None:
         return []
     norms = [m for m in module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
     return [norm for norm in norms if not isinstance(norm, FSDPModule)]
@@ -129,9 +128,7 @@ def _kept_in_fp32(module: nn.Module, args: argparse.Namespace) -> list[nn.Module
 
 def policy(args: argparse.Namespace) -> MixedPrecisionPolicy:
     """Types of the gathered parameters and of the reduced gradients."""
-    return MixedPrecisionPolicy(
-        param_dtype=DTYPES[args.mixed_precision], reduce_dtype=DTYPES[args.reduce_dtype]
-    )
+    return MixedPrecisionPolicy(param_dtype=gathered_dtype(args), reduce_dtype=reduced_dtype(args))
 
 
 def prefetch(blocks: Sequence[nn.Module], when: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from benchmarks.common.strategies.dtypes import told_dtypes
 from benchmarks.common.strategies.parameters import local_numel
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.workload import Batch, Workload
@@ -39,7 +40,7 @@ class Strategy(Protocol):
         """Update the parameters, and drop the gradients."""
 
     def metrics(self) -> dict[str, Any]:
-        """Facts about this rank's part: ``parameters_held``, ``build_s``, optimizer, graphs."""
+        """Facts about this rank's part: ``parameters_held``, ``build_s``, types, graphs."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class WrappedModel:
         self._device, self._compiler = setup.device, setup.compiler
         self._scaler = setup.scaler()
         self._optimizer = setup.optimizer(model)
-        self._build_s = setup.elapsed()
+        self._build_s, self._dtypes = setup.elapsed(), told_dtypes(setup.args)
 
     @property
     def loss_scale(self) -> float:
@@ -90,9 +91,9 @@ class WrappedModel:
         self._optimizer.step(self._scaler)
 
     def metrics(self) -> dict[str, Any]:
-        """Parameters of this rank, seconds of building, the optimizer, graphs of the compiler."""
+        """Parameters of this rank, seconds of building, types, optimizer, graphs."""
         found = {"parameters_held": local_numel(self.model), "build_s": self._build_s}
-        return found | self._optimizer.metrics() | self._compiler.metrics()
+        return found | self._dtypes | self._optimizer.metrics() | self._compiler.metrics()
 
     def unsynced(self) -> AbstractContextManager[Any]:
         """A context in which gradients add up on this rank and the replicas do not average them."""

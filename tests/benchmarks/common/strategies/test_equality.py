@@ -37,10 +37,14 @@ TWO = {
 TWO_COARSE = {
     "bf16-hook": "--mode ddp --comm-hook bf16",
     "fsdp-bf16": "--mode fsdp --mixed-precision bf16 --reduce-dtype fp32",
+    "fsdp in amp": "--mode fsdp",
+    "fsdp-accumulate in amp": "--mode fsdp --accumulate 2",
 }
 PRECISION = {
     "bf16-hook": "fp32, comm-hook bf16",
     "fsdp-bf16": "fp32, mixed-precision bf16, reduce-dtype fp32",
+    "fsdp in amp": "amp",
+    "fsdp-accumulate in amp": "amp",
 }
 TWO_PLANTED = {"planted-before": "--mode ddp", "planted-after": "--mode ddp"}
 TWO_MODES = {
@@ -91,6 +95,10 @@ FOUR = {
     for name in SCHEDULES
     for how in ("fully_shard", "replicate")
 }  # fmt: skip
+FOUR_COARSE = {
+    f"{mode} in amp": f"--mode {mode}"
+    for mode in ("hsdp", "tp-fsdp", "pdp", "pdp --replicated-by replicate")
+}
 TRAP = "planted-trap"  # the last one: where it fails by itself, nothing can follow
 FOUR_WRONG = {
     f"planted-{error}-{mode} in bf16": f"--mode {mode}"
@@ -143,7 +151,7 @@ def two_wrong(tmp_path_factory):
 def four(tmp_path_factory):
     return verdicts(
         4,
-        FOUR | FOUR_WRONG | {TRAP: "--mode pdp --schedule GPipe"},
+        FOUR | FOUR_COARSE | FOUR_WRONG | {TRAP: "--mode pdp --schedule GPipe"},
         tmp_path_factory.mktemp("four"),
     )
 
@@ -164,6 +172,12 @@ def test_two_ranks(two, name):
 @pytest.mark.parametrize("name", FOUR)
 def test_four_ranks(four, name):
     assert_equal(four[name])
+
+
+@pytest.mark.parametrize("name", FOUR_COARSE)
+def test_autocast_and_a_gathered_copy_in_sixteen_bits(four, name):
+    assert_equal(four[name])
+    assert four[name]["in_own_types"]["precision"] == "amp"
 
 
 @pytest.mark.parametrize("name", TWO_COARSE)

@@ -44,11 +44,9 @@ def test_how_many_ranks_share_a_matrix(argv, ranks, size):
     assert sharded.tensor_size(options(argv), ranks) == size
 
 
-def test_the_types_of_gathered_parameters_and_reduced_gradients():
-    policy = sharded.policy(options("--mode fsdp --mixed-precision bf16 --reduce-dtype fp32"))
+def test_the_policy_names_both_types():
+    policy = sharded.policy(options("--mode fsdp --mixed-precision bf16"))
     assert (policy.param_dtype, policy.reduce_dtype) == (torch.bfloat16, torch.float32)
-    policy = sharded.policy(options("--mode fsdp"))
-    assert (policy.param_dtype, policy.reduce_dtype) == (None, None)
 
 
 def test_each_block_and_the_rest_are_sharded_apart(build):

@@ -39,7 +39,7 @@ from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS, exact_on
 from benchmarks.common.reference import Batches, Reference, cast, gradient_type
 from benchmarks.common.strategies import Strategy
-from benchmarks.common.strategies.pipeline import parts
+from benchmarks.common.strategies.batches import parts
 from benchmarks.common.workload import Batch, Workload
 
 # The largest error that comes from adding the same numbers in another order, relative to the norm

@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, default_co
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.strategies.batches import replica_batch, replica_ranks
 
 SYNTHETIC_BATCHES = 2  # `synthetic` alternates between them
 CORE, E2E = ("fixed", "synthetic"), ("pytorch", "image-folder")
@@ -57,20 +58,20 @@ class Placement:
 class Source:
     """The batches of every replica, from one dataset that all ranks can read.
 
-    ``ranks`` is an upper bound of the number of replicas; ``loader`` is one of ``LOADERS``.
+    ``batch_size`` is that of a replica; ``loader`` is one of ``LOADERS``.
     """
 
     dataset: Dataset[Any]
     batch_size: int
     place: Placement
-    ranks: int = 1
+    replicas: int = 1
     loader: str = "fixed"
     workers: int = 0
     seed: int = 0
 
     def batch(self, step: int, replica: int) -> Batch:
         """The batch of one replica in one step, on this rank's device; no other replica has it."""
-        first = (step * self.ranks + replica) * self.batch_size
+        first = (step * self.replicas + replica) * self.batch_size
         length = len(self.dataset)  # type: ignore[arg-type]
         samples = [self.dataset[k % length] for k in range(first, first + self.batch_size)]
         return self.place(tuple(default_collate(samples)))
@@ -119,9 +120,9 @@ def source(
     """The batches of ``dataset`` in the precision of the program; each replica has its own."""
     return Source(
         dataset,
-        args.batch_size,
+        replica_batch(args, group.world_size),
         Placement(group.device, PRECISIONS[args.precision].dtype, memory_format),
-        group.world_size,
+        group.world_size // replica_ranks(args, group.world_size),
         loader_of(args),
         args.num_workers,
         args.seed,

@@ -6,6 +6,7 @@ batch is the part ``data`` of the step.
 """
 
 import argparse
+import math
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -22,12 +23,17 @@ from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.session import Session
 from benchmarks.common.strategies import Strategy
-from benchmarks.common.strategies.pipeline import parts
+from benchmarks.common.strategies.batches import (
+    PIPELINES,
+    parts,
+    pipeline_size,
+    replica_ranks,
+    stages_per_rank,
+)
 from benchmarks.common.timing import Losses
 from benchmarks.common.workload import Batch, Workload
 
 TRAINERS = ("core", "e2e")
-PIPELINES = ("pipeline", "pdp")
 TRACED_STEPS = 3
 CHECKED_BATCH = 8  # items of a replica in a step of --check-correctness
 
@@ -62,7 +68,7 @@ def add_options(
     If ``batch_size`` is None, the default is the batch size of the model.
     """
     add = parser.add_argument_group("training").add_argument
-    text = "items in a step of one replica"
+    text = "items in a step for each rank; a replica of several ranks has as many times more"
     if batch_size is None:
         text += "; by default the model's own"
     add("--batch-size", type=cli.positive, default=batch_size, help=text)
@@ -107,9 +113,14 @@ def check_correctness(
 
 def few(args: argparse.Namespace, group: Group) -> argparse.Namespace:
     """The options with a smaller batch, which still has something for each of its parts."""
-    count = parts(args, group.world_size)
-    most = count * max(CHECKED_BATCH // count, 1)
-    return argparse.Namespace(**vars(args) | {"batch_size": min(args.batch_size, most)})
+    small = argparse.Namespace(**vars(args))
+    if args.mode in PIPELINES and not args.chunks:  # one for each stage is enough
+        small.chunks = pipeline_size(args, group.world_size) * stages_per_rank(args)
+    count, ranks = parts(small, group.world_size), replica_ranks(args, group.world_size)
+    least = count // math.gcd(count, ranks)  # items of a rank, so that each part has some
+    most = least * max(CHECKED_BATCH // (least * ranks), 1)
+    small.batch_size = min(args.batch_size, most)
+    return small
 
 
 def timed_steps(
@@ -161,6 +172,7 @@ def model_facts(
         "ranks": ranks,
         "replicas": replicas,
         "batch_size": batch_size,
+        "global_batch_size": batch_size * ranks,
         "step_ms": round(run.mean_ms, 4),
         "first_step_s": round(run.first_step_s, 4),
     }

@@ -7,10 +7,11 @@
     python benchmarks/gpt/main.py --model GPTSmall --mode single
 
 A step is forward, backward and the optimizer on --batch-size sequences of --block-size random
-tokens for each replica that sees different data. A replica is a rank under ddp, fsdp and hsdp, a
-pipeline under pdp, a group of --tp-size ranks under tp-fsdp; single, pipeline and tp have one.
+tokens for each rank, in every mode. A replica trains on those of its ranks: it is a rank under ddp,
+fsdp and hsdp, a pipeline under pdp, a group of --tp-size ranks under tp-fsdp; pipeline and tp have
+one replica of all ranks.
 
-    tokens/s = replicas * batch size * block size / step time
+    tokens/s = ranks * batch size * block size / step time
     model FLOP of a step, for B sequences in all = 6 B s (l (m + 2 s h) + V h)
     TFLOP/s per GPU = model FLOP / ranks / step time / 1e12
 
@@ -36,7 +37,7 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
-from benchmarks.common.strategies.sharded import tensor_size
+from benchmarks.common.strategies.batches import replica_batch, tensor_size
 from benchmarks.common.training import Task
 from benchmarks.common.workload import Batch, Workload
 from benchmarks.gpt import llama, memory, model, stages
@@ -126,7 +127,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         workload = make_workload(args, shape)
         strategies.check(args, workload, run.group)
         estimate = memory.checked_estimate(shape, args, run.group)
-        tokens, flops = args.batch_size * shape.block, shape.flop(args.batch_size)
+        sequences = replica_batch(args, run.group.world_size)
+        tokens, flops = sequences * shape.block, shape.flop(sequences)
         task = Task(args.model, tokens, "tokens", flops, shape.parameters)
         source = make_source(args, shape, run.group)
         training.check_correctness(run, *reduced(args, shape, run.group))
@@ -141,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if run.group.rank == 0:
             run.report(memory_estimate=estimate.mib())
             if args.activation == "checkpoint":
-                recomputed = shape.flop(args.batch_size, recomputed=True)
+                recomputed = shape.flop(sequences, recomputed=True)
                 run.report(hardware_flops_ratio=round(recomputed / flops, 4))
 
 

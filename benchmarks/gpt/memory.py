@@ -9,8 +9,13 @@ import torch
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
-from benchmarks.common.strategies.pipeline import pipeline_size, stages_per_rank
-from benchmarks.common.strategies.sharded import shard_size, tensor_size
+from benchmarks.common.strategies.batches import (
+    pipeline_size,
+    replica_batch,
+    stages_per_rank,
+    tensor_size,
+)
+from benchmarks.common.strategies.sharded import shard_size
 from benchmarks.gpt.shapes import Shape
 from benchmarks.gpt.stages import largest_stage
 
@@ -124,7 +129,7 @@ def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[fl
     """
     precision = PRECISIONS[args.precision]
     full, low = precision.dtype.itemsize, (precision.autocast or precision.dtype).itemsize
-    tokens = args.batch_size * shape.block / args.accumulate
+    tokens = replica_batch(args, ranks) * shape.block / args.accumulate
     norms, others = shape.block_activations
     block = (norms * full + others * low) * tokens
     layers: float = shape.layers

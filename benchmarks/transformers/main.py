@@ -9,7 +9,7 @@ and random weights: nothing is downloaded. Inputs and targets are random too: BE
 of T5 are trained on tokens that are unrelated to their inputs, GPT-2 on the next token, ViT on
 classes.
 
-    tokens/s (images/s) = replicas * batch size * tokens / step time
+    tokens/s (images/s) = ranks * batch size * tokens / step time
     model FLOP of a step: see benchmarks/common/flop_count.py
     TFLOP/s per GPU = model FLOP / ranks / step time / 1e12
 
@@ -29,7 +29,7 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
-from benchmarks.common.strategies.sharded import tensor_size
+from benchmarks.common.strategies.batches import replica_batch, tensor_size
 from benchmarks.common.training import Task
 from benchmarks.common.workload import Batch, Workload, repeated_blocks
 from benchmarks.transformers import models, stages
@@ -128,11 +128,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = options().parse_args(argv)
     with session(args.device, distributed=args.mode != "single") as run:
         size = make_size(args)
-        batch_size = args.batch_size = args.batch_size or size.batch_size
+        args.batch_size = args.batch_size or size.batch_size
         check_mode(args, size, run.group.world_size)
         workload = make_workload(args, size)
         strategies.check(args, workload, run.group)
-        items, flops = size.items(batch_size), size.flop(batch_size)
+        samples = replica_batch(args, run.group.world_size)
+        items, flops = size.items(samples), size.flop(samples)
         task = Task(args.model, items, size.units, flops, models.parameters(workload))
         source = make_source(args, size, run.group)
         training.check_correctness(run, *reduced(args, size, run.group))

@@ -53,9 +53,9 @@ def _nodes(benchmark: Benchmark, cluster: Cluster) -> tuple[Node, ...]:
 def scaled(benchmark: Benchmark, nodes: int) -> Benchmark:
     """The benchmark as it runs on this number of nodes.
 
-    Under ``weak`` scaling the batch size of a replica is kept, and the global batch grows with the
-    nodes. Under ``strong`` scaling the batch size is that of a replica on one node, and is divided
-    by the number of nodes, so that the global batch is kept.
+    Under ``weak`` scaling the batch size of a rank is kept, and the global batch grows with the
+    nodes. Under ``strong`` scaling the batch size is that of a rank on one node, and is divided by
+    the number of nodes, so that the global batch is kept.
 
     Raises:
         PlanError: there is no batch size, or it does not divide.

@@ -17,8 +17,8 @@ from .program_tables import communication, curve, matrix_products
 from .reported import numbers
 from .speedup import speedup
 from .statistics import NAN, mean, median
-from .strategies import strategies
 from .stragglers import can_be_judged, slowest_part, stragglers
+from .strategies import strategies
 from .told import TFLOPS
 
 MakeTable = Callable[[Rows], Table]

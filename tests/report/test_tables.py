@@ -39,7 +39,8 @@ def flops(run: Path, device: int, peak: float) -> None:
 
 def resnet(run: Path, device: int, slower: float) -> None:
     """A process alone on its device, which waits for no other process."""
-    done = told(model={"mode": "single"})
+    facts = {"mode": "single", "ranks": 1, "replicas": 1, "batch_size": 256, "precision": "amp"}
+    done = told(model=facts)
     of = parts(0, forward=30.0 * slower, backward=60.0 * slower, optimizer=5.0, data=5.0)
     whole = 90.0 * slower + 10.0
     settings = config("resnet50", device=device, tag=["resnet50", f"D{device}"])
@@ -50,7 +51,10 @@ def resnet(run: Path, device: int, slower: float) -> None:
 
 def bert(run: Path) -> None:
     """16 ranks on 2 nodes under autocast; rank 11 is slow, and all others wait for it."""
-    payloads = [told(model={"mode": "ddp", "step_ms": 125.0, "tflops_per_gpu": 280.0})]
+    facts = {"mode": "tp-fsdp", "ranks": 16, "replicas": 8, "batch_size": 32}
+    facts |= {"global_batch_size": 512, "precision": "amp", "gathered_dtype": "bf16"}
+    facts |= {"reduced_dtype": "fp32", "optimizer": "adamw (fused)"}
+    payloads = [told(model=facts | {"step_ms": 125.0, "tflops_per_gpu": 280.0})]
     for rank in range(16):
         forward = 44.0 if rank == 11 else 40.0 + 0.01 * (rank % 5)
         payloads += [

@@ -30,8 +30,8 @@ _BUILD: Mapping[str, Callable[[Setup], Strategy]] = {
 def build(args: argparse.Namespace, workload: Workload, group: Group) -> Strategy:
     """Wrap the workload's model as ``args.mode`` and the options of that mode say.
 
-    ``args`` has the options of ``add_options``, and also ``precision``, ``batch_size`` (of one
-    replica), ``lr`` and ``seed``. Raises ``UnsupportedError`` for a combination that PyTorch cannot
+    ``args`` has the options of ``add_options``, and also ``precision``, ``batch_size`` (of each
+    rank), ``lr`` and ``seed``. Raises ``UnsupportedError`` for a combination that PyTorch cannot
     train.
     """
     check(args, workload, group)

@@ -4,9 +4,18 @@ import argparse
 
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
+from benchmarks.common.strategies.batches import (
+    MICROBATCHES,
+    PIPELINES,
+    parts,
+    pipeline_size,
+    replica_batch,
+    stages_per_rank,
+    tensor_size,
+)
 from benchmarks.common.strategies.options import check_options
-from benchmarks.common.strategies.pipeline import ZERO_BUBBLE, chunks, pipeline_size
-from benchmarks.common.strategies.sharded import shard_size, tensor_size
+from benchmarks.common.strategies.pipeline import ZERO_BUBBLE
+from benchmarks.common.strategies.sharded import shard_size
 from benchmarks.common.workload import Workload
 
 
@@ -15,7 +24,7 @@ def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
     check_options(args)
     _check_model(args, workload)
     _check_mesh(args, group.world_size)
-    if args.mode in ("pipeline", "pdp"):
+    if args.mode in PIPELINES:
         _check_pipeline(args)
     _check_batch(args, group.world_size)
     _check_precision(args)
@@ -40,7 +49,7 @@ def _check_ddp(args: argparse.Namespace) -> None:
 
 
 def _check_model(args: argparse.Namespace, workload: Workload) -> None:
-    if args.mode in ("pipeline", "pdp") and workload.stages is None:
+    if args.mode in PIPELINES and workload.stages is None:
         raise UnsupportedError(f"this model cannot be cut into stages, as mode {args.mode} needs")
     if args.mode in ("tp", "tp-fsdp") and workload.tp_plan is None:
         raise UnsupportedError(
@@ -63,13 +72,16 @@ def _check_mesh(args: argparse.Namespace, ranks: int) -> None:
 
 
 def _check_batch(args: argparse.Namespace, ranks: int) -> None:
-    parts, option = args.accumulate, "--accumulate"
-    if args.mode in ("pipeline", "pdp"):
-        parts, option = chunks(args, ranks), "--chunks"
-    if args.batch_size % parts:
+    batch, count = replica_batch(args, ranks), parts(args, ranks)
+    if args.mode in PIPELINES and not args.chunks and batch < count:
+        least = MICROBATCHES * stages_per_rank(args)
         raise UnsupportedError(
-            f"a batch of {args.batch_size} cannot be divided by {option} {parts}"
+            f"{MICROBATCHES} microbatches for each stage need a --batch-size of {least}, not "
+            f"{args.batch_size}: raise it, or choose the microbatches by --chunks"
         )
+    if batch % count:
+        option = "--chunks" if args.mode in PIPELINES else "--accumulate"
+        raise UnsupportedError(f"a batch of {batch} cannot be divided by {option} {count}")
 
 
 def _check_precision(args: argparse.Namespace) -> None:

@@ -122,7 +122,10 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
     ),
     "--chunks": (
         _PIPELINE,
-        {"type": cli.positive, "help": "microbatches of a batch; by default as many as stages"},
+        {
+            "type": cli.positive,
+            "help": "microbatches of a replica; by default at least 4 for each stage",
+        },
     ),
     "--stages-per-rank": (
         _PIPELINE,

@@ -23,6 +23,7 @@ from torch.distributed.pipelining.schedules import (
 )
 
 from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.strategies.batches import chunks, pipeline_size, stages_per_rank
 from benchmarks.common.strategies.dtypes import told_dtypes
 from benchmarks.common.strategies.parameters import local_numel
 from benchmarks.common.strategies.setup import Setup
@@ -41,27 +42,6 @@ SCHEDULES = (
 )
 ZERO_BUBBLE = ("InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV")
 REPLICATED = ("fully_shard", "replicate")
-
-
-def pipeline_size(args: argparse.Namespace, ranks: int) -> int:
-    """Ranks of one pipeline: all, or ``--ndevice-per-proc`` of them under ``pdp``."""
-    return int(args.ndevice_per_proc or 2) if args.mode == "pdp" else ranks
-
-
-def chunks(args: argparse.Namespace, ranks: int) -> int:
-    """Microbatches of a batch; by default as many as the pipeline has stages."""
-    return int(args.chunks or pipeline_size(args, ranks) * stages_per_rank(args))
-
-
-def parts(args: argparse.Namespace, ranks: int) -> int:
-    """The parts of a replica's batch that have a backward pass each: microbatches, or 1."""
-    return chunks(args, ranks) if args.mode in ("pipeline", "pdp") else int(args.accumulate)
-
-
-def stages_per_rank(args: argparse.Namespace) -> int:
-    """The stages of each rank: one if the schedule allows no more, else ``--stages-per-rank``."""
-    single = issubclass(get_schedule_class(args.schedule), PipelineScheduleSingle)
-    return 1 if single else int(args.stages_per_rank)
 
 
 def pipeline(setup: Setup) -> "Pipeline":

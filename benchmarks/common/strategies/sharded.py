@@ -19,6 +19,7 @@ from torch.distributed.fsdp import (
 )
 from torch.distributed.tensor.parallel import parallelize_module
 
+from benchmarks.common.strategies.batches import tensor_size
 from benchmarks.common.strategies.dtypes import gathered_dtype, reduced_dtype
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.strategy import Replicas, WrappedModel
@@ -64,15 +65,6 @@ def tp_fsdp(setup: Setup) -> WrappedModel:
     model = _tensor_parallel(setup, mesh["tensor"])
     replicas = Replicas(shape[0], mesh["shard"].get_local_rank())
     return on_mesh(setup, model, mesh["shard"], replicas)
-
-
-def tensor_size(args: argparse.Namespace, ranks: int) -> int:
-    """Ranks that share the matrices of one model: all under ``tp``, by default 2 with FSDP."""
-    if args.mode == "tp":
-        return ranks
-    if args.mode == "tp-fsdp":
-        return int(args.tp_size or min(2, ranks))
-    return 1
 
 
 def _tensor_parallel(setup: Setup, mesh: DeviceMesh) -> nn.Module:

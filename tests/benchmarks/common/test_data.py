@@ -5,7 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmarks.common import cli, data, training
+from benchmarks.common import cli, data, strategies, training
 from benchmarks.common.data import (
     Images,
     Pairs,
@@ -92,6 +92,7 @@ CPU = torch.device("cpu")
 def parsed(*argv):
     parser = cli.parser("")
     training.add_options(parser, steps=3, warmup=2, batch_size=4)
+    strategies.add_options(parser)
     return parser.parse_args(argv)
 
 

@@ -7,6 +7,7 @@ import torch
 
 from benchmarks.common import strategies
 from benchmarks.common.group import Group
+from benchmarks.common.strategies.batches import replica_batch
 from milabench_ddp.config.facts import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load
 from tests.support.programs import BENCHMARKS, measured, program
@@ -73,8 +74,9 @@ def test_what_cannot_be_is_refused(wire, capsys, argv, sentence):
         ("--model GPTXL --block-size 1024 --batch-size 16", 8, (24, 24, 384, 32), 8),
         ("--model GPT1T --block-size 1024 --batch-size 16", 8, (128, 128, 512, 32), 8),
         ("--model GPTTiny --block-size 16 --batch-size 4", 2, (8, 4, 64, 16), 4),
-        ("--model GPTXL --mode tp --block-size 120 --sequence-parallel", 24, (24, 24, 384, 48), 8),
+        ("--model GPTXL --mode tp --block-size 120 --sequence-parallel", 24, (24, 24, 384, 48), 24),
         ("--model GPTXL --mode pipeline --chunks 16 --batch-size 64", 8, (24, 24, 384, 32), 16),
+        ("--model GPTXL --mode pipeline --schedule GPipe --batch-size 64", 8, (24, 24, 384, 32), 8),
         ("--model GPTXL --accumulate 5 --batch-size 20", 2, (24, 24, 384, 32), 5),
     ],
 )
@@ -88,5 +90,5 @@ def test_a_narrow_model_is_checked(argv, ranks, shape, batch):
     width = block.norm1.weight.numel()
     heads = width // block.attention.head
     assert (len(made.blocks), heads, width, tokens.shape[1]) == shape
-    assert small.batch_size == tokens.shape[0] == batch
+    assert replica_batch(small, ranks) == tokens.shape[0] == batch
     strategies.check(small, workload, group)

@@ -22,6 +22,7 @@ from benchmarks.common import correctness, strategies
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.strategies import pipeline
+from benchmarks.common.strategies.batches import PIPELINES
 from tests.support.strategies import batch, option_parser, workload
 
 
@@ -180,6 +181,8 @@ def main(cases, verdicts):
         name, _, argv = line.partition(": ")
         args = option_parser().parse_args(argv.split())
         args.precision = name.partition(" in ")[2] or "fp32"
+        if args.mode in PIPELINES:
+            args.chunks = 4  # of the 8 items in a batch
         try:
             verdict = correctness.check(args, workload(args), group, partial(factory, name), batch)
             told = verdict.payload() if verdict else {}

@@ -29,7 +29,11 @@ def test_every_mode_is_possible(mode):
         ("--mode pdp --ndevice-per-proc 3", "4 ranks cannot be divided by --ndevice-per-proc 3"),
         ("--mode tp-fsdp --tp-size 3", "4 ranks cannot be divided by --tp-size 3"),
         ("--mode ddp --accumulate 3", "a batch of 8 cannot be divided by --accumulate 3"),
-        ("--mode pipeline --chunks 3", "a batch of 8 cannot be divided by --chunks 3"),
+        ("--mode pipeline --chunks 3", "a batch of 32 cannot be divided by --chunks 3"),
+        (
+            "--mode pipeline --schedule LoopedBFS --stages-per-rank 3",
+            "4 microbatches for each stage need a --batch-size of 12, not 8: raise it, or choose",
+        ),
         ("--mode ddp --comm-hook powersgd", "PowerSGD fails on gloo"),
         ("--mode ddp --static-graph --accumulate 2", "--static-graph expects every backward pass"),
         ("--mode ddp --static-graph --find-unused-parameters", "drop one of the two options"),

@@ -3,27 +3,7 @@ import pytest
 from benchmarks.common import strategies
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
-from benchmarks.common.strategies.pipeline import chunks, pipeline_size, stages_per_rank
 from tests.support.strategies import options, workload
-
-
-@pytest.mark.parametrize(
-    ("argv", "size", "stages", "microbatches"),
-    [
-        ("--mode pipeline", 4, 1, 4),
-        ("--mode pipeline --schedule GPipe --stages-per-rank 3", 4, 1, 4),
-        ("--mode pipeline --schedule Interleaved1F1B", 4, 2, 8),
-        ("--mode pipeline --schedule Interleaved1F1B --stages-per-rank 3", 4, 3, 12),
-        ("--mode pipeline --schedule Interleaved1F1B --chunks 16", 4, 2, 16),
-        ("--mode pdp", 2, 1, 2),
-        ("--mode pdp --ndevice-per-proc 4 --schedule ZBVZeroBubble", 4, 2, 8),
-    ],
-)
-def test_the_sizes_of_a_pipeline_over_four_ranks(argv, size, stages, microbatches):
-    args = options(argv)
-    assert pipeline_size(args, 4) == size
-    assert stages_per_rank(args) == stages
-    assert chunks(args, 4) == microbatches
 
 
 @pytest.fixture

@@ -30,20 +30,6 @@ def test_half_of_the_ranks_share_one_copy(argv, ranks, size):
     assert sharded.shard_size(options(f"--mode hsdp {argv}"), ranks) == size
 
 
-@pytest.mark.parametrize(
-    ("argv", "ranks", "size"),
-    [
-        ("--mode tp", 8, 8),
-        ("--mode tp-fsdp", 8, 2),
-        ("--mode tp-fsdp", 1, 1),
-        ("--mode tp-fsdp --tp-size 4", 8, 4),
-        ("--mode fsdp", 8, 1),
-    ],
-)
-def test_how_many_ranks_share_a_matrix(argv, ranks, size):
-    assert sharded.tensor_size(options(argv), ranks) == size
-
-
 def test_the_policy_names_both_types():
     policy = sharded.policy(options("--mode fsdp --mixed-precision bf16"))
     assert (policy.param_dtype, policy.reduce_dtype) == (torch.bfloat16, torch.float32)

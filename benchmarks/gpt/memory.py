@@ -10,6 +10,9 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies.batches import (
+    PIPELINES,
+    in_flight,
+    parts,
     pipeline_size,
     replica_batch,
     stages_per_rank,
@@ -129,12 +132,13 @@ def _activations(shape: Shape, args: argparse.Namespace, ranks: int) -> tuple[fl
     """
     precision = PRECISIONS[args.precision]
     full, low = precision.dtype.itemsize, (precision.autocast or precision.dtype).itemsize
-    tokens = replica_batch(args, ranks) * shape.block / args.accumulate
+    tokens = replica_batch(args, ranks) * shape.block / parts(args, ranks)
     norms, others = shape.block_activations
     block = (norms * full + others * low) * tokens
     layers: float = shape.layers
-    if args.mode in ("pipeline", "pdp"):
-        layers = shape.layers / pipeline_size(args, ranks)
+    if args.mode in PIPELINES:
+        stages = pipeline_size(args, ranks) * stages_per_rank(args)
+        layers *= in_flight(args, ranks) / stages
     tensor, scores = tensor_size(args, ranks), 3 * 4 * tokens * shape.vocabulary
     match args.activation:
         case "noop":

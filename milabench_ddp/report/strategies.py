@@ -36,7 +36,7 @@ def strategies(rows: Rows) -> Table:
             Measured(rate, rate * row.uncertainty),
             row.unit,
             _types(model),
-            str(model.get("optimizer", "")),
+            str(model.get("optimizer_implementation", "")),
         )
         values.append(shown)
     return without_unknown(Table(columns, tuple(values), "Strategies"), always=3)

@@ -51,9 +51,9 @@ def resnet(run: Path, device: int, slower: float) -> None:
 
 def bert(run: Path) -> None:
     """16 ranks on 2 nodes under autocast; rank 11 is slow, and all others wait for it."""
-    facts = {"mode": "tp-fsdp", "ranks": 16, "replicas": 8, "batch_size": 32}
-    facts |= {"global_batch_size": 512, "precision": "amp", "gathered_dtype": "bf16"}
-    facts |= {"reduced_dtype": "fp32", "optimizer": "adamw (fused)"}
+    facts = {"mode": "ddp", "ranks": 16, "replicas": 16, "batch_size": 32}
+    facts |= {"global_batch_size": 512, "precision": "amp", "reduced_dtype": "bf16"}
+    facts |= {"optimizer_implementation": "adamw, fused"}
     payloads = [told(model=facts | {"step_ms": 125.0, "tflops_per_gpu": 280.0})]
     for rank in range(16):
         forward = 44.0 if rank == 11 else 40.0 + 0.01 * (rank % 5)

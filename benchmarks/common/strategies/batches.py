@@ -58,3 +58,24 @@ def chunks(args: argparse.Namespace, ranks: int) -> int:
 def parts(args: argparse.Namespace, ranks: int) -> int:
     """The parts of a replica's batch that have a backward pass each: microbatches, or 1."""
     return chunks(args, ranks) if args.mode in PIPELINES else int(args.accumulate)
+
+
+def in_flight(args: argparse.Namespace, ranks: int) -> int:
+    """Passes through stages whose activations the first rank of a pipeline keeps, at most.
+
+    A pass is one microbatch in one stage. Counted in the orders that PyTorch makes.
+    """
+    size, stages = pipeline_size(args, ranks), stages_per_rank(args)
+    every = chunks(args, ranks) * stages
+    match args.schedule:
+        case "1F1B":
+            kept = size
+        case "Interleaved1F1B":
+            kept = (stages - 1) * size + 2 * (size - 1) + 1
+        case "InterleavedZeroBubble" | "ZBVZeroBubble":
+            kept = stages * size
+        case "DualPipeV":
+            kept = stages * size + 1
+        case _:  # GPipe and LoopedBFS: all forward passes come first
+            kept = every
+    return min(kept, every)

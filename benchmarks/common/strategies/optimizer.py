@@ -31,7 +31,7 @@ class Optimizer:
 
     def metrics(self) -> dict[str, str]:
         """Which optimizer, and how it goes over the parameters: one kernel for all, or several."""
-        return {"optimizer": f"{self.name} ({self.implementation})"}
+        return {"optimizer_implementation": f"{self.name}, {self.implementation}"}
 
     def step(self, scaler: torch.amp.GradScaler) -> None:
         """Update the parameters, and drop the gradients."""

@@ -54,12 +54,12 @@ def pipeline(setup: Setup) -> "Pipeline":
     count = size * stages_per_rank(setup.args)
     parts = workload.stages(setup.model(), count)
     local = {}
-    for k in _indices(setup.args, rank, size):
+    for k in indices(setup.args, rank, size):
         local[k] = _prepared(setup, parts[k], mesh)
     return Pipeline(setup, mesh, local, count)
 
 
-def _indices(args: argparse.Namespace, rank: int, size: int) -> list[int]:
+def indices(args: argparse.Namespace, rank: int, size: int) -> list[int]:
     """The stages of a rank: every ``size``-th, or for folded schedules one there and one back."""
     if issubclass(get_schedule_class(args.schedule), ScheduleZBVZeroBubble | ScheduleDualPipeV):
         return [rank, 2 * size - 1 - rank]

@@ -69,6 +69,7 @@ def options() -> argparse.ArgumentParser:
     add("--bytes", type=cli.byte_count, default="64Mi", help="size of a vector")
     add("--number", type=cli.positive, default=10, help="operations in a step")
     add("--repeat", type=cli.positive, default=30, help="number of measured steps")
+    cli.add_seconds(add, "--repeat")
     add("--warmup", type=cli.natural, default=5, help="steps before the measured ones")
     add("--seed", type=int, default=0, help="seed of the elements")
     return parser
@@ -114,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             units="GB",
             count=args.repeat,
             warmup=args.warmup,
+            seconds=args.seconds,
             interval=0,  # every step is an observation
         ):
             for _ in range(args.number):

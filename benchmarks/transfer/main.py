@@ -44,6 +44,7 @@ def options() -> argparse.ArgumentParser:
     add("--bytes", type=cli.byte_count, default="64Mi", help="size of a copy")
     add("--number", type=cli.positive, default=10, help="copies in a step, each way")
     add("--repeat", type=cli.positive, default=30, help="number of measured steps")
+    cli.add_seconds(add, "--repeat")
     add("--warmup", type=cli.natural, default=5, help="steps before the measured ones")
     return parser
 
@@ -133,6 +134,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             units="GB",
             count=args.repeat,
             warmup=args.warmup,
+            seconds=args.seconds,
             interval=0,  # every step is an observation
         ):
             copy()

@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -78,20 +80,28 @@ def usable(kind: str) -> int:
     Raises ``UnsupportedError`` with torch's own reason, and what to do, if there is none.
     """
     module = torch.get_device_module(kind)
-    try:
+    with explained(kind):
         module.init()
-    except Exception as error:  # torch raises what its libraries say, of any type
-        raise UnsupportedError(unusable(kind, error)) from error
     return int(module.device_count())
 
 
-def unusable(kind: str, error: Exception) -> str:
-    """Why torch cannot use devices of ``kind``: its own words in one line, and what to do."""
+@contextmanager
+def explained(what: object) -> Iterator[None]:
+    """Turn what torch raises when it uses ``what`` into an ``UnsupportedError``.
+
+    Its text is torch's own reason in one line, and what to do.
+    """
+    try:
+        yield
+    except Exception as error:  # torch raises what its libraries say, of any type
+        raise UnsupportedError(_explanation(what, error)) from error
+
+
+def _explanation(what: object, error: Exception) -> str:
     said, _, _ = " ".join(str(error).split()).partition(" Please ")  # which names web pages
-    said = re.sub(r"version (\d+)", _cuda_version, said).rstrip(".") or type(error).__name__
-    built = torch.version.cuda or torch.version.hip
-    build = f"torch {torch.__version__}" + (f" (for CUDA {built})" if kind == "cuda" else "")
-    sentence = f"{build} cannot use {kind}: {said}{_shown()}"
+    said = re.sub(r"version (\d{4,})", _cuda_version, said).rstrip(".") or type(error).__name__
+    built = f" (for CUDA {torch.version.cuda})" if torch.version.cuda else ""
+    sentence = f"torch {torch.__version__}{built} cannot use {what}: {said}{_shown()}"
     for words, remedy in _REMEDIES.items():
         if re.search(words, said, re.IGNORECASE):
             return f"{sentence}; {remedy}"
@@ -108,6 +118,14 @@ def _shown() -> str:
     """The variables that hide devices, in parentheses; empty if none is set."""
     found = [f"{name}={os.environ[name]}" for name in _VISIBILITY if name in os.environ]
     return f" ({', '.join(found)})" if found else ""
+
+
+def uuid_of(device: torch.device) -> str | None:
+    """The UUID of a device, as NVML writes it; None if torch does not tell it."""
+    if device.type != "cuda" or torch.version.hip is not None:
+        return None
+    uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None)
+    return None if uuid is None else f"GPU-{uuid}"
 
 
 def check_build() -> None:

@@ -77,8 +77,10 @@ def _create(options: RunOptions) -> RunContext:
     )
     for benchmark in suite.benchmarks:  # a benchmark that cannot be laid out is refused now
         plan_launches(benchmark, cluster, plan.site)
+    warnings = runner.preflight(plan, suite.benchmarks, cluster)
     machine = collect(cluster.arch, node, sys.argv, os.environ)
     context = create_run(base, options.name, suite, plan, machine)
+    context.warnings = warnings
     if not options.quiet:
         _announce(context, cluster)
     return context
@@ -94,7 +96,9 @@ def _resume(options: RunOptions) -> RunContext:
     if context.benchmarks:
         request = NodeRequest(plan.nodes, plan.gpus, plan.arch, plan.hosts)
         # A host that lacks the devices is refused before the state of the run is touched.
-        cluster, _ = runner_of(plan.runner).cluster(request)
+        runner = runner_of(plan.runner)
+        cluster, _ = runner.cluster(request)
+        context.warnings = runner.preflight(plan, context.benchmarks, cluster)
         if not options.quiet:
             _announce(context, cluster)
     return context

@@ -27,6 +27,7 @@ from ..machine.provenance import collect, meta
 from ..results.run_dir import RunDir
 from . import shared_folder
 from .awake_clock import AwakeClock
+from .gpu_preflight import check_gpus
 from .nodes import free_ports, launch_runner, own_node, run_part
 from .protocol import (
     FindPorts,
@@ -281,9 +282,12 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     plan = read_record(run.plan_json, RunPlan)
     node, visible = own_node(plan, options.rank, options.parts, options.name)
     machine = collect(plan.arch, node, sys.argv, os.environ)
-    hello = Hello(options.rank, node, options.address, node_facts(machine, visible), witness)
-    facts = {**meta(machine), "node": node.name}
-    environ, clock = {**os.environ, NODE: node.name}, AwakeClock()
+    environ = {**os.environ, NODE: node.name}
+    with heartbeats(lambda: connection.send_now(Heartbeat()), options.timeouts.heartbeat):
+        warnings = check_gpus(plan, plan.benchmarks, node, environ)
+    compared = node_facts(machine, visible)
+    hello = Hello(options.rank, node, options.address, compared, witness, warnings)
+    facts, clock = {**meta(machine), "node": node.name}, AwakeClock()
     with launch_runner(run, plan, node, facts, environ, clock) as runner:
         agent = Agent(runner, connection, options.timeouts, clock)
         # Slurm's warning; the coordinator acts on it

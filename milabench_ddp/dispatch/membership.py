@@ -35,7 +35,7 @@ class _Member:
 
     name: str  # of the node, as given at the start; its ``Hello`` has the node's own name
     connection: AgentConnection
-    heard: float  # when its last message came, in monotonic seconds
+    heard: float  # when its last message came, or when it was started, in monotonic seconds
     handle: NodeHandle | None = None
     ping: str = ""  # the id that the node must answer
     pinged: float = 0.0  # when it was sent, in seconds since the epoch
@@ -88,7 +88,6 @@ class Membership:
         self._selector.register(wake, selectors.EVENT_READ, None)
         for member in self._members:
             self._selector.register(member.connection.fd, selectors.EVENT_READ, member)
-        self._began = clock()
         self._until = clock() + timeouts.join  # until then, nodes may still join
         self._stack = ExitStack()
 
@@ -125,8 +124,8 @@ class Membership:
         due = [each.clock_due for each in self._members if each.clock_due is not None]
         if any(now < each for each in due):
             return True
-        is_awaited = any(member.is_awaited for member in self._members)
-        return is_awaited and now < min(self._until, self._began + self._timeouts.gather)
+        awaited = [member.heard for member in self._members if member.is_awaited]
+        return bool(awaited) and now < min(self._until, max(awaited) + self._timeouts.gather)
 
     @property
     def may_grow(self) -> bool:
@@ -167,7 +166,7 @@ class Membership:
                     member, f"has sent no heartbeat for {self._timeouts.silence:g} s"
                 )
             if member.is_awaited:
-                self._await(member, now - self._began)
+                self._await(member, now - member.heard)
         self._records.tell()
 
     def _read(self, member: _Member) -> Said:
@@ -217,16 +216,19 @@ class Membership:
 
     def _meet(self, member: _Member, message: FromAgent) -> None:
         match message:
+            case Heartbeat():  # it checks its GPUs, which can take minutes
+                member.heard = self._clock()
+                self._until = max(self._until, member.heard + self._timeouts.silence)
             case Problem(text):
                 self._refuse(member, text)
-            case Hello(rank, node, address, facts, witness):
+            case Hello(rank, node, address, facts, witness, warnings):
                 if reason := why_not_shared(self._run, witness):
                     self._refuse(member, reason)
                     return
                 member.handle = NodeHandle(rank, node, address, member.connection.send)
                 member.heard = self._clock()
                 self._handles[rank] = member.handle
-                self._records.meet(member.name, node.name, facts)
+                self._records.meet(member.name, node.name, facts, warnings)
                 member.clock_due = self._clock() + self._timeouts.clock
                 self._ping(member)
 

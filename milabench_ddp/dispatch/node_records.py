@@ -24,9 +24,12 @@ class NodeTeller:
     def tell(self, nodes: Mapping[str, NodeState]) -> None:
         """Tell what has changed since the last call; differences once all have been heard of."""
         for name, state in nodes.items():
-            text = _change(self._known.get(name, NodeState(state.name)), state)
-            if text:
+            before = self._known.get(name, NodeState(state.name))
+            if text := _change(before, state):
                 self._observer.message(text)
+            for warning in state.shown_warnings:
+                if warning not in before.shown_warnings:
+                    self._observer.message(warning)
         self._known = dict(nodes)
         if any(state.is_expected for state in nodes.values()):
             return
@@ -72,12 +75,11 @@ class NodeRecords:
         """Set whether a node takes part, and why it does not."""
         self._change(name, replace(self.states[name], status=status, reason=reason, log=log))
 
-    def meet(self, name: str, own_name: str, facts: Mapping[str, str]) -> None:
+    def meet(
+        self, name: str, own_name: str, facts: Mapping[str, str], warnings: tuple[str, ...] = ()
+    ) -> None:
         """Take note that a node has joined, with the name that it gives itself, and its facts."""
-        before = self.states[name]
-        joined = replace(
-            before, name=own_name, status=NodeStatus.JOINED, reason="", log=(), facts=facts
-        )
+        joined = NodeState(own_name, NodeStatus.JOINED, facts=facts, warnings=warnings)
         self._change(name, joined)
 
     def set_clock(self, name: str, offset: float, error: float) -> None:

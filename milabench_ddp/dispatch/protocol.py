@@ -16,7 +16,7 @@ class _Message(msgspec.Struct, frozen=True, tag=True):
 
 
 class Heartbeat(_Message, frozen=True, tag=True):
-    """The sender is alive; both sides send it."""
+    """The sender is alive; both sides send it, an agent also while it checks its GPUs."""
 
 
 # To an agent.
@@ -65,6 +65,7 @@ class Hello(_Message, frozen=True, tag=True):
     address: str  # where the other nodes reach it
     facts: Mapping[str, str] = {}  # of its preflight, for a comparison with the other nodes
     witness: str = ""  # a file that it made in the run folder, for the coordinator to see
+    warnings: tuple[str, ...] = ()  # of its preflight, a sentence each
 
 
 class Ports(_Message, frozen=True, tag=True):

@@ -57,6 +57,7 @@ class RunContext:
     benchmarks: tuple[Benchmark, ...]  # those of the plan that have no final result
     is_resumed: bool = False
     detach: bool = False  # return once the jobs are submitted
+    warnings: tuple[str, ...] = ()  # of the preflight of this host
     lock: ExitStack = field(default_factory=ExitStack)  # held until nothing is written any more
 
     def close(self) -> None:

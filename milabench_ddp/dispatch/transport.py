@@ -143,7 +143,7 @@ def _wait_for(fd: int, event: int, seconds: float | None = None) -> None:
 
 
 @contextmanager
-def heartbeats(beat: Callable[[], None], seconds: float) -> Iterator[None]:
+def heartbeats(beat: Callable[[], object], seconds: float) -> Iterator[None]:
     """Call ``beat`` every so many seconds inside the block, from another thread.
 
     It has its own thread because a disk that blocks the main thread must not stop the heartbeats.

@@ -1,12 +1,23 @@
-"""The preflight of a node: the facts that should be the same on all nodes of a run, as text."""
+"""The preflight of a node: facts that should be the same on all nodes, and a check of its GPUs."""
 
+import json
+import os
+import signal
+import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+
+from ..errors import MachineError
+from ..events import exit_reason
 
 # Variables that belong to a process or a job, and are not settings of a node.
 _OWN = ("SLURM_", "MILABENCH_")
 _DEVICES = "VISIBLE_DEVICES"  # they may have UUIDs; the number and the kind of GPUs are facts
+
+LIMIT = 120.0  # seconds for a check: torch on a cold network disk, and eight GPUs that wake up
+_END = 1.0  # seconds for a process to end that was killed
 
 
 def node_facts(provenance: Mapping[str, Any], visible: int) -> dict[str, str]:
@@ -52,3 +63,71 @@ def _version(milabench: Mapping[str, Any]) -> str:
     commit = (milabench.get("commit") or "")[:7]
     changed = " with changes" if milabench.get("dirty") else ""
     return f"{milabench['version']} ({commit}{changed})" if commit else str(milabench["version"])
+
+
+def run_check(
+    command: Sequence[str], environ: Mapping[str, str], limit: float = LIMIT
+) -> list[str]:
+    """Run a check of the GPUs; returns its warnings.
+
+    Args:
+        command: the command of ``benchmarks/common/preflight.py``, which says what it writes.
+        environ: its environment.
+        limit: seconds after which it hangs.
+
+    Raises:
+        MachineError: the GPUs cannot be used; the reason is a clause, without the interpreter.
+    """
+    try:
+        popen = subprocess.Popen(
+            command,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # the terminal's Ctrl-C is this process's alone
+        )
+    except OSError as error:
+        raise MachineError(f"it cannot be executed: {error.strerror}") from error
+    try:
+        out, err = popen.communicate(timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        stage = _told(late.stdout or b"").get("stage", "starts")
+        raise MachineError(
+            f"it hangs while it {stage}, for {limit:g} s: look for Xid in dmesg and for processes "
+            f"in state D, and restart the machine; if torch is on a slow disk, try again"
+        ) from None
+    finally:
+        _end(popen)
+    told = _told(out)
+    if problem := told.get("problem"):
+        raise MachineError(str(problem))
+    if not told.get("done"):
+        last = (err.decode(errors="replace").strip().splitlines() or [""])[-1]
+        how = exit_reason(popen.returncode) if popen.returncode else "without a word"
+        raise MachineError(f"it ended while it {told.get('stage', 'starts')}: {how}: {last}")
+    return list(told["warnings"])
+
+
+def _told(out: bytes) -> dict[str, Any]:
+    """What a check has written: the last value of each key, and all warnings."""
+    told: dict[str, Any] = {"warnings": []}
+    for line in out.splitlines():
+        with suppress(ValueError):
+            match json.loads(line):
+                case {"warning": warning}:
+                    told["warnings"].append(warning)
+                case dict() as fields:
+                    told |= fields
+    return told
+
+
+def _end(popen: "subprocess.Popen[bytes]") -> None:
+    """End a check; one that the driver holds cannot be killed, and is left behind."""
+    if popen.poll() is None:
+        os.killpg(popen.pid, signal.SIGKILL)
+    for pipe in (popen.stdout, popen.stderr):
+        if pipe is not None:
+            pipe.close()
+    with suppress(subprocess.TimeoutExpired):
+        popen.wait(_END)

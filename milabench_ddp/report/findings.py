@@ -19,7 +19,7 @@ from .device_problems import device_faults, device_notes
 from .interval import Series, interval, pooled_mean
 from .mfu import above_peak, hardware_above_peak, told_by_a_part
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
-from .node_differences import different_nodes, unused_nodes
+from .node_differences import different_nodes, lacking_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
 from .process import counted, units_of
 from .stragglers import SURE, slow_devices, slow_ranks
@@ -233,6 +233,7 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "local_changes": Finder(local_changes, WARNING, "commit before a run"),
     "left_out_by_milabench": Finder(left_out_by_milabench, WARNING, "read it without --compat"),
     "unused_node": Finder(lambda measured: unused_nodes(measured.runs), WARNING),
+    "lacking_node": Finder(lambda measured: lacking_nodes(measured.runs), WARNING),
     "different_nodes": Finder(
         lambda measured: different_nodes(measured.runs), WARNING, "make the nodes alike"
     ),

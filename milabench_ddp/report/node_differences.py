@@ -1,4 +1,4 @@
-"""Findings about the nodes of runs: those that could not be used, and those that differ."""
+"""Findings about the nodes of runs: those that could not be used, lack something, or differ."""
 
 from collections.abc import Sequence
 
@@ -14,6 +14,14 @@ def unused_nodes(runs: Sequence[Run]) -> Findings:
             if node.problem:
                 evidence = {"status": str(node.status), "log": list(node.log)}
                 yield Finding(node.problem, place=node.name, evidence=evidence)
+
+
+def lacking_nodes(runs: Sequence[Run]) -> Findings:
+    """Nodes that lack what some benchmarks need, such as shared memory or a compiler."""
+    for run in runs:
+        for node in _nodes(run):
+            for warning in node.shown_warnings:
+                yield Finding(warning, place=node.name)
 
 
 def different_nodes(runs: Sequence[Run]) -> Findings:

@@ -37,11 +37,17 @@ class NodeState:
     facts: Mapping[str, str] = field(default_factory=dict)
     clock_offset: float | None = None  # seconds that its clock is ahead of its coordinator's
     clock_error: float = 0.0  # the uncertainty of that, in seconds
+    warnings: tuple[str, ...] = ()  # of its preflight: what some benchmarks will lack there
 
     @property
     def is_expected(self) -> bool:
         """Whether it will probably join soon."""
         return self.status is NodeStatus.AWAITED and not self.reason
+
+    @property
+    def shown_warnings(self) -> list[str]:
+        """The warnings of its preflight, with its name."""
+        return [f"{self.name}: {warning}" for warning in self.warnings]
 
     @property
     def problem(self) -> str:

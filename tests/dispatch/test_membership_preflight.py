@@ -121,3 +121,43 @@ def test_one_that_does_not_answer_is_named_then_left_out(room: Callable[..., Roo
     it.hears()
     assert it.told.messages[2:] == ["n1 has joined"]
     assert it.nodes.alive == [0, 1]
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_one_that_checks_its_gpus_is_waited_for(room: Callable[..., Room], late: int) -> None:
+    it = room(2, missing=2)
+    it.nodes._timeouts = type(QUICK)(join=120.0, gather=30.0, notice=10.0, silence=20.0)
+    it.nodes._until = it.clock() + 120.0
+    it.agents[1 - late].hello()
+    for _ in range(40):
+        it.clock.sleep(5.0)
+        for agent in it.agents:
+            agent.heartbeat()
+        it.hears()
+        assert it.nodes.is_gathering
+    assert it.told.messages == []
+    it.clock.sleep(11.0)  # and then it is silent
+    it.agents[1 - late].heartbeat()
+    it.hears()
+    (said,) = it.told.messages
+    assert said.startswith(f"n{late} has not answered for 10 s")
+    it.clock.sleep(20.0)
+    it.agents[1 - late].heartbeat()
+    it.hears()
+    assert (it.nodes.is_gathering, it.nodes.alive) == (False, [1 - late])
+
+
+@pytest.mark.parametrize("odd", [0, 1])
+def test_a_node_that_lacks_something_joins_and_is_named(
+    room: Callable[..., Room], odd: int
+) -> None:
+    it = room(2, missing=2)
+    it.agents[odd].warnings = ("/dev/shm has 64 MiB free",)
+    for agent in it.agents:
+        agent.hello()
+    it.hears()
+    it.hears()
+    assert it.told.messages == [f"n{odd}: /dev/shm has 64 MiB free"]
+    assert it.nodes.alive == [0, 1]
+    kept = read_nodes(it.dir, refuse)[f"n{odd}"]
+    assert kept.warnings == ("/dev/shm has 64 MiB free",)

@@ -40,6 +40,15 @@ def test_nodes_that_differ_and_nodes_that_were_not_used(tmp_path: Path, odd: str
     assert {different.severity, unused.severity} == {Severity.WARNING}
 
 
+def test_a_node_that_lacks_something(tmp_path: Path) -> None:
+    warnings = ("/dev/shm has 64 MiB free", "no compiler")
+    nodes = NodeState("n1", NodeStatus.JOINED), NodeState("n2", warnings=warnings)
+    found = report_of([run(tmp_path, *nodes)]).findings
+    lacking = [each for each in found if each.name == "lacking_node"]
+    assert [each.sentence for each in lacking] == [f"n2: {warning}" for warning in warnings]
+    assert [each.place for each in lacking] == ["n2", "n2"]
+
+
 def test_equal_nodes_and_a_run_without_agents_have_no_finding(tmp_path: Path) -> None:
     nodes = [NodeState(name, NodeStatus.JOINED, facts=SAME) for name in ("n1", "n2")]
     for number, some in enumerate((nodes, [])):

@@ -23,6 +23,7 @@ class ScriptedAgent:
         self.rank, self.name = rank, f"n{rank}"
         self.coordinator_end, self._connection = connections()
         self.clock_offset = 0.0  # seconds that its clock is ahead
+        self.warnings: tuple[str, ...] = ()  # of its preflight
         self._heard: list[ToAgent] = []  # and not looked at
         self._has_told_clock = False
 
@@ -31,7 +32,7 @@ class ScriptedAgent:
 
     def hello(self, witness: str = "", **facts: str) -> "ScriptedAgent":
         address = f"10.0.0.{self.rank + 1}"
-        self.say(Hello(self.rank, node(self.rank), address, facts, witness))
+        self.say(Hello(self.rank, node(self.rank), address, facts, witness, self.warnings))
         return self
 
     def tell_clock(self) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from ...codec import encode
 from ...config.runner_profile import RunnerProfile
-from ...errors import DispatchError
+from ...config.schema import Benchmark
+from ...errors import DispatchError, MachineError
 from ...events import Outcome
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect, partition
@@ -24,7 +25,9 @@ from ...results.run_dir import RunDir, make_folder
 from ..agent import AgentOptions
 from ..agent_process import AgentProcess
 from ..coordinator import Coordinator
+from ..gpu_preflight import check_gpus
 from ..membership import AgentConnection, Membership
+from ..node_records import NodeRecords
 from ..nodes import Nodes, ThisHost, launch_runner
 from ..protocol import FromAgent, Timeouts
 from ..run_context import RunContext, RunPlan
@@ -151,9 +154,26 @@ def this_host(
     machine: Mapping[str, Any],
     requests: StopRequests,
     observer: ProgressObserver,
+    warnings: tuple[str, ...] = (),
 ) -> Iterator[Nodes]:
-    """This host as the only node, in this process; ``machine`` is its provenance."""
+    """This host as the only node, in this process.
+
+    Args:
+        run: the run folder.
+        plan: the plan of the run.
+        machine: the provenance of this host.
+        requests: where requests to stop arrive.
+        observer: is told what happens.
+        warnings: of the preflight of this host.
+
+    Raises:
+        MachineError: this host does not have the devices.
+    """
     node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
+    if warnings:
+        records = NodeRecords(run, [node.name], observer)
+        records.meet(node.name, node.name, {}, warnings)
+        records.tell()
     with launch_runner(run, plan, node, meta(machine), os.environ) as runner:
         yield ThisHost(node, runner, requests, observer.event)
 
@@ -201,12 +221,18 @@ class HostRunner(AttachedRunner):
         """This host."""
         return request.detect().cluster, False
 
+    def preflight(
+        self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster
+    ) -> tuple[str, ...]:
+        """Check the GPUs of this host."""
+        return check_gpus(plan, benchmarks, cluster.nodes[0], os.environ)
+
     def nodes(
         self, context: RunContext, requests: StopRequests, observer: ProgressObserver
     ) -> AbstractContextManager[Nodes]:
         """This host."""
         machine = context.header.machine
-        return this_host(context.run, context.plan, machine, requests, observer)
+        return this_host(context.run, context.plan, machine, requests, observer, context.warnings)
 
 
 class AgentRunner(AttachedRunner):
@@ -242,6 +268,19 @@ class LocalRunner(AgentRunner):
         for rank in range(request.nodes):
             parts.append(partition(host.arch, devices, rank, request.nodes, os.environ))
         return Cluster(host.arch, tuple(parts)), False
+
+    def preflight(
+        self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster
+    ) -> tuple[str, ...]:
+        """Check the GPUs of each part, unless commands prepare it: then only its agent can."""
+        if plan.runner is not None and (plan.runner.setup or plan.runner.environment):
+            return ()
+        for node in cluster.nodes:
+            try:
+                check_gpus(plan, benchmarks, node, os.environ)
+            except MachineError as error:
+                raise MachineError(f"{node.name}: {error}") from error
+        return ()  # the agents tell their warnings
 
     def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
         """An agent for each part of this host."""

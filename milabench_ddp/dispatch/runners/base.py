@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...config.runner_profile import RunnerProfile
+from ...config.schema import Benchmark
 from ...config.system import SystemNode
 from ...errors import DispatchError
 from ...events import Outcome
@@ -14,7 +15,7 @@ from ...machine.devices import Cluster
 from ...plan.bash import render
 from ...plan.launch import Launch
 from ...progress import ProgressObserver
-from ..run_context import RunContext
+from ..run_context import RunContext, RunPlan
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,17 @@ class Runner(ABC):
     def script(self, request: ScriptRequest) -> str:
         """A bash script that starts the same launches."""
         return render(request.launches, request.python, request.comments)
+
+    def preflight(
+        self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster
+    ) -> tuple[str, ...]:
+        """Check the GPUs of this host if all happens on it; returns warnings, a sentence each.
+
+        Raises:
+            MachineError: torch cannot use them.
+        """
+        del plan, benchmarks, cluster
+        return ()  # the agents check theirs
 
     @abstractmethod
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:

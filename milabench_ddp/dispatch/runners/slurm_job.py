@@ -4,6 +4,7 @@ The coordinator starts the agents as steps of its job (``srun --overlap``), one 
 exchanges messages with them through srun's pipes. So Slurm starts, ends and accounts for them.
 """
 
+import os
 import signal
 import sys
 import time
@@ -18,6 +19,7 @@ from ...config.schema import Benchmark
 from ...display.run_progress import PlainProgress
 from ...events import Outcome, Status, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
+from ...machine.detect import detect
 from ...progress import ProgressObserver
 from ...results.read_state import read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
@@ -25,6 +27,7 @@ from ...results.state import BenchmarkState, JobState
 from .. import slurm_jobs
 from ..agent import AgentOptions
 from ..coordinator import Coordinator
+from ..gpu_preflight import check_gpus
 from ..nodes import Nodes
 from ..restarts import requeue
 from ..run_context import RunPlan
@@ -111,7 +114,9 @@ class JobTask:
         else:
             machine = require_state(run).header.machine
             requests.verdict = slurm_jobs.CANCELLED
-            with this_host(run, plan, machine, requests, observer) as nodes:
+            node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
+            warnings = check_gpus(plan, plan.benchmarks, node, os.environ)
+            with this_host(run, plan, machine, requests, observer, warnings) as nodes:
                 yield nodes
 
 

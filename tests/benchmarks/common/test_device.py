@@ -96,7 +96,7 @@ REASONS = [
     ("Found no NVIDIA driver on your system. Please check that", "; libcuda.so.1 cannot be loaded"),
     ("CUDA unknown error - this may be due to", "; load the module nvidia-uvm"),
     ("No CUDA GPUs are available", "available; name GPUs that exist in CUDA_VISIBLE_DEVICES"),
-    ("a reason\nof two lines", "a reason of two lines"),
+    ("NCCL error, NCCL version 2.30.7\nLast error: x", "NCCL version 2.30.7 Last error: x"),
     ("", "RuntimeError"),
 ]
 

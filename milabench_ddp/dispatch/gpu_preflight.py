@@ -1,0 +1,102 @@
+"""Checks the GPUs of a node with the torch of the benchmarks, before any of them begins.
+
+The driver's library may show GPUs that torch cannot use: its driver is too old for this torch, the
+torch has no CUDA, the fabric manager is down. There is one check for each interpreter and set of
+variables that decide which libraries and GPUs are found. Benchmarks without torch need none.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ..config.schema import Benchmark
+from ..config.shipped import shipped_root
+from ..errors import MachineError
+from ..machine.backends import BACKENDS
+from ..machine.devices import Node
+from ..machine.preflight import run_check
+from ..plan.methods import DEVICE, PlanContext
+from .run_context import RunPlan
+
+_CHECKED = ("cuda", "xpu")  # as torch names them: those for which it needs no other package
+_DECISIVE = ("CUDA_", "HIP_", "LD_", "NVIDIA_", "PYTHON", "ROCR_", "ZE_", DEVICE)
+_OF_TORCH = re.compile(
+    r"^\s*(?:import|from)\s+"
+    r"(?:accelerate|benchmarks|deepspeed|lightning|pytorch_lightning|torch\w*|transformers)\b",
+    re.MULTILINE,
+)
+_COMPILE = "--compile"
+_SHOWN = 3  # how many benchmarks a sentence names
+Check = Callable[[Sequence[str], Mapping[str, str]], Sequence[str]]
+
+
+def check_gpus(
+    plan: RunPlan,
+    benchmarks: Iterable[Benchmark],
+    node: Node,
+    environ: Mapping[str, str],
+    check: Check = run_check,
+) -> tuple[str, ...]:
+    """Check the GPUs of this host for these benchmarks; returns warnings, a sentence each.
+
+    Raises:
+        MachineError: torch cannot use the GPUs.
+    """
+    if BACKENDS[plan.arch].torch_device not in _CHECKED:
+        return ()
+    uuids = _uuids(plan.arch, node)
+    warnings: dict[str, None] = {}  # each once
+    for (python, env), using in _interpreters(plan, benchmarks, node).items():
+        compiled = [benchmark.name for benchmark in using if _is_compiled(benchmark)]
+        given = json.dumps({"uuids": uuids, "compiled": compiled})
+        script = shipped_root() / "benchmarks" / "common" / "preflight.py"
+        try:
+            found = check([python, "-u", str(script), given], {**environ, **dict(env)})
+        except MachineError as error:
+            raise MachineError(
+                f"--device {plan.arch}: {python} cannot use the GPUs: {error}. "
+                f"It would run {_some(using)}. To measure the CPU: --device cpu"
+            ) from error
+        warnings |= dict.fromkeys(found)
+    return tuple(warnings)
+
+
+def _interpreters(
+    plan: RunPlan, benchmarks: Iterable[Benchmark], node: Node
+) -> dict[tuple[str, frozenset[tuple[str, str]]], list[Benchmark]]:
+    """The benchmarks of torch, by their interpreter and the variables that decide what it finds."""
+    found: dict[tuple[str, frozenset[tuple[str, str]]], list[Benchmark]] = {}
+    for benchmark in benchmarks:
+        context = PlanContext(benchmark, plan.site, plan.arch, (benchmark.name,), node, 0, 1)
+        env = context.process((), (), node.devices).env
+        if env[DEVICE] != "cpu" and uses_torch(benchmark.program):
+            decisive = frozenset(item for item in env.items() if item[0].startswith(_DECISIVE))
+            found.setdefault((plan.site.interpreter(benchmark), decisive), []).append(benchmark)
+    return found
+
+
+def uses_torch(program: Path) -> bool:
+    """Whether a program imports torch, or something that is made of it, by its source."""
+    try:
+        return program.suffix == ".py" and _OF_TORCH.search(program.read_text()) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _is_compiled(benchmark: Benchmark) -> bool:
+    words = " ".join(benchmark.argv).replace("=", " ").split()
+    return _COMPILE in words and words[words.index(_COMPILE) + 1 :][:1] == ["inductor"]
+
+
+def _uuids(arch: str, node: Node) -> list[str | None]:
+    """The UUIDs of the node's devices as torch tells them; None for an instance of MIG."""
+    gpus = BACKENDS[arch].accelerators(node.devices).gpus
+    uuids = [gpus[str(device.index)].uuid for device in node.devices]
+    return [uuid if uuid and uuid.startswith("GPU-") else None for uuid in uuids]
+
+
+def _some(benchmarks: Sequence[Benchmark]) -> str:
+    names = ", ".join(benchmark.name for benchmark in benchmarks[:_SHOWN])
+    rest = len(benchmarks) - _SHOWN
+    return f"{names} and {rest} more" if rest > 0 else names

@@ -16,13 +16,18 @@ class UnsupportedError(Exception):
     """The options ask for something that is not possible here; its text is one sentence."""
 
 
+class SkippedError(UnsupportedError):
+    """The device does not have what is to be measured: the benchmark is skipped, not failed."""
+
+
 @contextmanager
 def reported(emitter: Emitter) -> Iterator[None]:
     """Send an ``error`` event for an exception of the block, then raise it again.
 
     The exception ends the program with its traceback on stderr and exit status 1. An
-    ``UnsupportedError`` ends it with its sentence alone and exit status 2. An intended exit
-    (``SystemExit``, an interrupt) is not an error.
+    ``UnsupportedError`` ends it with its sentence alone and exit status 2; the event of a
+    ``SkippedError`` also has ``skip``. An intended exit (``SystemExit``, an interrupt) is not an
+    error.
     """
     try:
         yield
@@ -50,10 +55,12 @@ def tail(text: str, limit: int) -> str:
 
 
 def _report(emitter: Emitter, error: Exception, trace: str) -> None:
+    skip = {"skip": True} if isinstance(error, SkippedError) else {}
     emitter.event(
         "error",
         type=type(error).__name__[:100],
         message=head(str(error), MESSAGE_LIMIT),
         trace=tail(trace, TRACE_LIMIT),
         rank=emitter.rank,
+        **skip,
     )

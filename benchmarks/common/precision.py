@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.failure import SkippedError, UnsupportedError
 
 DTYPE_NAMES = {
     torch.float64: "fp64",
@@ -15,6 +15,7 @@ DTYPE_NAMES = {
     torch.float16: "fp16",
     torch.bfloat16: "bf16",
 }
+_ROCM_TF32 = ("gfx94", "gfx95")  # as torch.cuda.is_tf32_supported has it
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,17 @@ class Precision:
     def activate(self, device: torch.device) -> None:
         """Allow or forbid TF32 in this process: by default it is on in cuDNN and off in cuBLAS.
 
-        Raises ``UnsupportedError`` if ``device`` does not have the precision.
+        Raises ``SkippedError`` if ``device`` does not have the precision, ``UnsupportedError`` if
+        the environment forbids it.
         """
         if self.tf32 and device.type != "cuda":
-            raise UnsupportedError(f"tf32 is a mode of CUDA's tensor cores: {device.type} has none")
+            raise SkippedError(f"tf32 is a mode of CUDA's tensor cores: {device.type} has none")
+        if self.tf32 and torch.version.hip is not None and rocm_arch(device)[:5] not in _ROCM_TF32:
+            raise SkippedError(f"tf32 needs an AMD GPU of CDNA 3 or later, not {rocm_arch(device)}")
         if device.type == "cuda" and torch.version.hip is None and self._needs_ampere:
             major, minor = torch.cuda.get_device_capability(device)
             if major < 8:
-                raise UnsupportedError(
+                raise SkippedError(
                     f"{self.name} needs compute capability 8.0, {device} has {major}.{minor}"
                 )
         torch.set_float32_matmul_precision("high" if self.tf32 else "highest")
@@ -64,6 +68,34 @@ class Precision:
         """Scales the loss under autocast to fp16, where small gradients would be lost."""
         enabled = self.autocast is torch.float16
         return torch.amp.GradScaler(device.type, first_scale, enabled=enabled)
+
+
+def rocm_arch(device: torch.device) -> str:
+    """The architecture of an AMD GPU, such as ``gfx942``."""
+    name: str = torch.cuda.get_device_properties(device).gcnArchName  # gfx942:sramecc+:xnack-
+    return name.split(":")[0]
+
+
+def fp8_type(device: torch.device) -> torch.dtype:
+    """The fp8 type, of 4 bits of exponent, that ``torch._scaled_mm`` multiplies on a device.
+
+    Raises ``SkippedError`` if the device has no fp8. The conditions are those of PyTorch
+    (``testing/_internal/common_cuda.py``).
+    """
+    if device.type != "cuda":
+        return torch.float8_e4m3fn
+    if torch.version.hip is not None:
+        arch = rocm_arch(device)
+        if arch.startswith("gfx94"):
+            return torch.float8_e4m3fnuz
+        version = tuple(map(int, torch.version.hip.split(".")[:2]))
+        if arch.startswith(("gfx95", "gfx120")) and version >= (6, 5):
+            return torch.float8_e4m3fn
+        raise SkippedError(f"{arch} has no fp8 under ROCm {torch.version.hip}")
+    major, minor = torch.cuda.get_device_capability(device)
+    if (major, minor) < (8, 9):
+        raise SkippedError(f"fp8 needs compute capability 8.9, {device} has {major}.{minor}")
+    return torch.float8_e4m3fn
 
 
 def _tf32_is_possible() -> bool:

@@ -29,9 +29,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.common import cli
 from benchmarks.common.clocks import clock_of
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.failure import SkippedError, UnsupportedError
 from benchmarks.common.metrics import Emitter
-from benchmarks.common.precision import PRECISIONS, PURE
+from benchmarks.common.precision import PRECISIONS, PURE, fp8_type
 from benchmarks.common.session import session
 
 Shape = tuple[int, int, int]  # m, n, k
@@ -86,13 +86,9 @@ def swept_side(side: int, part: float) -> int:
 
 def check_fp8(device: torch.device, n: int, k: int) -> None:
     """Raise ``UnsupportedError`` if the device has no fp8, or fp8 does not allow these sides."""
-    if device.type != "cuda" or torch.version.hip is not None:
-        kind = "rocm" if device.type == "cuda" else device.type
-        raise UnsupportedError(f"fp8 needs the tensor cores of an NVIDIA GPU: {kind} has none")
-    capability = torch.cuda.get_device_capability(device)
-    if capability < (8, 9):
-        major, minor = capability
-        raise UnsupportedError(f"fp8 needs compute capability 8.9, {device} has {major}.{minor}")
+    if device.type != "cuda":
+        raise SkippedError(f"fp8 needs the matrix cores of a GPU: {device.type} has none")
+    fp8_type(device)
     if n % MULTIPLE or k % MULTIPLE:
         raise UnsupportedError(
             f"fp8 needs multiples of {MULTIPLE} for --n and --k: they are {n} and {k}"
@@ -111,8 +107,9 @@ def product(
         b = torch.randn(k, n, device=device).to(precision.dtype)
         c = torch.empty(m, n, device=device, dtype=precision.dtype)
         return lambda: torch.mm(a, b, out=c), c
-    a = torch.randn(m, k, device=device).to(torch.float8_e4m3fn)
-    b = torch.randn(n, k, device=device).to(torch.float8_e4m3fn).t()  # column by column
+    fp8 = fp8_type(device)
+    a = torch.randn(m, k, device=device).to(fp8)
+    b = torch.randn(n, k, device=device).to(fp8).t()  # column by column
     c = torch.empty(m, n, device=device, dtype=torch.bfloat16)
     one = torch.ones((), device=device)
     scaled = torch._scaled_mm

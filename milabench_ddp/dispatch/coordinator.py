@@ -13,7 +13,7 @@ from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests
 from ..progress import ProgressObserver
 from ..results.run_dir import RunDir, save_state
-from ..results.state import BenchmarkState
+from ..results.state import BenchmarkState, overall
 from .awake_clock import AwakeClock
 from .benchmark_run import BenchmarkRun
 from .nodes import NodeHandle, NodeLost, Nodes
@@ -64,7 +64,7 @@ class Coordinator:
         self.stopped_as: Verdict | None = None  # the verdict on interrupted benchmarks
 
     def execute(self) -> Outcome:
-        """Run all benchmarks; the outcome is ok, failed if any did not end ok, or cancelled."""
+        """Run all benchmarks; returns the outcome of these."""
         with self._nodes:
             try:
                 while self._waiting or self._running:
@@ -74,7 +74,7 @@ class Coordinator:
                     benchmark.leave()  # after an error; its nodes end its processes
         if self._requests.stops:
             return Outcome.CANCELLED
-        return Outcome.OK if self._outcomes <= {Outcome.OK} else Outcome.FAILED
+        return overall(map(Status, self._outcomes))
 
     def _step(self) -> None:
         """Receive messages from the nodes, then do what is due."""

@@ -21,6 +21,7 @@ class Observations:
     is_ready: bool = False  # it waits at the start barrier
     began: float | None = None  # monotonic time of its first measured step, in seconds
     error: str = ""
+    lacks: str = ""  # what its device does not have, so that there is nothing to measure
     instrument_error: str = ""
     launcher: LauncherSummary = field(default_factory=LauncherSummary)
 
@@ -45,6 +46,8 @@ class Observations:
                 self.is_ready = True
             case Note(kind="begin", data={"time": float() | int() as time}):
                 self.began = float(time)
+            case Note(kind="error", data={"skip": True, "message": str() as message}):
+                self.lacks = self.lacks or message
             case Note(kind="error", data=Mapping() as data):
                 self._add_error(_describe(data))
             case Line(stream="stderr", text=text):
@@ -73,6 +76,8 @@ def judge(
         return stopped
     if stopped is not None or observed.has_enough:
         returncode = 0  # it had enough observations: its exit status does not matter
+    if observed.lacks and (not observed.error or may_follow(observed.error)):
+        return Verdict(Outcome.SKIPPED, observed.lacks)
     reason = ""
     if returncode and observed.killed_rank:
         reason = observed.killed_rank

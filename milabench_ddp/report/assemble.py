@@ -89,6 +89,8 @@ def _processes(
             if compat_formulas and compat.why_left_out(record):
                 continue
             process = ProcessResult(run, record)
+            if process.status is Status.SKIPPED and not compat_formulas:
+                continue  # its benchmark is among those that did not run
             processes_of[record.name].append(process)
             is_failed = not succeeded(record) if compat_formulas else process.failed
             if is_failed:

@@ -89,11 +89,13 @@ class BenchmarkState:
 
 
 def overall(statuses: Iterable[Status]) -> Outcome:
-    """The outcome of a run all of whose benchmarks have ended."""
+    """The outcome of a run all of whose benchmarks have ended; skipped ones do not count."""
     found = set(statuses)
     if Status.CANCELLED in found:
         return Outcome.CANCELLED
-    return Outcome.OK if found <= {Status.OK} else Outcome.FAILED
+    if found == {Status.SKIPPED}:
+        return Outcome.SKIPPED
+    return Outcome.OK if found <= {Status.OK, Status.SKIPPED} else Outcome.FAILED
 
 
 @dataclass

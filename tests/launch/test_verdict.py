@@ -75,6 +75,25 @@ def test_an_error_that_follows_from_another_gives_way():
         assert judge(said, 1, None) == failed("rank 1: ValueError: no")
 
 
+LACKS = {"type": "SkippedError", "message": "it has no fp8", "rank": 0, "skip": True}
+FOLLOWS = {"type": "RuntimeError", "message": "Connection closed by peer", "rank": 1}
+
+
+@pytest.mark.parametrize("errors", [[LACKS], [LACKS, LACKS], [LACKS, FOLLOWS], [FOLLOWS, LACKS]])
+def test_what_a_device_does_not_have_is_skipped(errors: list[dict[str, object]]):
+    said = observations(*(Note("b", 0.0, "error", each) for each in errors))
+    assert judge(said, 2, None) == Verdict(Outcome.SKIPPED, "it has no fp8")
+
+
+def test_an_error_beside_a_refusal_is_a_failure():
+    said = observations(Note("b", 0.0, "error", LACKS), ERROR)
+    assert judge(said, 1, None) == failed("ValueError: no")
+
+
+def test_what_was_stopped_is_not_skipped():
+    assert judge(observations(Note("b", 0.0, "error", LACKS)), -15, CANCELLED) == CANCELLED
+
+
 def launcher(*exits: tuple[int, int]) -> list[Event]:
     """torchrun's summary of ranks and their exit codes, on stderr."""
     lines = ["torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"]

@@ -62,6 +62,9 @@ def test_a_header_comes_back_from_its_file() -> None:
         ([Status.OK, Status.OK], Outcome.OK),
         ([Status.OK, Status.LOST], Outcome.FAILED),
         ([Status.TIMEOUT, Status.CANCELLED], Outcome.CANCELLED),
+        ([Status.OK, Status.SKIPPED], Outcome.OK),
+        ([Status.SKIPPED, Status.FAILED], Outcome.FAILED),
+        ([Status.SKIPPED, Status.SKIPPED], Outcome.SKIPPED),
         ([], Outcome.OK),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchmarks.common.failure import UnsupportedError, head, reported, tail
+from benchmarks.common.failure import SkippedError, UnsupportedError, head, reported, tail
 from benchmarks.common.metrics import Emitter, encode
 
 
@@ -43,13 +43,15 @@ def test_the_trace_says_where():
     assert trace.endswith("ZeroDivisionError: division by zero\n")
 
 
-def test_a_refusal_is_one_sentence_and_status_2(capsys):
+@pytest.mark.parametrize(("kind", "skips"), [(UnsupportedError, False), (SkippedError, True)])
+def test_a_refusal_is_one_sentence_and_status_2(capsys, kind, skips):
     sent = []
     with pytest.raises(SystemExit) as exit_, reported(Emitter(sent.append)):
-        raise UnsupportedError("there is no such thing")
+        raise kind("there is no such thing")
     assert exit_.value.code == 2
     assert capsys.readouterr().err == "error: there is no such thing\n"
     assert sent[0]["$data"]["message"] == "there is no such thing"
+    assert sent[0]["$data"].get("skip", False) is skips
 
 
 @pytest.mark.parametrize("meant", [SystemExit(0), KeyboardInterrupt()])

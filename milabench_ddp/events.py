@@ -4,6 +4,7 @@ Times are seconds since the epoch. ``tag`` names the process of a plan that an e
 (``flops.D0``); a torchrun and all its ranks are one tag, and a payload's ``rank`` tells them apart.
 """
 
+import re
 import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -75,6 +76,16 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict:
 NO_RATE = "it ended with 0 but reported no rate, so nothing was measured"
 NO_USABLE_RATE = "it ended with 0 but reported no usable rate, so nothing was measured"
 NAN_LOSS = "the loss became NaN"
+
+OUT_OF_MEMORY = re.compile(
+    r"out[ _-]?of[ _-]?(?:(?:device|host)[ _-])?memory|exceeded (?:\w+ )?memory limit"
+    r"|\boom[ _-]?kill|\boom\b|MemoryError\b|\bbad_alloc\b|rocblas_status_memory_error"
+    r"|ALLOC(?:ATION)?_FAILED\b|StatusAllocFailed\b|Failed to CUDA (?:malloc|calloc)"
+    r"|(?:can(?:'t|not)|unable to|failed to|could not) allocate (?:\w+ )?memory"
+    r"|unable to allocate [\d.]+ [KMGTP]?i?B\b|cudaErrorMemoryAllocation",
+    re.IGNORECASE,
+)
+"""How PyTorch, the libraries below it, the drivers, the kernel and Slurm say that it ran out."""
 
 
 def exit_reason(returncode: int) -> str:

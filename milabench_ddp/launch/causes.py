@@ -9,7 +9,7 @@ import re
 import signal
 from dataclasses import dataclass, field
 
-from ..events import exit_reason
+from ..events import OUT_OF_MEMORY, exit_reason
 
 _SUMMARY = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError"
 _RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
@@ -25,19 +25,22 @@ _FOLLOWS = re.compile(
 
 
 _KILLED = re.compile(r"killed by (?:SIGKILL|signal: Killed)")
-OUT_OF_MEMORY = "this host was out of memory, and its kernel killed a process"
+HOST_OUT_OF_MEMORY = "this host was out of memory, and its kernel killed a process"
 
 
 def with_kernel(reason: str, oom_kills: int) -> str:
     """The reason of a failure; ``oom_kills``: processes that the kernel killed for memory."""
     if oom_kills > 0 and _KILLED.search(reason):
-        return f"{reason}: {OUT_OF_MEMORY}"
+        return f"{reason}: {HOST_OUT_OF_MEMORY}"
     return reason
 
 
 def may_follow(reason: str) -> bool:
-    """Whether such a failure is often only the consequence of another one's."""
-    return bool(_FOLLOWS.search(reason))
+    """Whether such a failure is often only the consequence of another one's.
+
+    NCCL's errors are, unless it says that the memory of the device ran out.
+    """
+    return bool(_FOLLOWS.search(reason)) and not OUT_OF_MEMORY.search(reason)
 
 
 @dataclass

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..events import Outcome, Verdict
+from ..events import OUT_OF_MEMORY, Outcome, Verdict
 from ..results.records import Payload, Run
 from .model import Failure, Report, Row
 from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, of_rank, tail
@@ -12,14 +12,6 @@ from .process import ProcessResult
 
 NEVER_RAN = "it never ran: the configuration has it enabled, and no run has a file of it"
 
-# as PyTorch and the drivers word it, and the kernel and Slurm, whose words a reason may repeat
-OUT_OF_MEMORY = re.compile(
-    r"out[ _-]?of[ _-]?memory|exceeded (?:\w+ )?memory limit"
-    r"|\boom[ _-]?kill|\boom\b|MemoryError\b|\bbad_alloc\b|_ALLOC_FAILED\b"
-    r"|(?:can(?:'t|not)|unable to|failed to|could not) allocate (?:\w+ )?memory"
-    r"|unable to allocate [\d.]+ [KMGTP]?i?B\b|cudaErrorMemoryAllocation",
-    re.IGNORECASE,
-)
 _SEE = re.compile(r" \(see .*?\)")
 _RANK = re.compile(r"rank (\d+): ")
 FRAME = re.compile(r'^  File ".*", line \d+')

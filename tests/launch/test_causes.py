@@ -2,7 +2,7 @@
 
 import pytest
 
-from milabench_ddp.launch.causes import OUT_OF_MEMORY, LauncherSummary, may_follow, with_kernel
+from milabench_ddp.launch.causes import HOST_OUT_OF_MEMORY, LauncherSummary, may_follow, with_kernel
 from tests.support.result_files import TORCHRUN
 
 
@@ -58,6 +58,8 @@ def test_what_a_program_prints_is_no_summary() -> None:
     ("reason", "expected"),
     [
         ("rank 0: RuntimeError: Connection closed by peer [127.0.0.1]:938", True),
+        ("rank 0: DistBackendError: NCCL error in: x.cpp:9, unhandled cuda error", True),
+        ("rank 0: DistBackendError: NCCL: Last error: Cuda failure 2 'out of memory'", False),
         ("rank 0: DistBackendError: NCCL error: remote process exited", True),
         ("rank 3: RuntimeError: Timed out waiting 1800000ms for recv operation", True),
         ("rank 0: BrokenPipeError: [Errno 32] Broken pipe", True),
@@ -73,8 +75,8 @@ def test_may_follow(reason: str, expected: bool) -> None:
 def test_the_kernel_is_named_where_it_has_killed() -> None:
     worker = "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed. "
     assert with_kernel("rank 1: killed by SIGKILL", 1) == (
-        f"rank 1: killed by SIGKILL: {OUT_OF_MEMORY}"
+        f"rank 1: killed by SIGKILL: {HOST_OUT_OF_MEMORY}"
     )
-    assert with_kernel(worker, 1).endswith(OUT_OF_MEMORY)
+    assert with_kernel(worker, 1).endswith(HOST_OUT_OF_MEMORY)
     assert with_kernel("killed by SIGKILL", 0) == "killed by SIGKILL"
     assert with_kernel("exit status 1", 1) == "exit status 1"

@@ -79,3 +79,37 @@ def test_what_has_not_ended(run: dict[str, object], shown: CellState | None) -> 
     info = RunInfo("r", Path("r"), **{"outcome": None, **run})  # type: ignore[arg-type]
     row = Row("b", 0, 0, 0, NAN, NAN, NAN, NAN, NAN, 0.0)
     assert cell_state(Report(False, (info,), ()), row) == shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "RuntimeError: CUDA error: HIPBLAS_STATUS_ALLOC_FAILED",
+        "RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+        "torch.AcceleratorError: CUDA error: out of memory",
+        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.",
+        "RuntimeError: HIP error: out of memory",
+        "RuntimeError: rocblas_status_memory_error",
+        "RuntimeError: miopenStatusAllocFailed",
+        "DistBackendError: NCCL error: Last error: Cuda failure 2 'out of memory'",
+        "torch.distributed.DistBackendError: NCCL error: Failed to CUDA calloc async 24 bytes",
+        "RuntimeError: Triton Error [CUDA]: out of memory",
+        "RuntimeError: level_zero backend failed with error: UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY",
+    ],
+)
+def test_every_library_of_a_gpu_can_run_out_of_memory(said: str) -> None:
+    assert of("failed", "exit status 1", HEAD, FRAME, said) == CellState("oom", said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED",
+        "triton.OutOfResources: out of resource: shared memory, Required: 274432, limit: 232448",
+        "torch.distributed.DistBackendError: No space left on device (/dev/shm)",
+    ],
+)
+def test_what_is_not_known_to_be_memory_is_not_called_so(said: str) -> None:
+    assert of("failed", "exit status 1", HEAD, FRAME, said) == CellState("Traceback", said)

@@ -3,7 +3,10 @@
 # packages of `pip install -e ".[test]"`, installed or on PYTHONPATH, and writes nothing into the
 # repository. Each part should end within ten minutes on one GPU:
 #
-#     bash perf/gpu_check.sh FOLDER [suite] [more] [compile] [tests] [costs]
+#     bash perf/gpu_check.sh FOLDER [truth] [tiny] [suite] [more] [compile] [tests] [costs] [whole]
+#
+# The worst risk comes first: does every program run on this device at all, and is what it measures so?
+# `whole` is the suite as users run it, which takes longer than ten minutes.
 #
 # Without a GPU it is a rehearsal: the same commands on the CPU, with the preset small.
 set -uo pipefail
@@ -11,7 +14,7 @@ cd "$(dirname "$0")/.."
 export PYTHONPATH="$PWD:${PYTHONPATH:-}" PYTHONDONTWRITEBYTECODE=1
 base=$(realpath "${1:?give a folder for the results}")
 parts=("${@:2}")
-[ "${#parts[@]}" -gt 0 ] || parts=(suite more compile tests costs)
+[ "${#parts[@]}" -gt 0 ] || parts=(truth tiny suite more compile tests costs)
 failed=()
 milabench() { python3 -m milabench_ddp "$@"; }
 
@@ -49,9 +52,26 @@ main_entries=flops-*,resnet50,resnet50-loader,resnet50-ddp,elastic-ddp,comm-all-
 more_entries=comm-all-gather,comm-reduce-scatter,comm-all-to-all,comm-broadcast,comm-p2p,gpt-ddp-inductor,\
 bert-large-ddp,gpt2-large-fsdp,t5-large-fsdp,vit-large-fsdp,resnet152-ddp,vit-l-16-fsdp,resnet50-e2e
 [ "$device" = cuda ] || more_entries=comm-p2p  # the others take minutes each
-shorter=(--override 'resnet50*.argv.--steps=60' --override 'elastic-ddp.argv.--steps=3000')
+shorter=()
+for name in 'flops*' 'resnet*' 'elastic*' 'gpt*' 'bert*' 't5*' 'vit*'; do
+  shorter+=(--override "$name.argv.--seconds=5")
+done
+shorter+=(--override 'resnet50*.argv.--steps=60' --override 'elastic-ddp.argv.--steps=3000')
 for part in "${parts[@]}"; do
   case $part in
+    truth)
+      step "the devices" milabench resolve config/ddp.yaml "${kind[@]}" --select flops-bf16
+      step "what others measure" python3 perf/gpu_truth.py --device "$device"
+      for mode in ddp fsdp; do  # of one rank over NCCL
+        step "one rank in mode $mode" python3 -m torch.distributed.run --nproc-per-node 1 \
+          benchmarks/gpt/main.py --device "$device" --model GPTTiny --block-size 32 --batch-size 8 \
+          --mode "$mode" --dtype bf16 --optimizer adamw --steps 12 --check-correctness
+      done ;;
+    tiny)
+      step "every program, tiny" milabench run config/everything.yaml --device "$device" \
+        --preset small --base "$base" --name tiny ;;
+    whole)
+      step "the whole suite" milabench run config/ddp.yaml "${kind[@]}" --base "$base" --name whole ;;
     suite)
       step "the suite, shortened" milabench run config/ddp.yaml "${kind[@]}" --base "$base" \
         --name suite --select "$main_entries" "${shorter[@]}"

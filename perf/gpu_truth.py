@@ -1,0 +1,133 @@
+"""Holds what the programs measure on a device against other instruments; exit 1 if they differ.
+
+    python perf/gpu_truth.py [--device cuda]
+
+- the time between two marks against the sum of the kernels in it, by PyTorch's profiler: 3 %;
+- TFLOP/s of ``flops`` and GB/s of ``membw`` against ``triton.testing.do_bench`` (on a CPU, where
+  there is no Triton, ``torch.utils.benchmark``): at least 0.99 of it;
+- values of the fp8 product against the same numbers in fp32: 2 %.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.benchmark import Timer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.common.clocks import clock_of
+from benchmarks.common.failure import UnsupportedError
+from benchmarks.flops import main as flops
+from benchmarks.membw import main as membw
+
+Check = tuple[str, float, float, float]  # what, the figure, and its bounds
+ROUNDS, CALLS = 8, 20
+
+
+def marked_ms(call: Callable[[], object], device: torch.device) -> float:
+    """Milliseconds of one call, by the marks that programs use."""
+    clock = clock_of(device)
+    call()
+    start = clock.mark()
+    for _ in range(CALLS):
+        call()
+    end = clock.mark()
+    clock.wait(end)
+    return clock.milliseconds(start, end) / CALLS
+
+
+def other_ms(call: Callable[[], object], device: torch.device) -> float:
+    """Milliseconds of one call, by somebody else's instrument."""
+    if device.type == "cpu":
+        timed = Timer("call()", globals={"call": call}).blocked_autorange(min_run_time=0.1)
+        return float(timed.mean * 1e3)
+    from triton.testing import do_bench
+
+    return float(do_bench(call, return_mode="mean"))
+
+
+def speed(call: Callable[[], object], device: torch.device) -> float:
+    """Our speed over the other's, by the quickest of rounds in turn."""
+    ours, others = [], []
+    for _ in range(ROUNDS):
+        ours.append(marked_ms(call, device))
+        others.append(other_ms(call, device))
+    return min(others) / min(ours)
+
+
+def profiled_ms(call: Callable[[], object], device: torch.device) -> tuple[float, float]:
+    """Milliseconds of some calls by the marks around them, and by the profiler's kernels."""
+    clock = clock_of(device)
+    call()
+    kinds = [ProfilerActivity.CPU]
+    if device.type != "cpu":
+        kinds.append(ProfilerActivity.CUDA)
+    with profile(activities=kinds) as profiler:
+        call()
+        start = clock.mark()
+        for _ in range(CALLS):
+            call()
+        end = clock.mark()
+        clock.wait(end)
+    name = "self_cpu_time_total" if device.type == "cpu" else "self_device_time_total"
+    kernels = sum(getattr(event, name) for event in profiler.key_averages()) / 1e3
+    # the profiler also saw the call before the first mark
+    return clock.milliseconds(start, end), kernels * CALLS / (CALLS + 1)
+
+
+def checks(device: torch.device) -> Iterator[Check]:
+    """Every check with its figure and bounds."""
+    side = 512 if device.type == "cpu" else 8192
+    multiply, _ = flops.product((side, side, side), "bf16", device, seed=0)
+    marks, kernels = profiled_ms(multiply, device)
+    yield "marks over the profiler's kernels", marks / kernels, 0.97, 1.03
+    yield f"flops over {_other(device)}", speed(multiply, device), 0.99, 1.1
+
+    vectors = [
+        torch.rand(2**24 if device.type == "cpu" else 2**28, device=device) for _ in range(3)
+    ]
+
+    def triad() -> None:
+        membw.OPERATIONS["triad"].call(*vectors)
+
+    yield f"membw over {_other(device)}", speed(triad, device), 0.99, 1.1
+
+    try:
+        if device.type != "cpu":  # where PyTorch has the product, too, but slowly
+            flops.check_fp8(device, 32, 48)
+    except UnsupportedError as error:
+        print(f"fp8: {error}")
+        return
+    multiply, result = flops.product((16, 32, 48), flops.FP8, device, seed=1)
+    multiply()
+    torch.manual_seed(1)
+    a = torch.randn(16, 48, device=device).to(torch.float8_e4m3fn).float()
+    b = torch.randn(32, 48, device=device).to(torch.float8_e4m3fn).float()
+    expected = a @ b.T
+    error = float((result.float() - expected).norm() / expected.norm())
+    yield "relative error of the fp8 product", error, 0.0, 0.02
+
+
+def _other(device: torch.device) -> str:
+    return "torch.utils.benchmark" if device.type == "cpu" else "do_bench"
+
+
+def main() -> None:
+    """Print a line for each check."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", type=torch.device, default=torch.device("cpu"))
+    device = parser.parse_args().device
+    wrong = 0
+    for what, figure, least, most in checks(device):
+        is_right = least <= figure <= most
+        wrong += not is_right
+        print(f"{what:40} {figure:8.4f}  {least} to {most}{'' if is_right else '  WRONG'}")
+    # on a CPU other programs disturb the figures: it is a rehearsal
+    sys.exit(wrong > 0 and device.type != "cpu")
+
+
+if __name__ == "__main__":
+    main()

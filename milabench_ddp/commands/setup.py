@@ -134,7 +134,8 @@ def resolve_cluster(
     """
     request = node_request(options, system, profile)
     if profile is not None:
-        return runner_of(profile).cluster(request)
+        runner = runner_of(profile)
+        return runner.cluster(replace(request, cpus=runner.node_cpus(profile)))
     if request.nodes == 1:
         host = _matching_host(request)
         if host is not None:

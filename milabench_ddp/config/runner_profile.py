@@ -108,6 +108,9 @@ class RunnerProfile:
     )  # fmt: skip
     # Exclusive, because other jobs on the same nodes would distort the measurements.
     exclusive: bool = setting(True, flag, "whether to keep other jobs off the nodes")
+    gres: bool = setting(
+        True, flag, "whether Slurm knows the GPUs of its nodes; if not, none are requested"
+    )
     options: Mapping[str, str] = setting(
         {}, _scalar_texts, "other options of sbatch, by their long names"
     )
@@ -166,7 +169,13 @@ def read_profile(path: Path) -> RunnerProfile:
     values = check_entries({name: each.check for name, each in SETTINGS.items()}, top)
     if "kind" not in values:
         raise ConfigError(f"{shown(path)}: has no `kind`: it is one of {', '.join(KINDS)}")
-    return RunnerProfile(**values, path=str(path))
+    profile = RunnerProfile(**values, path=str(path))
+    if not profile.gres and not profile.exclusive:
+        raise ConfigError(
+            f"{shown(path)}: `gres: false` needs `exclusive: true`: Slurm could give the same GPUs "
+            f"to two jobs"
+        )
+    return profile
 
 
 def with_settings(profile: RunnerProfile, settings: Mapping[str, Any]) -> RunnerProfile:

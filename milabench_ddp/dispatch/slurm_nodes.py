@@ -1,7 +1,8 @@
 """The nodes that a job of Slurm asks for, and those that it has."""
 
 import os
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 
 from ..config.runner_profile import RunnerProfile
@@ -31,6 +32,46 @@ def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:
     others = ",".join(sorted(set(known).difference(listed)))
     excluded = [profile.exclude or "", _compressed(others)]
     return replace(profile, options=options, exclude=",".join(filter(None, excluded)) or None)
+
+
+def fewest_cpus(profile: RunnerProfile) -> int | None:
+    """The CPUs of the smallest node that a job may get; None if Slurm does not say."""
+    nodes = _offered(profile)
+    with_gpus = [node for node in nodes if node.has_gpus]
+    usable = with_gpus if profile.gpus_per_node and with_gpus else nodes
+    return min((node.cpus for node in usable), default=None)
+
+
+def knows_gpus(profile: RunnerProfile) -> bool:
+    """Whether Slurm knows GPUs of nodes that a job may get, or none are requested of it."""
+    if not profile.gres or not profile.gpus_per_node:
+        return True
+    nodes = _offered(profile)
+    return not nodes or any(node.has_gpus for node in nodes)
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """A node of a partition, as Slurm describes it."""
+
+    cpus: int
+    has_gpus: bool
+
+
+def _offered(profile: RunnerProfile) -> list[_Offer]:
+    """The nodes of the partition, or of the ``nodelist`` in it; empty if Slurm does not answer."""
+    words = ["sinfo", "--noheader", "--Node", "--format=%P %c %G"]
+    if profile.partition is not None:
+        words.append(f"--partition={profile.partition}")
+    if NODELIST in profile.options:
+        words.append(f"--nodes={profile.options[NODELIST]}")
+    rows = re.findall(r"^(\S+) (\d+) (\S+)$", ask(*words) or "", re.MULTILINE)
+    found = []
+    for partition, cpus, gres in rows:
+        is_default = partition.endswith("*")
+        if is_default or profile.partition is not None:
+            found.append(_Offer(int(cpus), "gpu" in gres))
+    return found
 
 
 def keep_nodes(count: int) -> list[str]:

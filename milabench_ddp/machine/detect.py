@@ -82,16 +82,16 @@ def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[st
     return Node(f"node{rank}", mine, max(1, host.cpu_count // nodes), host.notes)
 
 
-def synthetic_cluster(arch: str, nodes: int, gpus: int) -> Cluster:
+def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None) -> Cluster:
     """A cluster that does not exist, for a dry run on a laptop: what would 64 GPUs do?
 
-    It has ``nodes`` nodes (``node0``, ``node1``, ...) with ``gpus`` devices each, and 8 CPUs for
-    each device. CPU slots are not bound to cores: those of an unknown machine cannot be named, and
-    a script that binds to missing cores does not run.
+    It has ``nodes`` nodes (``node0``, ``node1``, ...) with ``gpus`` devices and ``cpus`` CPUs each,
+    or 8 CPUs for each device. CPU slots are not bound to cores: those of an unknown machine cannot
+    be named, and a script that binds to missing cores does not run.
     """
     devices = tuple(Device(index, str(index)) for index in range(gpus))
-    names = [f"node{rank}" for rank in range(nodes)]
-    return Cluster(arch, tuple(Node(name, devices, gpus * CPUS_PER_DEVICE) for name in names))
+    cpus = cpus or gpus * CPUS_PER_DEVICE
+    return Cluster(arch, tuple(Node(f"node{rank}", devices, cpus) for rank in range(nodes)))
 
 
 def _first_with_devices(

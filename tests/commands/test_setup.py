@@ -253,3 +253,29 @@ def test_several_nodes_are_synthetic_or_parts_of_this_host() -> None:
     slurm = RunnerProfile("slurm", nodes=4, gpus_per_node=8)
     cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(), None, slurm)
     assert (shape(cluster), is_synthetic) == (("cuda", 4, 8), True)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "words", "workers"),
+    [("32", [], 4), ("128", [], 16), ("32", ["--runner", "r.yaml"], 12), ("", [], 8)],
+)
+def test_workers_are_for_the_cpus_of_the_nodes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    cpus: str,
+    words: list[str],
+    workers: int,
+) -> None:
+    """Of the node that Slurm lists, or as many as a job requests; not of the host that submits."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.py").write_text(GOOD)
+    (tmp_path / "s.yaml").write_text(SUITE.replace("}}", "}, argv: ['{n_worker}']}"))
+    (tmp_path / "r.yaml").write_text("kind: slurm\ncpus_per_task: 96\n")
+    sinfo = tmp_path / "sinfo"
+    sinfo.write_text(f"#!/bin/sh\necho 'train* {cpus} gpu:8'\n")
+    sinfo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    asked = ["dry", "s.yaml", "--gpus-per-node", "8", *(words or ["--runner", "slurm"])]
+    assert main(asked) == 0
+    assert f"p.py {workers} &" in capsys.readouterr().out

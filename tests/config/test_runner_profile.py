@@ -118,6 +118,10 @@ def test_what_it_does_not_say_is_the_clusters_choice(here: Path) -> None:
             "kind: slurm\nenvironment:\n  A: [1]",
             "wrong value for `environment.A` in r.yaml:3: expected a single value",
         ),
+        (
+            "kind: slurm\ngres: false\nexclusive: false",
+            "r.yaml: `gres: false` needs `exclusive: true`: Slurm could give the same GPUs to",
+        ),
         ("kind: slurm\noptions: 3", "wrong value for `options` in r.yaml:2"),
     ],
 )

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch.slurm_nodes import has_first_node, host_names, keep_nodes, placed
+from milabench_ddp.dispatch.slurm_nodes import (
+    fewest_cpus,
+    has_first_node,
+    host_names,
+    keep_nodes,
+    knows_gpus,
+    placed,
+)
 from milabench_ddp.errors import DispatchError
 
 Says = Callable[..., Path]
@@ -91,6 +98,45 @@ def test_nodes_that_slurm_does_not_name(says: Says) -> None:
     says("scontrol", "slurm_load_jobs error", 1)
     with pytest.raises(DispatchError, match="does not name the nodes"):
         host_names()
+
+
+OFFERS = """\
+cpu 8 (null)
+train* 96 (null)
+train* 64 gpu:h100:8(S:0-1)
+train* 128 gpu:h100:8"""
+
+
+@pytest.mark.parametrize(
+    ("profile", "asked", "cpus", "has_gpus"),
+    [
+        (RunnerProfile("slurm"), "", 64, True),  # of the default partition
+        (RunnerProfile("slurm", gpus_per_node=8), "", 64, True),
+        (RunnerProfile("slurm", partition="cpu"), " --partition=cpu", 8, True),
+        (RunnerProfile("slurm", options={"nodelist": "n[1-3]"}), " --nodes=n[1-3]", 64, True),
+    ],
+)
+def test_what_slurm_says_of_the_nodes_that_a_job_may_get(
+    says: Says, profile: RunnerProfile, asked: str, cpus: int, has_gpus: bool
+) -> None:
+    given = says("sinfo", "Welcome\n" + OFFERS)
+    assert (fewest_cpus(profile), knows_gpus(profile)) == (cpus, has_gpus)
+    assert given.read_text().startswith(f"--noheader --Node --format=%P %c %G{asked}\n")
+
+
+def test_the_cpus_of_nodes_without_gpus_do_not_count_for_a_job_with_gpus(says: Says) -> None:
+    says("sinfo", "train* 16 (null)\ntrain* 64 gpu:8\ntrain* 96 gpu:8")
+    assert fewest_cpus(RunnerProfile("slurm", gpus_per_node=8)) == 64
+    assert fewest_cpus(RunnerProfile("slurm")) == 16
+
+
+def test_slurm_may_know_no_gpus_or_say_nothing(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
+    says("sinfo", "train* 64 (null)")
+    wants = RunnerProfile("slurm", gpus_per_node=8)
+    assert (fewest_cpus(wants), knows_gpus(wants)) == (64, False)
+    assert knows_gpus(RunnerProfile("slurm", gpus_per_node=8, gres=False))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert (fewest_cpus(wants), knows_gpus(wants)) == (None, True)
 
 
 @pytest.mark.usefixtures("job")

@@ -12,6 +12,7 @@ from ...errors import DispatchError
 from ...events import Outcome
 from ...machine.detect import Detection, detect, synthetic_cluster
 from ...machine.devices import Cluster
+from ...machine.host import cpu_count
 from ...plan.bash import render
 from ...plan.launch import Launch
 from ...progress import ProgressObserver
@@ -26,6 +27,7 @@ class NodeRequest:
     devices: int | None  # per node
     kind: str | None  # of device
     hosts: tuple[SystemNode, ...] = ()  # those of the system file
+    cpus: int | None = None  # per node
 
     def detect(self) -> Detection:
         """This host with such devices.
@@ -55,8 +57,11 @@ def synthetic_nodes(request: NodeRequest) -> Cluster:
     """
     if request.devices is None:
         host = request.detect().cluster
-        return synthetic_cluster(host.arch, request.nodes, len(host.nodes[0].devices))
-    return synthetic_cluster(request.kind or "cuda", request.nodes, request.devices)
+        return synthetic_cluster(
+            host.arch, request.nodes, len(host.nodes[0].devices), host.nodes[0].cpu_count
+        )
+    kind = request.kind or "cuda"
+    return synthetic_cluster(kind, request.nodes, request.devices, request.cpus)
 
 
 class Runner(ABC):
@@ -77,7 +82,13 @@ class Runner(ABC):
                 "the number of GPUs of a node is not known, and this host is not one of the nodes: "
                 f"give {self.count_options}; or give CPU slots, with `--device cpu --gpus N`"
             )
+        if request.cpus is None and self.uses_this_host(request):
+            request = replace(request, cpus=cpu_count())
         return synthetic_nodes(request), True
+
+    def node_cpus(self, profile: RunnerProfile) -> int | None:
+        """The CPUs of a node that a job may use; None if that is not known before it runs."""
+        return profile.cpus_per_task
 
     def uses_this_host(self, request: NodeRequest) -> bool:
         """Whether this host is one of the nodes, so that its devices say what the nodes have."""

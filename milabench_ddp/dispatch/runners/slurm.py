@@ -18,10 +18,15 @@ from ..follow_jobs import follow_jobs
 from ..job_ends import job_folder
 from ..run_context import RunContext
 from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
+from ..slurm_nodes import fewest_cpus, knows_gpus
 from .base import Runner, ScriptRequest
 from .slurm_job import JobTask
 from .slurm_script import parameters, render_jobs
 
+NO_GRES = (
+    "; Slurm knows no GPUs of these nodes (GRES): if they have some, set `gres: false` in the "
+    "runner profile"
+)
 _COMPLETING = 60  # seconds that a job may take to end after its benchmarks have
 
 
@@ -30,6 +35,12 @@ class SlurmRunner(Runner):
 
     is_scheduler = True
     count_options = "--gpus-per-node N, or `gpus_per_node: N` in the runner profile"
+
+    def node_cpus(self, profile: RunnerProfile) -> int | None:
+        """The CPUs that a job requests of a node; else those of the nodes, as Slurm lists them."""
+        if profile.cpus_per_task is not None or profile.cluster != "slurm":
+            return profile.cpus_per_task
+        return fewest_cpus(profile)
 
     def script(self, request: ScriptRequest) -> str:
         """A bash script that submits the jobs."""
@@ -129,7 +140,9 @@ def _submit_array(
         with redirect_stderr(io.StringIO()), executor.batch():
             handles = [executor.submit(JobTask(str(run.path), job.name)) for job in jobs]
     except submitit.core.utils.FailedJobError as error:
-        raise DispatchError(f"Slurm refuses the job: {_last_words(str(error))}") from error
+        said = _last_words(str(error))
+        hint = "" if knows_gpus(profile) else NO_GRES
+        raise DispatchError(f"Slurm refuses the job: {said}{hint}") from error
     except OSError as error:
         raise DispatchError(
             f"cannot write {error.filename or folder}: {error.strerror}; choose a folder that "

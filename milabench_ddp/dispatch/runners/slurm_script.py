@@ -8,6 +8,7 @@ its job, since there is no coordinator to go on without it.
 """
 
 import shlex
+from dataclasses import replace
 from typing import Any
 
 from ...config.runner_profile import SETTINGS, RunnerProfile
@@ -53,7 +54,7 @@ def render_jobs(request: ScriptRequest) -> str:
 
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:
     """The options of sbatch for a job, without their dashes."""
-    profile = placed(profile, job.nodes)
+    profile = _requesting(profile, job.nodes)
     words: dict[str, Any] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
     for name, setting in SETTINGS.items():
         value = getattr(profile, name)
@@ -68,7 +69,7 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
 
 def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
     """The parameters of submitit's ``AutoExecutor`` for the jobs on this many nodes."""
-    profile = placed(profile, nodes)
+    profile = _requesting(profile, nodes)
     found: dict[str, Any] = {
         "nodes": nodes,
         "tasks_per_node": 1,
@@ -83,6 +84,12 @@ def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
         if setting.submitit and value is not None:
             found[setting.submitit] = value
     return found
+
+
+def _requesting(profile: RunnerProfile, nodes: int) -> RunnerProfile:
+    """The profile with what a job on this many nodes asks for."""
+    chosen = placed(profile, nodes)
+    return chosen if profile.gres else replace(chosen, gpus_per_node=None)
 
 
 def other_options(profile: RunnerProfile) -> dict[str, str | bool]:

@@ -90,6 +90,15 @@ def test_a_job_is_a_batch_step_that_outlives_signals_and_nodes() -> None:
     assert (found["timeout_min"], found["slurm_signal_delay_s"]) == (30, 60)
 
 
+def test_where_slurm_knows_no_gpus_it_is_asked_for_whole_nodes() -> None:
+    profile = replace(RUNNER, gres=False, options={})
+    found, words = parameters(profile, 3), flags(profile, JobState("j", 3, ("a",)))
+    assert "gpus_per_node" not in found
+    assert found["slurm_additional_parameters"]["exclusive"] is True
+    assert not [word for word in words if word.startswith(("gpus", "gres"))]
+    assert "exclusive" in words
+
+
 def test_what_a_profile_does_not_say_is_left_to_the_cluster() -> None:
     found = parameters(RunnerProfile(kind="slurm", exclusive=False), 1)
     assert found["slurm_additional_parameters"] == {"no_kill": True}

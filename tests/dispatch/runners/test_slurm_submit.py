@@ -87,6 +87,19 @@ def test_slurm_takes_all_or_none(
     assert "scancel 7\n" in (tmp_path / "asked").read_text()
 
 
+@pytest.mark.parametrize(("gres", "has_hint"), [("(null)", True), ("gpu:8", False)])
+def test_a_refusal_where_slurm_knows_no_gpus_says_what_to_do(
+    sbatch: Callable[[str], Path], folder: RunDir, tmp_path: Path, gres: str, has_hint: bool
+) -> None:
+    sbatch("echo 'sbatch: error: Requested node configuration is not available' >&2; exit 1")
+    sinfo = tmp_path / "bin" / "sinfo"
+    sinfo.write_text(f"#!/bin/sh\necho 'train* 64 {gres}'\n")
+    sinfo.chmod(0o755)
+    with pytest.raises(DispatchError, match="Slurm refuses the job: Requested node") as error:
+        submit(folder, replace(PROFILE, gpus_per_node=2), jobs(), print)
+    assert ("set `gres: false`" in str(error.value)) == has_hint
+
+
 def test_there_is_no_slurm(folder: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(DispatchError, match="there is no Slurm here"):

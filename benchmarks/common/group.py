@@ -3,14 +3,19 @@
 import gc
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypeVar
 
 import torch
 import torch.distributed as dist
+from torch.distributed import distributed_c10d
 
 from benchmarks.common.device import bind, pick
 from benchmarks.common.failure import UnsupportedError
 
+# Seconds that a collective may take until the measured steps begin, and from then on. Without the
+# variables they are torch's own: 10 minutes on GPUs, 30 on CPUs.
+SETUP_TIMEOUT, STEP_TIMEOUT = "MILABENCH_SETUP_TIMEOUT", "MILABENCH_STEP_TIMEOUT"
 BACKENDS = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}
 
 T = TypeVar("T")
@@ -52,13 +57,25 @@ class Group:
         bind(device)
         backend = BACKENDS[device.type]
         bound = None if device.type == "cpu" else device
+        timeout = _timeout(SETUP_TIMEOUT)
         if "WORLD_SIZE" in os.environ:
-            dist.init_process_group(backend, device_id=bound)
+            dist.init_process_group(backend, timeout=timeout, device_id=bound)
         else:
+            store = dist.HashStore()
             dist.init_process_group(
-                backend, store=dist.HashStore(), rank=0, world_size=1, device_id=bound
+                backend, timeout=timeout, store=store, rank=0, world_size=1, device_id=bound
             )
         return cls(device, dist.get_rank(), dist.get_world_size(), local_rank)
+
+    def limit(self, variable: str) -> None:
+        """Let each collective from now on fail after the seconds of a variable, if that is set."""
+        timeout = _timeout(variable)
+        if timeout is None or not dist.is_initialized():
+            return
+        # In torch 2.11 the function is private; the groups of meshes do not inherit the time-out.
+        set_timeout = getattr(dist, "set_timeout", None) or distributed_c10d._set_pg_timeout
+        for group in list(distributed_c10d._world.pg_map):
+            set_timeout(timeout, group)
 
     @property
     def device_ids(self) -> list[torch.device] | None:
@@ -86,3 +103,8 @@ class Group:
         if dist.is_initialized():
             gc.collect()  # frees wrapped models (cycles): their groups' threads outlive Python
             dist.destroy_process_group()
+
+
+def _timeout(variable: str) -> timedelta | None:
+    seconds = os.environ.get(variable)
+    return timedelta(seconds=float(seconds)) if seconds else None

@@ -17,7 +17,7 @@ from benchmarks.common import collector
 from benchmarks.common.clocks import clock_of
 from benchmarks.common.device import check_build, peak_memory, reset_peak_memory
 from benchmarks.common.failure import reported
-from benchmarks.common.group import Group
+from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
@@ -85,6 +85,7 @@ class Session:
         ``parts`` and ``losses`` are as for ``StepTimer``.
         """
         replicas = self.group.world_size if replicas is None else replicas
+        self.group.limit(SETUP_TIMEOUT)  # also the groups that a strategy has made
         self._timer = StepTimer(
             clock_of(self.device),
             self._emitter,
@@ -163,6 +164,7 @@ class Session:
         with collector.frozen():
             self._loop["gc"] = "frozen"
             start_barrier(self._emitter)
+            self.group.limit(STEP_TIMEOUT)
             yield
 
     def _summary(self, timer: StepTimer) -> RankSummary:

@@ -9,6 +9,8 @@ from ..options import DryOptions
 from ..plan.planner import plan_launches
 from . import setup
 
+NAME = "dry"  # of the run whose script it prints
+
 
 def main(options: DryOptions) -> int:
     """Print the script of the suite; this starts nothing and needs no GPU."""
@@ -21,10 +23,10 @@ def main(options: DryOptions) -> int:
     if profile is not None:
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
-    site = setup.site(base, profile)
+    site, run = setup.site(base, profile), base / "runs" / NAME
     launches = []
     for benchmark in suite.benchmarks:
-        launches += plan_launches(benchmark, cluster, site, options.repeat)
+        launches += plan_launches(benchmark, cluster, site, options.repeat, run)
     place = setup.describe(cluster) + (" (made up)" if is_synthetic else "")
     comments = [
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "

@@ -101,7 +101,8 @@ class BenchmarkRun:
         try:
             cluster = Cluster(self._plan.arch, tuple(node.node for node in self.nodes))
             mine = replace(self.benchmark, num_machines=len(self.nodes))
-            self._waiting = plan_launches(mine, cluster, self._plan.site, self._plan.repeats)
+            site, repeats = self._plan.site, self._plan.repeats
+            self._waiting = plan_launches(mine, cluster, site, repeats, self._run.path)
         except MilabenchError as error:
             self.finish(Verdict(Outcome.FAILED, str(error)))
             return

@@ -23,7 +23,11 @@ _FOLLOWS = re.compile(
     re.IGNORECASE,
 )
 
-
+# Of the thread with which torch watches NCCL; it then aborts the rank.
+_TIMEOUT = re.compile(
+    r"Rank (\d+)\] Watchdog caught collective operation timeout: "
+    r"WorkNCCL\((?:SeqNum=(\d+), )?OpType=(\w+).* ran for (\d+) milliseconds"
+)
 _KILLED = re.compile(r"killed by (?:SIGKILL|signal: Killed)")
 HOST_OUT_OF_MEMORY = "this host was out of memory, and its kernel killed a process"
 
@@ -41,6 +45,16 @@ def may_follow(reason: str) -> bool:
     NCCL's errors are, unless it says that the memory of the device ran out.
     """
     return bool(_FOLLOWS.search(reason)) and not OUT_OF_MEMORY.search(reason)
+
+
+def timed_out(line: str) -> str:
+    """The rank and the collective of a time-out, from a line of stderr; empty if it tells none."""
+    found = _TIMEOUT.search(line)
+    if found is None:
+        return ""
+    rank, number, operation, ms = found.groups()
+    which = f"{operation} (SeqNum {number})" if number else operation
+    return f"rank {rank}: {which} timed out after {int(ms) / 1000:.0f} s"
 
 
 @dataclass

@@ -125,6 +125,7 @@ class LaunchRunner:
         """
         folder = self._run_dir.benchmark(launch.benchmark.name)
         environ = {**self._environ, TRACES: str(folder)}
+        launch = launch.called_with(environ)
         with closing(LaunchWriter(self._run_dir, launch, self._header)) as writer:
             writer.write_header()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..events import NAN_LOSS, Data, Event, Line, Note, Outcome, Verdict, exit_reason
 from ..results.rates import RateCounts, why_nothing_measured
-from .causes import LauncherSummary, may_follow
+from .causes import LauncherSummary, may_follow, timed_out
 
 
 @dataclass
@@ -52,6 +52,8 @@ class Observations:
                 self._add_error(_describe(data))
             case Line(stream="stderr", text=text):
                 self.launcher.read(text)
+                if said := timed_out(text):
+                    self._add_error(said)
             case Note(kind="overseer_error", data=Mapping() as data):
                 self.instrument_error = self.instrument_error or _describe(data)
 

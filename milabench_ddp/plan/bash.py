@@ -88,6 +88,8 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     yield "time ("
     yield "  pids=()"
     yield "  trap stop INT TERM"
+    for name, value in launch.defaults.items():
+        yield f"  export {name}=${{{name}-{shlex.quote(value)}}}"
     for process in launch.processes:
         line = f"{command(process)} & pids+=($!)"
         if process.job is not None:

@@ -1,7 +1,7 @@
 """Launches and their processes, as data: `bash.py` prints them, and `launch/` starts them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ..config.schema import Benchmark
 
@@ -42,9 +42,16 @@ class Launch:
     repeat: int | None  # None if there is only one
     processes: tuple[Process, ...]
     nodes: int = 1
+    defaults: Mapping[str, str] = field(default_factory=dict)  # where the caller sets no other
 
     @property
     def barrier(self) -> bool:
         """Whether it needs the start barrier, because its processes do not wait for one another."""
         has_ranks = any(process.is_rank for process in self.processes)  # they wait for one another
         return len(self.processes) > 1 and not has_ranks
+
+    def called_with(self, environ: Mapping[str, str]) -> "Launch":
+        """The launch with its defaults in the processes' variables, but those of the caller."""
+        missing = {name: text for name, text in self.defaults.items() if name not in environ}
+        processes = [replace(each, env={**missing, **each.env}) for each in self.processes]
+        return replace(self, processes=tuple(processes), defaults={})

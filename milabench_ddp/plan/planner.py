@@ -4,11 +4,13 @@ Pure: it uses no process, no file, no clock, no driver and no environment.
 """
 
 from dataclasses import replace
+from pathlib import Path
 
 from ..config.schema import Benchmark
 from ..errors import PlanError
 from ..machine.devices import Cluster, Node
 from .command_line import Site
+from .defaults import defaults
 from .launch import Launch, Process
 from .methods import METHODS, PlanContext
 
@@ -16,9 +18,13 @@ BATCH_SIZE = "--batch-size"
 
 
 def plan_launches(
-    benchmark: Benchmark, cluster: Cluster, site: Site, repeats: int = 1
+    benchmark: Benchmark,
+    cluster: Cluster,
+    site: Site,
+    repeats: int = 1,
+    run: Path | None = None,
 ) -> list[Launch]:
-    """The launches of a benchmark, one for each repeat.
+    """The launches of a benchmark, one for each repeat, in the run folder ``run``.
 
     Raises:
         PlanError: there are no devices, too few nodes, or the devices do not divide into the jobs.
@@ -26,6 +32,7 @@ def plan_launches(
     nodes = _nodes(benchmark, cluster)
     benchmark = scaled(benchmark, len(nodes))
     method = METHODS[benchmark.plan.method]
+    common = defaults(benchmark, cluster.arch, nodes, run)
     launches = []
     for number in range(repeats):
         repeat = None if repeats == 1 else number
@@ -34,7 +41,7 @@ def plan_launches(
         for rank, node in enumerate(nodes):
             context = PlanContext(benchmark, site, cluster.arch, tag, node, rank, len(nodes))
             processes += method.processes(context)
-        launches.append(Launch(benchmark, repeat, tuple(processes), len(nodes)))
+        launches.append(Launch(benchmark, repeat, tuple(processes), len(nodes), common))
     return launches
 
 

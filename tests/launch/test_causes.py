@@ -2,7 +2,13 @@
 
 import pytest
 
-from milabench_ddp.launch.causes import HOST_OUT_OF_MEMORY, LauncherSummary, may_follow, with_kernel
+from milabench_ddp.launch.causes import (
+    HOST_OUT_OF_MEMORY,
+    LauncherSummary,
+    may_follow,
+    timed_out,
+    with_kernel,
+)
 from tests.support.result_files import TORCHRUN
 
 
@@ -52,6 +58,34 @@ def test_what_a_program_prints_is_no_summary() -> None:
     for line in summary_lines(r0=-9)[1:]:
         found.read(line)
     assert found.exits == {}
+
+
+WATCHDOG = (
+    "[rank{0}]:[E321 02:07:08.408 ProcessGroupNCCL.cpp:607] [{1}Rank {0}] Watchdog caught "
+    "collective operation timeout: WorkNCCL({2}Timeout(ms)=100000) ran for 100060 milliseconds "
+    "before timing out."
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            WATCHDOG.format(0, "", "SeqNum=1580, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, "),
+            "rank 0: ALLREDUCE (SeqNum 1580) timed out after 100 s",
+        ),
+        (
+            WATCHDOG.format(7, "PG ID 2 PG GUID 3 ", "SeqNum=5, OpType=_ALLGATHER_BASE, "),
+            "rank 7: _ALLGATHER_BASE (SeqNum 5) timed out after 100 s",
+        ),
+        (WATCHDOG.format(3, "", "OpType=RECV, "), "rank 3: RECV timed out after 100 s"),
+        ("[rank0]: RuntimeError: Timed out waiting 2000ms for recv operation to complete", ""),
+        ("Watchdog caught collective operation timeout: a program quotes it", ""),
+    ],
+)
+def test_the_rank_and_the_collective_of_a_time_out(line: str, said: str) -> None:
+    assert timed_out(line) == said
+    assert not said or may_follow(said)  # the rank that did not come has the reason
 
 
 @pytest.mark.parametrize(

@@ -135,3 +135,24 @@ def test_a_program_may_say_anything_of_itself():
 def test_what_a_program_says_of_its_progress_is_kept():
     observed = observations(Note("b", 0.0, "ready", {}), Note("b", 0.0, "begin", {"time": 7}))
     assert (observed.is_ready, observed.began) == (True, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("later", "reason"),
+    [
+        ([], "rank 1: ALLREDUCE (SeqNum 9) timed out after 100 s"),
+        ([ERROR], "ValueError: no"),  # of the rank that did not come
+    ],
+)
+def test_a_collective_that_timed_out_is_the_reason_unless_another_rank_has_one(
+    later: list[Event], reason: str
+) -> None:
+    line = (
+        "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, "
+        "OpType=ALLREDUCE, Timeout(ms)=100000) ran for 100060 milliseconds before timing out."
+    )
+    abort = ["ChildFailedError: ", "  rank      : 1 (local_rank: 1)", "  exitcode  : -6 (pid: 7)"]
+    prefix = "torch.distributed.elastic.multiprocessing.errors."
+    lines = [line, prefix + abort[0], *abort[1:]]
+    said = [Line("b", 0.0, "stderr", f"{text}\n") for text in lines]
+    assert judge(observations(*said, *later), 1, None) == failed(reason)

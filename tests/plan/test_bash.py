@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.support.launches import SITE, benchmark, cluster, launch, njobs
 from tests.support.wait import PATIENCE, wait_for
 
 # One write, so that the lines of two processes do not mix.
+RUN = Path("/base/runs/a run")
 ECHO = """
 import json, os, sys
 line = json.dumps([sys.argv[1:], dict(os.environ)], sort_keys=True) + chr(10)
@@ -114,11 +116,26 @@ def test_ctrl_c_ends_the_programs_of_a_script(tmp_path: Path, number: signal.Sig
     assert len(pids()) == 2
 
 
+@pytest.mark.parametrize("own", [None, "", "mine"])
+def test_a_default_holds_where_the_caller_sets_no_other(tmp_path: Path, own: str | None):
+    value = "a b'c}$HOME\\"
+    planned = launch("import os; print(os.environ['CACHE'], end='.')")
+    planned = replace(planned, defaults={"CACHE": value})
+    script = tmp_path / "script.sh"
+    script.write_text(render([planned], sys.executable))
+    environ = {"PATH": os.environ["PATH"]} | ({} if own is None else {"CACHE": own})
+    done = subprocess.run(["bash", script], env=environ, capture_output=True, text=True, check=True)
+    expected = value if own is None else own
+    assert done.stdout.endswith(f"\n{expected}.")
+    (process,) = planned.called_with(environ).processes
+    assert {**environ, **process.env}["CACHE"] == expected
+
+
 def suite(nodes: int) -> list[Launch]:
     flops = benchmark("flops", argv=("--dtype", "fp16", "--note", "it's"), env={"A": "x y"})
     ddp = benchmark("ddp", plan=njobs(2), voir={})
     where = cluster(gpus=2, nodes=nodes)
-    return [*plan_launches(flops, where, SITE, 2), *plan_launches(ddp, where, SITE)]
+    return [*plan_launches(flops, where, SITE, 2, RUN), *plan_launches(ddp, where, SITE, run=RUN)]
 
 
 @pytest.mark.parametrize("nodes", [1, 2])

@@ -22,6 +22,7 @@ class Compiler:
         self._optimize_ddp = optimize_ddp
         self._graphs = 0
         self._seconds, self._breaks = _spent(), _breaks()
+        self._cached = _cached()
 
     def apply(self, modules: Iterable[nn.Module]) -> None:
         """Compile the modules in place, at their first call: their parameters keep their names."""
@@ -32,15 +33,27 @@ class Compiler:
             module.compile(backend=self._counted)
 
     def metrics(self) -> dict[str, Any]:
-        """Graphs given to the backend (one for each bucket with breaks), breaks, seconds."""
+        """Graphs given to the backend (one for each bucket with breaks), breaks, seconds.
+
+        For inductor also whether its cache on disk was ``cold``, ``warm`` or ``partly warm``.
+        """
         if self._backend == "none":
             return {}
-        return {
+        found = {
             "compile": self._backend,
             "graphs": self._graphs,
             "graph_breaks": _breaks() - self._breaks,
             "compile_s": round(_spent() - self._seconds, 3),
         }
+        if self._backend == "inductor":
+            found["compile_cache"] = self._cache()
+        return found
+
+    def _cache(self) -> str:
+        hits, misses = (now - before for now, before in zip(_cached(), self._cached, strict=True))
+        if not hits:
+            return "cold"
+        return "partly warm" if misses else "warm"
 
     def _counted(self, graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
         self._graphs += 1
@@ -53,3 +66,9 @@ def _spent() -> float:
 
 def _breaks() -> int:
     return sum(counters["graph_break"].values())
+
+
+def _cached() -> tuple[int, int]:
+    """Graphs that inductor found in its cache, and those that it did not."""
+    seen = counters["inductor"]
+    return seen["fxgraph_cache_hit"], seen["fxgraph_cache_miss"]

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 from benchmarks.common import session as session_module
-from benchmarks.common.group import Group
+from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.session import session, start_barrier
 from tests.support.fake_time import Time
@@ -77,6 +77,15 @@ def test_the_peak_of_the_first_step_is_told_apart(wire, monkeypatch):
     payloads = wire.close()
     assert [p["memory_peak"] for p in payloads if "memory_peak" in p] == [[700.0, 700.0]]
     assert [p["memory_first_step"] for p in payloads if "memory_first_step" in p] == [[9000.0] * 2]
+
+
+def test_collectives_may_take_long_until_the_last_step_of_the_warm_up(monkeypatch):
+    seen = []
+    monkeypatch.setattr(Group, "limit", lambda group, variable: seen.append(variable))
+    with session("cpu") as run:
+        for step, _ in enumerate(run.steps(repeat(None), work=1, units="x", count=2, warmup=3)):
+            seen.append(step)
+    assert seen == [SETUP_TIMEOUT, 0, 1, STEP_TIMEOUT, 2, 3, 4]
 
 
 def test_a_crash_tells_what_was_measured_then_why(wire):

@@ -26,6 +26,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp32/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp32/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
@@ -44,6 +47,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-tf32/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-tf32/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
@@ -62,6 +68,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp16/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp16/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
@@ -80,6 +89,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-bf16/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-bf16/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
@@ -98,6 +110,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
@@ -116,6 +131,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-loader/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-loader/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
@@ -134,6 +152,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-ddp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-ddp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-ddp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
   join
 ) || failed+=(resnet50-ddp)
@@ -145,6 +171,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/elastic-ddp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/elastic-ddp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/elastic-ddp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 10000 --warmup 1000 & pids+=($!)
   join
 ) || failed+=(elastic-ddp)
@@ -156,6 +190,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-peak-bf16/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-peak-bf16/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
@@ -174,6 +211,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp8/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp8/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
@@ -192,6 +232,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-sustained-bf16/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-sustained-bf16/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
@@ -210,6 +253,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/membw-triad/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/membw-triad/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
@@ -228,6 +274,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/transfer-h2d/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/transfer-h2d/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
@@ -246,6 +295,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/transfer-d2h/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/transfer-d2h/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
@@ -264,6 +316,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/pairs/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/pairs/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/pairs/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=pairs.0 benchmarks/pairs/main.py --bytes 64Mi --number 10 --repeat 5 & pids+=($!)
   join
 ) || failed+=(pairs)
@@ -275,6 +335,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-reduce/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-reduce/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-reduce/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_reduce & pids+=($!)
   join
 ) || failed+=(comm-all-reduce)
@@ -286,6 +354,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-gather/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-gather/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-gather/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_gather & pids+=($!)
   join
 ) || failed+=(comm-all-gather)
@@ -297,6 +373,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-reduce-scatter/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-reduce-scatter/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-reduce-scatter/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op reduce_scatter & pids+=($!)
   join
 ) || failed+=(comm-reduce-scatter)
@@ -308,6 +392,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-to-all/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-to-all/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-to-all/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_to_all & pids+=($!)
   join
 ) || failed+=(comm-all-to-all)
@@ -319,6 +411,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-broadcast/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-broadcast/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-broadcast/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op broadcast & pids+=($!)
   join
 ) || failed+=(comm-broadcast)
@@ -330,6 +430,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-p2p/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-p2p/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-p2p/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op p2p & pids+=($!)
   join
 ) || failed+=(comm-p2p)
@@ -341,6 +449,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-ddp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-ddp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode ddp & pids+=($!)
   join
 ) || failed+=(gpt-ddp)
@@ -352,6 +468,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-fsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-fsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-fsdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode fsdp & pids+=($!)
   join
 ) || failed+=(gpt-fsdp)
@@ -363,6 +487,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-ddp-inductor/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-ddp-inductor/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp-inductor/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode ddp --compile inductor & pids+=($!)
   join
 ) || failed+=(gpt-ddp-inductor)
@@ -374,6 +506,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-pipeline/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-pipeline/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pipeline/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
   join
 ) || failed+=(gpt-pipeline)
@@ -385,6 +525,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-tp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-tp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
   join
 ) || failed+=(gpt-tp)
@@ -396,6 +544,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-pdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-pdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
   join
 ) || failed+=(gpt-pdp)
@@ -407,6 +563,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-hsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-hsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-hsdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode hsdp & pids+=($!)
   join
 ) || failed+=(gpt-hsdp)
@@ -418,6 +582,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-tp-fsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-tp-fsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp-fsdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPTXL --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
   join
 ) || failed+=(gpt-tp-fsdp)
@@ -429,6 +601,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-1b-single/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-1b-single/cache/triton}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
@@ -447,6 +622,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-8b-fsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-8b-fsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 1 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 30 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation checkpoint & pids+=($!)
   join
 ) || failed+=(llama-8b-fsdp)
@@ -458,6 +641,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-ddp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-ddp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-ddp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert --mode ddp & pids+=($!)
   join
 ) || failed+=(bert-ddp)
@@ -469,6 +660,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-pipeline/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-pipeline/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-pipeline/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 32 & pids+=($!)
   join
 ) || failed+=(bert-pipeline)
@@ -480,6 +679,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-large-ddp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-large-ddp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-large-ddp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert_large --mode ddp & pids+=($!)
   join
 ) || failed+=(bert-large-ddp)
@@ -491,6 +698,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt2-large-fsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt2-large-fsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt2-large-fsdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 8 & pids+=($!)
   join
 ) || failed+=(gpt2-large-fsdp)
@@ -502,6 +717,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/t5-large-fsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/t5-large-fsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/t5-large-fsdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 6 & pids+=($!)
   join
 ) || failed+=(t5-large-fsdp)
@@ -513,6 +736,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/vit-large-fsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/vit-large-fsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-large-fsdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 16 & pids+=($!)
   join
 ) || failed+=(vit-large-fsdp)
@@ -524,6 +755,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet152-ddp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet152-ddp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet152-ddp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
   join
 ) || failed+=(resnet152-ddp)
@@ -535,6 +774,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/vit-l-16-fsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/vit-l-16-fsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-l-16-fsdp/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 200 --seconds 30 --warmup 20 --mode fsdp & pids+=($!)
   join
 ) || failed+=(vit-l-16-fsdp)
@@ -546,6 +793,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-e2e/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-e2e/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-e2e/flight_recorder.rank}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
   join
 ) || failed+=(resnet50-e2e)

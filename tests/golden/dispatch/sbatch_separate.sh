@@ -48,6 +48,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-16}
   if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
   if on 1; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
   join
@@ -98,6 +99,7 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-16}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!)
   join
 ) || failed+=(small)

@@ -25,6 +25,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
   join
@@ -37,6 +40,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
   join
@@ -49,6 +55,14 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/ddp/cache/inductor'}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/ddp/cache/triton'}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-30}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-30}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-'/base/runs/a run/ddp/flight_recorder.rank'}
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=1 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!)
   MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=1 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!)
   join

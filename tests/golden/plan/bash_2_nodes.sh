@@ -35,6 +35,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
   if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
   if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
   if on 1; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
@@ -49,6 +52,9 @@ echo "===="
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
   if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
   if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
   if on 1; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
@@ -64,6 +70,14 @@ host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}
 time (
   pids=()
   trap stop INT TERM
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/ddp/cache/inductor'}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/ddp/cache/triton'}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-30}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-30}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-'/base/runs/a run/ddp/flight_recorder.rank'}
   if on 0; then PET_RDZV_ENDPOINT="$host:$((port + 0))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
   if on 0; then PET_RDZV_ENDPOINT="$host:$((port + 1))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
   if on 1; then PET_RDZV_ENDPOINT="$host:$((port + 0))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi

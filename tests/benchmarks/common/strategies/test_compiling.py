@@ -1,9 +1,12 @@
 """What torch.compile is said to have done: graphs, breaks, seconds."""
 
+from collections import Counter
+
 import pytest
 import torch
 from torch import nn
 
+from benchmarks.common.strategies import compiling
 from benchmarks.common.strategies.compiling import Compiler
 
 # Dynamo looks at every tensor's gradient, and hides the warning that this is no leaf's; where
@@ -82,3 +85,16 @@ def test_names_of_parameters_stay():
 def test_dynamo_is_told_what_to_do_at_the_buckets(how):
     Compiler("eager", how).apply([Straight()])
     assert torch._dynamo.config.optimize_ddp == how
+
+
+@pytest.mark.parametrize(
+    ("hits", "misses", "cache"),
+    [(0, 0, "cold"), (0, 3, "cold"), (3, 0, "warm"), (1, 2, "partly warm")],
+)
+def test_what_inductor_found_on_disk_since_it_began(monkeypatch, hits, misses, cache):
+    seen = Counter(fxgraph_cache_hit=7, fxgraph_cache_miss=5)  # of the check of the gradients
+    monkeypatch.setitem(compiling.counters, "inductor", seen)
+    compiler = Compiler("inductor", "ddp_optimizer")
+    seen.update(fxgraph_cache_hit=hits, fxgraph_cache_miss=misses)
+    assert compiler.metrics()["compile_cache"] == cache
+    assert "compile_cache" not in Compiler("eager", "ddp_optimizer").metrics()

@@ -1,34 +1,17 @@
 """The agent of a node: runs the node's part of launches and writes the node's result files.
 
-    python -m milabench_ddp.dispatch.agent '{"run": "runs/x", "rank": 0, "address": "node1"}'
-
-Its coordinator is at the other end of standard input and output. An agent that loses its
-coordinator ends its launch: no process stays on a node without supervision.
+An agent that loses its coordinator ends its launch: no process stays on a node without supervision.
 """
 
-import os
 import queue
-import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
 
-from ..codec import decode, read_record
-from ..errors import MilabenchError
 from ..events import Event, Outcome, Verdict
 from ..launch.node_run import LaunchRunner
-from ..launch.stop_requests import StopRequests, stopped_by_signals
-from ..machine.preflight import node_facts
-from ..machine.provenance import collect, meta
-from ..results.run_dir import RunDir
-from . import shared_folder
-from .awake_clock import AwakeClock
-from .gpu_preflight import check_gpus
-from .nodes import free_ports, launch_runner, own_node, run_part
+from ..launch.stop_requests import StopRequests
 from .protocol import (
     FindPorts,
     Finish,
@@ -38,19 +21,16 @@ from .protocol import (
     Ping,
     Pong,
     Ports,
-    Problem,
     Signalled,
     StartLaunch,
     StopLaunch,
     Timeouts,
     ToAgent,
 )
-from .restarts import start_again
-from .run_context import RunPlan
 from .slurm_nodes import has_first_node
+from .this_host import free_ports, run_part
 from .transport import Connection, heartbeats
 
-NODE = "MILABENCH_NODE"  # tells a program the name of its node
 CoordinatorConnection = Connection[ToAgent]
 
 
@@ -227,78 +207,3 @@ def _without_coordinator(message: str) -> Verdict:
 
 def _ignore(_event: Event) -> None:
     """Drop the event: the result files have it."""
-
-
-@dataclass(frozen=True)
-class AgentOptions:
-    """The options of an agent, which its command line has as JSON."""
-
-    run: Path  # the run folder, which all nodes see
-    rank: int  # of this node
-    address: str = "127.0.0.1"  # where the other nodes reach it
-    name: str | None = None  # of this node; None: the name of its host
-    parts: int = 0  # how many nodes share this host; 0: it is one node
-    job: str = ""  # the name of its Slurm job, which starts again if the coordinator is lost
-    timeouts: Timeouts = field(default_factory=Timeouts)
-
-
-def main(words: str) -> int:
-    """Run an agent until its coordinator sends ``Finish``.
-
-    Args:
-        words: ``AgentOptions`` as JSON.
-
-    Returns:
-        the exit status: 0; 1 if the coordinator is lost; 2 if the agent cannot serve.
-    """
-    options = decode(words, AgentOptions)
-    connection = _stdio()
-    try:
-        _serve(options, connection)
-    except MilabenchError as error:
-        _complain(options.rank, error)
-        connection.send(Problem(str(error)))
-        return 2
-    except CoordinatorLostError as error:
-        _complain(options.rank, error)
-        return 1
-    return 0
-
-
-def _complain(rank: int, error: Exception) -> None:
-    print(f"node {rank}: {error}", file=sys.stderr, flush=True)
-
-
-def _stdio() -> CoordinatorConnection:
-    """The connection on standard input and output; prints go to standard error."""
-    read, write = os.dup(0), os.dup(1)
-    os.dup2(2, 1)
-    return Connection(read, write, ToAgent)
-
-
-def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
-    run = RunDir(options.run)
-    witness = shared_folder.leave_witness(run)
-    plan = read_record(run.plan_json, RunPlan)
-    node, visible = own_node(plan, options.rank, options.parts, options.name)
-    machine = collect(plan.arch, node, sys.argv, os.environ)
-    environ = {**os.environ, NODE: node.name}
-    with heartbeats(lambda: connection.send_now(Heartbeat()), options.timeouts.heartbeat):
-        warnings = check_gpus(plan, plan.benchmarks, node, environ)
-    compared = node_facts(machine, visible)
-    hello = Hello(options.rank, node, options.address, compared, witness, warnings)
-    facts, clock = {**meta(machine), "node": node.name}, AwakeClock()
-    with launch_runner(run, plan, node, facts, environ, clock) as runner:
-        agent = Agent(runner, connection, options.timeouts, clock)
-        # Slurm's warning; the coordinator acts on it
-        signal.signal(signal.SIGUSR2, lambda *_: agent.note_signal("SIGUSR2"))
-        try:
-            with stopped_by_signals(agent):
-                agent.serve(hello)
-        finally:
-            if options.job and agent.is_abandoned:
-                start_again(run, options.job)  # the coordinator may not be there to ask
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

@@ -10,7 +10,8 @@ from ..results.lock import alive, is_alive
 from ..results.read_state import read_header, require_state
 from ..results.run_dir import RunDir, save_state
 from ..results.state import RunHeader, overall
-from .follow import FORGET, RunFollower
+from .job_follower import FORGET
+from .run_follower import RunFollower
 from .schedulers import Scheduler, scheduler_of
 
 GOES_ON = "no longer watched; the run goes on: `milabench watch {0}` follows it"

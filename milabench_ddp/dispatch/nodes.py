@@ -1,26 +1,12 @@
 """The nodes as a coordinator sees them, and this host as the only node."""
 
-import os
-import select
-import socket
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
 
-from ..errors import MilabenchError, RunDirError
-from ..events import Event, Outcome
-from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
-from ..launch.stop_requests import StopRequests
-from ..machine.detect import detect, partition
+from ..events import Outcome
 from ..machine.devices import Node
-from ..plan.launch import Launch
-from ..results.run_dir import RunDir
-from ..results.state import LaunchState
-from ..results.write import DataHeader
-from .protocol import FindPorts, FromAgent, LaunchEnded, Ports, StartLaunch, ToAgent
-from .run_context import RunPlan
+from .protocol import FromAgent, ToAgent
 
 
 @dataclass
@@ -87,136 +73,3 @@ class Nodes(Protocol):
 
     def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
         """The messages of the nodes and their losses; waits for at most ``timeout`` seconds."""
-
-
-class ThisHost:
-    """This host as the only node, without an agent: it works while its coordinator receives.
-
-    Args:
-        node: this host.
-        runner: runs the launches.
-        requests: where requests to stop arrive, for the coordinator and for the launch alike.
-        emit: is called with each event of the launches.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        runner: LaunchRunner,
-        requests: StopRequests,
-        emit: Callable[[Event], None],
-    ) -> None:
-        self._runner, self._requests, self._emit = runner, requests, emit
-        self._asked: list[ToAgent] = []
-        self._handle = NodeHandle(0, node, "127.0.0.1", self._ask)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Nothing to do: launches run only inside ``receive``."""
-
-    def __getitem__(self, rank: int) -> NodeHandle:
-        return [self._handle][rank]
-
-    @property
-    def alive(self) -> list[int]:
-        """Rank 0, always."""
-        return [0]
-
-    @property
-    def free(self) -> list[int]:
-        """Rank 0 if nothing runs here."""
-        return [0] if self._handle.is_free else []
-
-    is_gathering = False
-    may_grow = False
-    problems = ()
-
-    def _ask(self, message: ToAgent) -> bool:
-        self._asked.append(message)
-        return True
-
-    def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
-        """Do what the coordinator asked, and answer.
-
-        A ``StopLaunch`` is ignored: the launch itself has seen the request to stop.
-        """
-        asked, self._asked = self._asked, []
-        if not asked:
-            select.select([self._requests.fd], [], [], timeout)
-        for message in asked:
-            match message:
-                case FindPorts(launch, count):
-                    yield self._handle, Ports(launch, free_ports(count))
-                case StartLaunch(id, launch):
-                    state = run_part(self._runner, launch, self._requests, self._emit)
-                    yield self._handle, LaunchEnded(id, state)
-
-
-def run_part(
-    runner: LaunchRunner, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
-) -> LaunchState:
-    """Run a node's part of a launch; an error, such as a full disk, makes it fail."""
-    try:
-        return runner.run(launch, requests, emit)
-    except MilabenchError as error:
-        is_cut_off = isinstance(error, RunDirError)
-        reason = str(error)
-        return LaunchState(launch.repeat, Outcome.FAILED, reason, None, None, is_cut_off=is_cut_off)
-
-
-def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[Node, int]:
-    """This host as a node of a run, and how many GPUs it offers; 0 for CPU slots or a part of it.
-
-    Args:
-        plan: the plan of the run, with the devices that it uses.
-        rank: of the node.
-        parts: how many nodes share this host; 0 if it is one node.
-        name: of the node; None for the name of this host.
-
-    Raises:
-        MachineError: the host does not have the devices.
-    """
-    if parts:
-        return partition(plan.arch, plan.gpus or 1, rank, parts, os.environ), 0
-    found = detect(plan.arch, plan.gpus, os.environ)
-    node = found.cluster.nodes[0]
-    return replace(node, name=name or node.name), found.visible
-
-
-def free_ports(count: int) -> tuple[int, ...]:
-    """Find ``count`` different TCP ports of this host that are free now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("", 0))
-        return tuple(each.getsockname()[1] for each in sockets)
-    finally:
-        for each in sockets:
-            each.close()
-
-
-@contextmanager
-def launch_runner(
-    run: RunDir,
-    plan: RunPlan,
-    node: Node,
-    meta: Mapping[str, Any],
-    environ: Mapping[str, str],
-    clock: Callable[[], float] = time.monotonic,
-) -> Iterator[LaunchRunner]:
-    """A runner for the launches of this node; its devices are sampled inside the block.
-
-    Args:
-        run: where the result files go.
-        plan: the plan of the run.
-        node: this node.
-        meta: the provenance at the beginning of each result file.
-        environ: the environment, to which each process adds its own variables.
-        clock: monotonic seconds, for the time limits of the launches.
-    """
-    router = SampleRouter()
-    header = DataHeader(run.name, plan.arch, meta)
-    with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
-        yield LaunchRunner(run, header, router, environ, plan.grace, clock)

@@ -25,12 +25,12 @@ def start_again(run: RunDir, job: str) -> None:
     if not own_id():
         return
     if int(os.environ.get("SLURM_RESTART_COUNT", "0")) < RESTARTS:
-        requeue(run, job)
+        restart(run, job)
     else:
         slurm_jobs.cancel([own_id()])
 
 
-def requeue(run: RunDir, job: str) -> None:
+def restart(run: RunDir, job: str) -> None:
     """Let this job start again, with fewer nodes if what is missing needs fewer.
 
     Slurm lets a job ask for other nodes only while it waits. It does so from the request to start

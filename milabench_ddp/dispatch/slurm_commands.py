@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _SECONDS = 30  # to wait for an answer of a busy controller
 
 
-def ask(*words: str, cwd: str | None = None) -> str | None:
+def output_of(*words: str, cwd: str | None = None) -> str | None:
     """The output of a command; None if it fails or does not answer."""
     try:
         done = subprocess.run(
@@ -21,7 +21,7 @@ def ask(*words: str, cwd: str | None = None) -> str | None:
 
 def job_record(job: str) -> str:
     """The output of ``scontrol show job``; empty if it does not know the job."""
-    return ask("scontrol", "--oneliner", "show", "job", job) or ""
+    return output_of("scontrol", "--oneliner", "show", "job", job) or ""
 
 
 def field(record: str, name: str) -> str:

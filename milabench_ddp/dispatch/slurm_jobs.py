@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..config.runner_profile import RunnerProfile
 from ..events import Outcome, Verdict
-from .slurm_commands import ask, field, job_record, own_id
+from .slurm_commands import field, job_record, output_of, own_id
 from .slurm_nodes import NODELIST, placed
 
 PREEMPTED = Verdict(Outcome.CANCELLED, "pre-empted by another job")
@@ -45,7 +45,7 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
 
     None if Slurm does not answer, which says nothing about the jobs.
     """
-    queued = ask("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%r")
+    queued = output_of("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%r")
     if queued is None:
         return None
     found = {}
@@ -66,7 +66,7 @@ def _how_failed(job: str, word: str) -> str:
     record = job_record(job)
     code, host = field(record, "ExitCode"), field(record, "BatchHost")
     if not record:
-        rows = ask("sacct", "-X", "--noheader", "--parsable2", "--format=ExitCode,NodeList",
+        rows = output_of("sacct", "-X", "--noheader", "--parsable2", "--format=ExitCode,NodeList",
                     f"--jobs={job}")  # fmt: skip
         code, _, nodes = (rows or "").strip().partition("|")
         host = re.sub(r"\[(\d+).*|,.*", r"\1", nodes)  # the first of node[1-3]
@@ -81,7 +81,7 @@ def _how_failed(job: str, word: str) -> str:
 
 def _last_word(job: str) -> str:
     """The last state of a job that is not in the queue any more; empty if unknown."""
-    rows = ask("sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}")
+    rows = output_of("sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}")
     words = [row.split()[0] for row in (rows or "").splitlines() if row.split()]
     if words:
         return words[-1]
@@ -124,12 +124,12 @@ def _seconds(text: str) -> float | None:
 
 def cancel(ids: Sequence[str]) -> bool:
     """Cancel jobs; returns whether Slurm accepted that."""
-    return not ids or ask("scancel", *ids) is not None
+    return not ids or output_of("scancel", *ids) is not None
 
 
 def requeue(job: str) -> bool:
     """Let a job start again; returns whether Slurm accepted that."""
-    return ask("scontrol", "requeue", job) is not None
+    return output_of("scontrol", "requeue", job) is not None
 
 
 def resize(job: str, nodes: int, profile: RunnerProfile) -> bool:
@@ -141,7 +141,7 @@ def resize(job: str, nodes: int, profile: RunnerProfile) -> bool:
     if chosen != profile:
         wanted.append(f"ReqNodeList={chosen.options.get(NODELIST, '')}")
         wanted.append(f"ExcNodeList={chosen.exclude or ''}")
-    return ask("scontrol", "update", f"JobId={job}", *wanted) is not None
+    return output_of("scontrol", "update", f"JobId={job}", *wanted) is not None
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from ..config.runner_profile import RunnerProfile
 from ..errors import DispatchError
-from .slurm_commands import ask, field, job_record, own_id
+from .slurm_commands import field, job_record, output_of, own_id
 
 NODELIST = "nodelist"
 
@@ -23,7 +23,7 @@ def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:
     if NODELIST not in profile.options:
         return profile
     listed = _expanded(profile.options[NODELIST])
-    known = (ask("sinfo", "--all", "--noheader", "--Node", "--format=%N") or "").split()
+    known = (output_of("sinfo", "--all", "--noheader", "--Node", "--format=%N") or "").split()
     if len(listed) <= nodes or not known:
         return profile
     options = {name: value for name, value in profile.options.items() if name != NODELIST}
@@ -65,7 +65,7 @@ def _offered(profile: RunnerProfile) -> list[_Offer]:
         words.append(f"--partition={profile.partition}")
     if NODELIST in profile.options:
         words.append(f"--nodes={profile.options[NODELIST]}")
-    rows = re.findall(r"^(\S+) (\d+) (\S+)$", ask(*words) or "", re.MULTILINE)
+    rows = re.findall(r"^(\S+) (\d+) (\S+)$", output_of(*words) or "", re.MULTILINE)
     found = []
     for partition, cpus, gres in rows:
         is_default = partition.endswith("*")
@@ -85,7 +85,7 @@ def keep_nodes(count: int) -> list[str]:
     names = host_names()
     if len(names) > count:
         with TemporaryDirectory() as folder:  # scontrol leaves scripts where it runs
-            ask("scontrol", "update", f"JobId={own_id()}", f"NumNodes={count}", cwd=folder)
+            output_of("scontrol", "update", f"JobId={own_id()}", f"NumNodes={count}", cwd=folder)
     return names[:count]
 
 
@@ -114,10 +114,10 @@ def has_first_node() -> bool:
 
 def _expanded(nodes: str) -> list[str]:
     """``node[1-2]`` as ``node1`` and ``node2``; empty if Slurm does not answer."""
-    return (ask("scontrol", "show", "hostnames", nodes) or "").split()
+    return (output_of("scontrol", "show", "hostnames", nodes) or "").split()
 
 
 def _compressed(nodes: str) -> str:
     """``node1,node2`` as ``node[1-2]``; the same if Slurm does not answer."""
-    short = ask("scontrol", "show", "hostlistsorted", nodes) if nodes else None
+    short = output_of("scontrol", "show", "hostlistsorted", nodes) if nodes else None
     return short.strip() if short else nodes

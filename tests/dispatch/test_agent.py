@@ -1,237 +1,222 @@
-"""An agent in a process of its own, coordinated by the test over its standard input and output."""
+"""An agent in a thread, whose launches and clock the test controls."""
 
-import signal
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+import select
+import threading
+from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
-from milabench_ddp.codec import decode
-from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.agent import Agent, CoordinatorLostError
+from milabench_ddp.dispatch.awake_clock import AwakeClock
 from milabench_ddp.dispatch.protocol import (
-    FindPorts,
     Finish,
     FromAgent,
+    Heartbeat,
     Hello,
     LaunchEnded,
     Ping,
     Pong,
-    Ports,
-    Problem,
     Signalled,
     StopLaunch,
-    Timeouts,
 )
-from milabench_ddp.dispatch.runners.attached import agent_command
-from milabench_ddp.dispatch.slurm_jobs import LIMIT
 from milabench_ddp.events import Outcome, Verdict
-from tests.support.started_agent import DEAF, RATE, STAYS, StartedAgent, exists
+from milabench_ddp.launch.node_run import LaunchRunner
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.plan.launch import Launch
+from milabench_ddp.results.state import LaunchState
+from tests.support.dispatch import QUICK, Clock, connections, node
+from tests.support.started_agent import start_launch
 
-Start = Callable[..., StartedAgent]
-Asked = Callable[[str], tuple[dict[str, str], Path]]
-SHORT = Timeouts(heartbeat=0.05, silence=0.2, reconnect=0.2)
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts agents and waits for their ``Hello``."""
-    made: list[StartedAgent] = []
-
-    def make(*options: Any, **more: Any) -> StartedAgent:
-        it = StartedAgent(tmp_path, *options, **more)
-        made.append(it)
-        hello = it.says(Hello)
-        assert (hello.rank, hello.address) == (0, "127.0.0.1")
-        assert (hello.node.name, len(hello.node.devices)) == ("node0", 1)
-        return it
-
-    yield make
-    for each in made:
-        each.close()
+HELLO = Hello(0, node(0), "10.0.0.1")
+SILENT = "it sent no heartbeat for 10 s"
 
 
-@pytest.fixture
-def agent(start: Start) -> StartedAgent:
-    return start()
+class RunsUntilStopped:
+    """Stands in for a ``LaunchRunner``: a launch ends when it is asked to stop."""
+
+    def __init__(self) -> None:
+        self.started = threading.Semaphore(0)
+
+    def run(self, launch: Launch, requests: StopRequests, _emit: object) -> LaunchState:
+        self.started.release()
+        while not requests.stops:
+            select.select([requests.fd], [], [])
+        verdict = requests.verdict
+        return LaunchState(launch.repeat, verdict.outcome, verdict.reason, None, None)
 
 
-def test_it_answers_and_runs_launches(agent: StartedAgent) -> None:
-    agent.send(FindPorts("x", 3))
-    answer = agent.says(Ports)
-    assert (answer.launch, len(set(answer.ports))) == ("x", 3)
-    agent.send(Ping("are you back?"))
-    before = time.time()
-    pong = agent.says(Pong)
-    assert (pong.id, before - 5 < pong.clock < time.time() + 5) == ("are you back?", True)
-    agent.start(RATE, "first")
-    agent.start(RATE + "sys.exit(3)", "second")
-    first, second = agent.says(LaunchEnded), agent.says(LaunchEnded)
-    assert (first.id, first.state.outcome) == ("first", Outcome.OK)
-    assert (second.id, second.state.outcome) == ("second", Outcome.FAILED)
-    assert second.state.reason == "exit status 3"
-    agent.send(
-        StopLaunch("third", Verdict(Outcome.LOST, "its other nodes are gone"), hard=False)
-    )  # before it begins
-    agent.start(STAYS, "third")
-    state = agent.says(LaunchEnded).state
-    assert (state.outcome, state.reason) == (Outcome.LOST, "its other nodes are gone")
-    agent.send(Finish())
-    assert agent.code() == 0
-    assert '"rate": 1.0' in agent.run.data("b.D0.node0").read_text()
+class Served:
+    """An agent that serves in a thread, and the coordinator's end of its connection."""
 
+    def __init__(self, *, suspends: bool = False) -> None:
+        self.clock, self.runner = Clock(), RunsUntilStopped()
+        self.connection, self._theirs = connections()
+        runner = cast(LaunchRunner, self.runner)
+        clock = AwakeClock(self.clock) if suspends else self.clock
+        self.agent = Agent(runner, self._theirs, QUICK, clock)
+        self.lost: CoordinatorLostError | None = None
+        self._heard: list[FromAgent] = []
+        self._before = set(threading.enumerate())
+        self._thread = threading.Thread(target=self._serve)
 
-def test_what_a_program_prints_is_no_message(agent: StartedAgent) -> None:
-    agent.start(RATE + "print('out'); print('err', file=sys.stderr)")
-    assert agent.says(LaunchEnded).state.outcome is Outcome.OK
-    agent.send(Finish())
-    assert agent.code() == 0
-    assert agent.stderr() == b""
-    assert agent.run.stream("b.D0.node0", "stdout").read_text() == "out\n"
+    def _serve(self) -> None:
+        try:
+            self.agent.serve(HELLO)
+        except CoordinatorLostError as error:
+            self.lost = error
 
+    def serve(self) -> None:
+        self._thread.start()
+        assert self.next() == HELLO
 
-def test_stopped_in_the_midst_cleanly_and_then_hard(agent: StartedAgent) -> None:
-    agent.start(STAYS)
-    pid = agent.program()
-    agent.send(StopLaunch("another", Verdict(Outcome.LOST, "not this one"), hard=False))
-    agent.waits_for_heartbeats(1)  # it goes on
-    assert exists(pid)
-    agent.send(StopLaunch("1", Verdict(Outcome.LOST, "n1 is gone"), hard=False))
-    state = agent.says(LaunchEnded).state
-    assert (state.outcome, state.reason) == (Outcome.LOST, "n1 is gone")
-    assert not exists(pid)
-    agent.start(DEAF, "2")
-    pid = agent.program()
-    agent.send(StopLaunch("2", Verdict(Outcome.LOST, "you were told"), hard=True))
-    assert agent.says(LaunchEnded).state.processes[0].returncode == -signal.SIGKILL
-    assert not exists(pid)
+    def next(self) -> FromAgent:
+        """The next message that is not a heartbeat."""
+        while True:
+            while self._heard:
+                message = self._heard.pop(0)
+                if message != Heartbeat():
+                    return message
+            self.read()
 
+    def read(self) -> None:
+        messages = self.connection.receive()
+        assert messages is not None
+        self._heard += messages
 
-def test_when_its_coordinator_is_gone_it_ends_what_it_runs(agent: StartedAgent) -> None:
-    agent.start(DEAF)
-    pid = agent.program()
-    agent.leave()
-    assert agent.code() == 1
-    assert not exists(pid)
-    assert agent.stderr() == b"node 0: it closed the connection\n"
-    data = agent.run.data("b.D0.node0").read_text()
-    assert "its coordinator is gone" in data  # its file has the reason
+    def ends(self) -> LaunchEnded:
+        message = self.next()
+        assert isinstance(message, LaunchEnded), message
+        return message
 
+    def waits_for_heartbeats(self, count: int) -> None:
+        """Wait for this many heartbeats, and for no other message."""
+        while select.select([self.connection.fd], [], [], 0)[0]:
+            self.read()
+        assert set(self._heard) <= {Heartbeat()}
+        self._heard.clear()
+        while len(self._heard) < count:
+            self.read()
+            assert set(self._heard) == {Heartbeat()}
 
-def test_when_its_coordinator_stays_silent_it_ends(start: Start) -> None:
-    agent = start(SHORT)
-    agent.start(DEAF)
-    state = agent.says(LaunchEnded).state
-    why = "it sent no heartbeat for 0.2 s"
-    assert (state.outcome, state.reason) == (
-        Outcome.LOST,
-        f"its coordinator is gone: {why}",
-    )
-    assert agent.code() == 1
-    assert agent.stderr() == f"node 0: {why}\n".encode()
+    def start(self, launch: str) -> None:
+        self.connection.send(start_launch("", launch))
+        self.runner.started.acquire()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def close(self) -> None:
+        self.connection.close()
+        for thread in set(threading.enumerate()) - self._before:
+            thread.join()  # one still reads, as long as there is something to read
+        self._theirs.close()
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> Asked:
-    """Makes Slurm's commands for a job on some nodes: the environment, and the log of questions."""
-
-    def make(nodes: str) -> tuple[dict[str, str], Path]:
-        tools, log = tmp_path / "tools", tmp_path / "asked"
-        tools.mkdir()
-        log.touch()
-        said = (
-            f"case $* in *job*) echo BatchHost=n1 NodeList={nodes};; *names*) echo {nodes};; esac"
-        )
-        for name in ("scontrol", "scancel"):
-            (tools / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {log}\n{said}\n')
-            (tools / name).chmod(0o755)
-        return {"PATH": f"{tools}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}, log
-
-    return make
+def served() -> Iterator[Served]:
+    it = Served()
+    yield it
+    it.close()
 
 
-@pytest.mark.parametrize(
-    ("is_silent", "restarts", "does"),
-    [(True, "0", "scontrol requeue 7\n"), (True, "3", "scancel 7\n"), (False, "0", "")],
-)
-def test_in_a_job_that_has_no_coordinator_left_it_asks_slurm(
-    start: Start, asked: Asked, is_silent: bool, restarts: str, does: str
-) -> None:
-    """A coordinator that has ended has asked Slurm itself; a silent one may have lost power."""
-    environ, log = asked("n1")
-    agent = start(SHORT, job="all", SLURM_RESTART_COUNT=restarts, **environ)
-    if not is_silent:
-        agent.leave()
-    assert agent.code() == 1
-    assert log.read_text() == does
+def test_a_disk_that_hangs_is_not_a_death(served: Served) -> None:
+    """Heartbeats are sent while a launch holds up the main thread."""
+    served.serve()
+    served.start("1")
+    served.waits_for_heartbeats(20)
+    served.connection.send(StopLaunch("1", Verdict(Outcome.LOST, "enough"), hard=False))
+    assert served.ends().state.reason == "enough"
+    served.connection.send(Finish())
+    served.join()
+    assert served.lost is None
 
 
-@pytest.mark.parametrize("ends", ["finish", "leave"])
-@pytest.mark.parametrize("nodes", ["n1", "n2"])
-def test_a_coordinator_that_is_back_may_not_be_of_the_job_any_more(
-    start: Start, asked: Asked, ends: str, nodes: str
-) -> None:
-    """Slurm has taken its node, which did not answer, out of the job: nobody else ends the job."""
-    environ, log = asked(nodes)
-    agent = start(replace(SHORT, reconnect=600), job="all", **environ)
-    agent.waits_for_heartbeats(10)  # it hears nothing for longer than the silence
-    if ends == "finish":
-        agent.send(Finish())
-    else:
-        agent.leave()
-    agent.code()
-    assert ("requeue" in log.read_text()) == (nodes == "n2")
+def test_a_silent_coordinator_that_is_back_is_served_again(served: Served) -> None:
+    """Its launch was stopped; the agent gives up only if the silence goes on."""
+    served.serve()
+    for launch in ("1", "2"):
+        served.start(launch)
+        served.clock.sleep(QUICK.silence - 0.1)
+        served.waits_for_heartbeats(3)  # not yet
+        served.clock.sleep(0.2)
+        ended = served.ends()
+        assert (ended.id, ended.state.reason) == (launch, f"its coordinator is gone: {SILENT}")
+        served.clock.sleep(QUICK.reconnect - 1.0)
+        served.waits_for_heartbeats(3)
+        served.connection.send(Ping(launch))
+        pong = served.next()
+        assert isinstance(pong, Pong)
+        assert pong.id == launch
+        served.waits_for_heartbeats(3)
+    served.clock.sleep(QUICK.silence + QUICK.reconnect - 0.1)
+    served.waits_for_heartbeats(3)
+    served.clock.sleep(0.2)
+    served.join()
+    assert served.lost is not None
+    assert (str(served.lost), served.lost.is_silent) == (SILENT, True)
 
 
-def test_sigterm_ends_the_launch_and_the_agent(agent: StartedAgent) -> None:
-    agent.start(STAYS)
-    pid = agent.program()
-    agent.popen.send_signal(signal.SIGTERM)
-    assert agent.says(Signalled) == Signalled("SIGTERM")  # before the end that it causes
-    state = agent.says(LaunchEnded).state
-    assert (state.outcome, state.reason) == (Outcome.CANCELLED, "stopped on request")
-    assert agent.code() == 0
-    assert not exists(pid)
+def test_a_job_that_was_suspended_has_a_coordinator_still() -> None:
+    served = Served(suspends=True)
+    try:
+        served.serve()
+        served.start("1")
+        served.clock.sleep(3600)
+        served.waits_for_heartbeats(3)
+        served.connection.send(StopLaunch("1", Verdict(Outcome.CANCELLED, "enough"), hard=False))
+        assert served.ends().state.reason == "enough"
+        served.connection.send(Finish())
+        served.join()
+    finally:
+        served.close()
 
 
-def test_sigterm_with_nothing_to_do(agent: StartedAgent) -> None:
-    agent.popen.send_signal(signal.SIGTERM)
-    assert agent.says(Signalled) == Signalled("SIGTERM")
-    assert agent.code() == 0
+def test_its_heartbeats_are_enough(served: Served) -> None:
+    served.serve()
+    served.start("1")
+    for _ in range(3):
+        served.clock.sleep(QUICK.silence - 0.1)
+        served.connection.send(Heartbeat())
+        served.connection.send(Ping("x"))
+        served.waits_for_heartbeats(3)  # it waits for the launch, as it should
+    served.connection.send(StopLaunch("1", Verdict(Outcome.LOST, "enough"), hard=False))
+    assert served.ends().state.reason == "enough"
 
 
-def test_the_warning_of_a_time_limit_is_the_coordinators_matter(agent: StartedAgent) -> None:
-    agent.start(STAYS)
-    pid = agent.program()
-    agent.popen.send_signal(signal.SIGUSR2)
-    assert agent.says(Signalled) == Signalled("SIGUSR2")
-    assert exists(pid)
-    agent.send(StopLaunch("1", LIMIT, hard=False))
-    state = agent.says(LaunchEnded).state
-    assert state.verdict == LIMIT
+def test_what_was_asked_just_before_the_end_of_the_connection_is_stopped(served: Served) -> None:
+    """No coordinator is left to receive its result or to stop it."""
+    served.serve()
+    served.start("1")
+    served.connection.send(start_launch("", "2"))
+    served.connection.close()
+    served.join()
+    assert served.lost is not None
+    assert (str(served.lost), served.lost.is_silent) == ("it closed the connection", False)
 
 
-def test_a_full_disk_is_a_failure_of_the_launch(agent: StartedAgent) -> None:
-    (agent.run.path / "b.D0.node0.data").mkdir()  # in the way
-    agent.start(RATE)
-    state = agent.says(LaunchEnded).state
-    assert state.outcome is Outcome.FAILED
-    assert state.reason.startswith(f"cannot write {agent.run.path}/b.D0.node0.data: ")
-    agent.send(Ping("x"))
-    assert agent.says(Pong).id == "x"  # it serves on
+def test_all_that_it_was_asked_is_done_before_it_ends(served: Served) -> None:
+    """If the connection ends after a ``Finish``, the coordinator is not lost."""
+    served.serve()
+    served.connection.send(Finish())
+    served.connection.close()
+    served.join()
+    assert served.lost is None
 
 
-def test_no_plan_is_told_to_the_coordinator(tmp_path: Path) -> None:
-    words = agent_command(AgentOptions(tmp_path, 3))
-    done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    assert done.returncode == 2
-    message: FromAgent = decode(done.stdout, FromAgent)  # type: ignore[arg-type]
-    assert isinstance(message, Problem)
-    assert message.text == (
-        f"{tmp_path}/plan.json is not there: all nodes must see the run folder; "
-        f"choose such a place with --base"
-    )
-    assert done.stderr.decode() == f"node 3: {message.text}\n"
+def test_asked_to_stop_before_it_serves(served: Served) -> None:
+    served.agent.stop()
+    served.serve()
+    assert served.next() == Signalled("SIGTERM")
+    served.join()
+    assert served.lost is None
+
+
+def test_asked_to_stop_while_it_runs(served: Served) -> None:
+    served.serve()
+    served.start("1")
+    served.agent.stop()
+    assert served.next() == Signalled("SIGTERM")  # before the end that it causes
+    assert served.ends().state.reason == "stopped on request"
+    served.join()
+    assert served.lost is None

@@ -7,7 +7,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch.restarts import requeue, start_again
+from milabench_ddp.dispatch.restarts import restart, start_again
 from milabench_ddp.events import Status
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, JobState
@@ -31,7 +31,7 @@ def run(tmp_path: Path) -> RunDir:
 @pytest.mark.usefixtures("job")
 def test_it_asks_for_the_nodes_of_what_is_missing(says: Says, run: RunDir) -> None:
     asked = says("scontrol", "JobState=COMPLETING")
-    requeue(run, "all")
+    restart(run, "all")
     show, update = "--oneliner show job 7", "update JobId=7 NumNodes=2 NumTasks=2"
     assert asked.read_text().splitlines() == ["requeue 7", show, update]
 
@@ -42,7 +42,7 @@ def test_a_signal_of_slurm_to_the_command_is_no_refusal(says: Says, run: RunDir)
     script, once = asked.with_name("scontrol"), asked.with_name("once")
     killed = f"[ $1 != update ] || [ -e '{once}' ] || {{ touch '{once}'; kill $$; }}\n"
     script.write_text(script.read_text().replace("cat <<", f"{killed}cat <<"))
-    requeue(run, "all")
+    restart(run, "all")
     assert asked.read_text().count("update JobId=7 NumNodes=2") == 2
 
 
@@ -52,7 +52,7 @@ def test_a_folder_that_cannot_be_read_keeps_no_job_from_starting_again(
 ) -> None:
     asked = says("scontrol", "JobState=COMPLETING")
     run.plan_json.write_text("{")
-    requeue(run, "all")
+    restart(run, "all")
     assert asked.read_text() == "requeue 7\n"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.dispatch.slurm_commands import ask, field, job_record, own_id
+from milabench_ddp.dispatch.slurm_commands import field, job_record, output_of, own_id
 
 
 def test_what_a_command_prints(says: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,7 +16,7 @@ def test_what_a_command_prints(says: Callable[..., Path], monkeypatch: pytest.Mo
     says("scontrol", "slurm_load_jobs error", 1)
     assert job_record("7") == ""
     monkeypatch.setenv("PATH", "/nowhere")
-    assert ask("scontrol") is None
+    assert output_of("scontrol") is None
 
 
 def test_the_own_job() -> None:

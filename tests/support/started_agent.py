@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from milabench_ddp.codec import write_record
-from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts, ToAgent
 from milabench_ddp.dispatch.runners.attached import agent_command
 from milabench_ddp.dispatch.transport import Connection

@@ -22,15 +22,16 @@ from ...machine.devices import Cluster
 from ...machine.provenance import meta
 from ...progress import ProgressObserver
 from ...results.run_dir import RunDir, make_folder
-from ..agent import AgentOptions
+from ..agent_main import AgentOptions
 from ..agent_process import AgentProcess
 from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
 from ..membership import AgentConnection, Membership
 from ..node_records import NodeRecords
-from ..nodes import Nodes, ThisHost, launch_runner
+from ..nodes import Nodes
 from ..protocol import FromAgent, Timeouts
 from ..run_context import RunContext, RunPlan
+from ..this_host import ThisHost, launch_runner
 from ..transport import Connection
 from .base import NodeRequest, Runner
 
@@ -39,7 +40,7 @@ _LEAVE = 10.0  # seconds after the grace for an agent to end
 
 def agent_command(options: AgentOptions) -> list[str]:
     """The command of a node's agent."""
-    return [sys.executable, "-m", "milabench_ddp.dispatch.agent", encode(options).decode()]
+    return [sys.executable, "-m", "milabench_ddp.dispatch.agent_main", encode(options).decode()]
 
 
 def agent_script(

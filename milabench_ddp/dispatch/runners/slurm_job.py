@@ -25,11 +25,11 @@ from ...results.read_state import read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
 from .. import slurm_jobs
-from ..agent import AgentOptions
+from ..agent_main import AgentOptions
 from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
 from ..nodes import Nodes
-from ..restarts import requeue
+from ..restarts import restart
 from ..run_context import RunPlan
 from ..schedulers import missing_benchmarks, most_nodes
 from ..slurm_commands import own_id
@@ -86,7 +86,7 @@ class JobTask:
             )  # fmt: skip
             outcome = coordinator.execute()
         if coordinator.stopped_as == slurm_jobs.PREEMPTED:
-            requeue(run, self.job)
+            restart(run, self.job)
         elif coordinator.stopped_as is not None:
             _end_waiting(run, benchmarks, coordinator.stopped_as)
         return outcome

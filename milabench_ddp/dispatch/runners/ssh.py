@@ -12,7 +12,7 @@ from ...config.system import SystemNode
 from ...errors import DispatchError
 from ...machine.devices import Cluster
 from ...results.run_dir import RunDir
-from ..agent import AgentOptions
+from ..agent_main import AgentOptions
 from ..run_context import RunContext
 from .attached import AgentRunner, agent_script
 from .base import NodeRequest

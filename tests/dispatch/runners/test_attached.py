@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.nodes import Nodes
 from milabench_ddp.dispatch.run_context import RunContext
 from milabench_ddp.dispatch.runners import RUNNERS

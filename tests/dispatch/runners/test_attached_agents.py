@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import decode
-from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.membership import AgentConnection
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Pong, Problem, Timeouts
 from milabench_ddp.dispatch.runners import attached
@@ -18,7 +18,7 @@ from milabench_ddp.results.run_dir import RunDir
 def test_the_command_of_an_agent() -> None:
     options = AgentOptions(Path("/runs/mine"), 2, "10.0.0.3", "n2", timeouts=Timeouts(silence=3.0))
     python, *module, words = agent_command(options)
-    assert [python, *module] == [sys.executable, "-m", "milabench_ddp.dispatch.agent"]
+    assert [python, *module] == [sys.executable, "-m", "milabench_ddp.dispatch.agent_main"]
     assert decode(words, AgentOptions) == options
 
 

@@ -12,7 +12,7 @@ import pytest
 from milabench_ddp.codec import write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch import slurm_jobs, slurm_nodes
-from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.runners import slurm_job
 from milabench_ddp.dispatch.runners.attached import agent_script
@@ -76,7 +76,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
         asked.append(words)
         return ""
 
-    monkeypatch.setattr(slurm_nodes, "ask", ask)
+    monkeypatch.setattr(slurm_nodes, "output_of", ask)
     found: dict[str, Sequence[str]] = {}
 
     @contextmanager
@@ -150,7 +150,7 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     requeued: list[tuple[RunDir, str]] = []
     monkeypatch.setattr(slurm_jobs, "why_stopped", lambda: why)
-    monkeypatch.setattr(slurm_job, "requeue", lambda *words: requeued.append(words))
+    monkeypatch.setattr(slurm_job, "restart", lambda *words: requeued.append(words))
     it = task(tmp_path, stays=f"import os\nos.kill(os.getppid(), {int(number)})\n{STAYS}", b=RATE)
     assert it() is Outcome.CANCELLED
     state = read_benchmark(RunDir(tmp_path), "stays")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.codec import decode
 from milabench_ddp.config.system import SystemNode
-from milabench_ddp.dispatch.agent import AgentOptions
+from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.runners import RUNNERS
 from milabench_ddp.dispatch.runners.attached import agent_command
 from milabench_ddp.dispatch.runners.base import NodeRequest
@@ -105,7 +105,7 @@ def test_words_survive_the_remote_shell(folder: str, value: str) -> None:
     """Blanks, quotes, dollars, line ends, other alphabets: no word is split or executed."""
     text = script("two", f"/runs/{folder}", environment={"VALUE": value})
     show = 'import os, sys; os.write(1, "\\0".join([os.environ["VALUE"], *sys.argv[1:]]).encode())'
-    agent = f"exec {sys.executable} -m milabench_ddp.dispatch.agent "
+    agent = f"exec {sys.executable} -m milabench_ddp.dispatch.agent_main "
     assert text.count(agent) == 1
     text = text.replace(agent, f"exec {sys.executable} -I -S -X utf8 -c '{show}' ")
     done = subprocess.run(["sh", "-c", text], capture_output=True, check=True)

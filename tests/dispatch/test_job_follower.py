@@ -7,7 +7,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch.follow import JobFollower
+from milabench_ddp.dispatch.job_follower import JobFollower
 from milabench_ddp.dispatch.schedulers import ProcessJobs
 from milabench_ddp.dispatch.slurm_jobs import JobStatus
 from milabench_ddp.events import Status

@@ -12,8 +12,9 @@ import pytest
 
 from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.dispatch.coordinator import Coordinator
-from milabench_ddp.dispatch.nodes import NodeHandle, ThisHost, free_ports, run_part
+from milabench_ddp.dispatch.nodes import NodeHandle
 from milabench_ddp.dispatch.protocol import FindPorts, Ports
+from milabench_ddp.dispatch.this_host import ThisHost, free_ports, run_part
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Data, Event, Outcome, Started, Verdict
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter

@@ -1,0 +1,106 @@
+"""Follows the jobs of a run: asks their scheduler, and says how a job ended."""
+
+from collections.abc import Callable, Sequence
+
+from ..codec import read_record
+from ..errors import RunDirError
+from ..events import Outcome, Verdict
+from ..progress import ProgressObserver
+from ..results.run_dir import RunDir
+from ..results.state import JobState
+from .job_ends import why_ended
+from .run_context import RunPlan
+from .schedulers import Scheduler, nodes_needed
+from .slurm_jobs import CANCELLED, LIMIT, OUT_OF_MEMORY, JobStatus
+
+FORGET = 60.0  # seconds after which a job that the scheduler does not know has ended
+_AFTER = {"TIMEOUT": LIMIT, "CANCELLED": CANCELLED}
+
+
+class JobFollower:
+    """Asks a scheduler about the jobs of a run, and tells an observer of changes.
+
+    Args:
+        run: the run folder.
+        jobs: the jobs, whose states it keeps up to date.
+        scheduler: has the jobs.
+        observer: is told of changes.
+        clock: monotonic seconds.
+        forget: seconds after which a job that the scheduler does not know has ended.
+    """
+
+    def __init__(
+        self,
+        run: RunDir,
+        jobs: Sequence[JobState],
+        scheduler: Scheduler,
+        observer: ProgressObserver,
+        clock: Callable[[], float],
+        forget: float = FORGET,
+    ) -> None:
+        self._run, self._jobs, self._scheduler = run, jobs, scheduler
+        self._observer, self._clock, self._forget = observer, clock, forget
+        self._answers = True
+        self._said: dict[str, JobStatus] = {}
+        self._details: dict[str, str] = {}  # by job: what the scheduler says of its end
+        self._sizes: dict[str, int] = {}  # by job: nodes that it asks for since it starts again
+        self._unknown: dict[str, float] = {}  # by job: since when the scheduler does not know it
+
+    def have_ended(self) -> bool:
+        """Ask the scheduler; whether all jobs have ended."""
+        going = [job for job in self._jobs if not job.state]
+        found = self._scheduler.statuses([job.id for job in going]) if going else {}
+        self._note_answer(found is not None)
+        if found is None:
+            return False
+        for job in going:
+            status = found.get(job.id) or self._forgotten(job)
+            if status is not None:
+                self._note(job, status)
+        return all(job.state for job in self._jobs)
+
+    def _note_answer(self, answers: bool) -> None:
+        if answers != self._answers:
+            self._answers = answers
+            words = "answers again" if answers else "does not answer"
+            self._observer.message(f"the scheduler {words}")
+
+    def _forgotten(self, job: JobState) -> JobStatus | None:
+        """The end of a job that stays unknown for long: Slurm's accounts are written late."""
+        since = self._unknown.setdefault(job.id, self._clock())
+        return JobStatus("UNKNOWN", True) if self._clock() - since >= self._forget else None
+
+    def _note(self, job: JobState, status: JobStatus) -> None:
+        if self._said.get(job.id) != status:
+            self._said[job.id] = status
+            why = f" ({status.why})" if status.why else ""
+            self._observer.message(f"job {job.id}: {status.word}{why}")
+        if status.has_ended:
+            job.state, self._details[job.id] = status.word, status.detail
+        elif status.word == "PENDING" and status.why:  # without a reason, its last start still ends
+            self._resize(job)
+
+    def _resize(self, job: JobState) -> None:
+        """Let a job that starts again ask for the nodes of its missing benchmarks alone."""
+        try:
+            plan = read_record(self._run.plan_json, RunPlan)
+            needed = nodes_needed(self._run, plan, job)
+        except RunDirError:
+            return
+        if plan.runner is None or needed >= self._sizes.get(job.id, job.nodes):
+            return
+        if self._scheduler.resize(job.id, needed, plan.runner):
+            self._sizes[job.id] = needed
+            self._observer.message(f"job {job.id}: asks for {needed} of its {job.nodes} nodes")
+
+    def verdict(self, benchmark: str, *, has_begun: bool) -> Verdict:
+        """The verdict on a benchmark whose job ended before the benchmark did."""
+        jobs = [job for job in self._jobs if benchmark in job.benchmarks]
+        word = jobs[-1].state if jobs else "UNKNOWN"
+        if word in _AFTER and (has_begun or _AFTER[word] is CANCELLED):
+            return _AFTER[word]
+        began = "" if has_begun else " before it began"
+        why = why_ended(self._run, jobs[-1], self._details.get(jobs[-1].id, "")) if jobs else ""
+        is_own_failure = has_begun and word == OUT_OF_MEMORY
+        outcome = Outcome.FAILED if is_own_failure else Outcome.LOST
+        return Verdict(outcome, f"its job ended{began}: {word}{why and f', {why}'}")

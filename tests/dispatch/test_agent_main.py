@@ -1,0 +1,237 @@
+"""An agent in a process of its own, coordinated by the test over its standard input and output."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milabench_ddp.codec import decode
+from milabench_ddp.dispatch.agent_main import AgentOptions
+from milabench_ddp.dispatch.protocol import (
+    FindPorts,
+    Finish,
+    FromAgent,
+    Hello,
+    LaunchEnded,
+    Ping,
+    Pong,
+    Ports,
+    Problem,
+    Signalled,
+    StopLaunch,
+    Timeouts,
+)
+from milabench_ddp.dispatch.runners.attached import agent_command
+from milabench_ddp.dispatch.slurm_jobs import LIMIT
+from milabench_ddp.events import Outcome, Verdict
+from tests.support.started_agent import DEAF, RATE, STAYS, StartedAgent, exists
+
+Start = Callable[..., StartedAgent]
+Asked = Callable[[str], tuple[dict[str, str], Path]]
+SHORT = Timeouts(heartbeat=0.05, silence=0.2, reconnect=0.2)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts agents and waits for their ``Hello``."""
+    made: list[StartedAgent] = []
+
+    def make(*options: Any, **more: Any) -> StartedAgent:
+        it = StartedAgent(tmp_path, *options, **more)
+        made.append(it)
+        hello = it.says(Hello)
+        assert (hello.rank, hello.address) == (0, "127.0.0.1")
+        assert (hello.node.name, len(hello.node.devices)) == ("node0", 1)
+        return it
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def agent(start: Start) -> StartedAgent:
+    return start()
+
+
+def test_it_answers_and_runs_launches(agent: StartedAgent) -> None:
+    agent.send(FindPorts("x", 3))
+    answer = agent.says(Ports)
+    assert (answer.launch, len(set(answer.ports))) == ("x", 3)
+    agent.send(Ping("are you back?"))
+    before = time.time()
+    pong = agent.says(Pong)
+    assert (pong.id, before - 5 < pong.clock < time.time() + 5) == ("are you back?", True)
+    agent.start(RATE, "first")
+    agent.start(RATE + "sys.exit(3)", "second")
+    first, second = agent.says(LaunchEnded), agent.says(LaunchEnded)
+    assert (first.id, first.state.outcome) == ("first", Outcome.OK)
+    assert (second.id, second.state.outcome) == ("second", Outcome.FAILED)
+    assert second.state.reason == "exit status 3"
+    agent.send(
+        StopLaunch("third", Verdict(Outcome.LOST, "its other nodes are gone"), hard=False)
+    )  # before it begins
+    agent.start(STAYS, "third")
+    state = agent.says(LaunchEnded).state
+    assert (state.outcome, state.reason) == (Outcome.LOST, "its other nodes are gone")
+    agent.send(Finish())
+    assert agent.code() == 0
+    assert '"rate": 1.0' in agent.run.data("b.D0.node0").read_text()
+
+
+def test_what_a_program_prints_is_no_message(agent: StartedAgent) -> None:
+    agent.start(RATE + "print('out'); print('err', file=sys.stderr)")
+    assert agent.says(LaunchEnded).state.outcome is Outcome.OK
+    agent.send(Finish())
+    assert agent.code() == 0
+    assert agent.stderr() == b""
+    assert agent.run.stream("b.D0.node0", "stdout").read_text() == "out\n"
+
+
+def test_stopped_in_the_midst_cleanly_and_then_hard(agent: StartedAgent) -> None:
+    agent.start(STAYS)
+    pid = agent.program()
+    agent.send(StopLaunch("another", Verdict(Outcome.LOST, "not this one"), hard=False))
+    agent.waits_for_heartbeats(1)  # it goes on
+    assert exists(pid)
+    agent.send(StopLaunch("1", Verdict(Outcome.LOST, "n1 is gone"), hard=False))
+    state = agent.says(LaunchEnded).state
+    assert (state.outcome, state.reason) == (Outcome.LOST, "n1 is gone")
+    assert not exists(pid)
+    agent.start(DEAF, "2")
+    pid = agent.program()
+    agent.send(StopLaunch("2", Verdict(Outcome.LOST, "you were told"), hard=True))
+    assert agent.says(LaunchEnded).state.processes[0].returncode == -signal.SIGKILL
+    assert not exists(pid)
+
+
+def test_when_its_coordinator_is_gone_it_ends_what_it_runs(agent: StartedAgent) -> None:
+    agent.start(DEAF)
+    pid = agent.program()
+    agent.leave()
+    assert agent.code() == 1
+    assert not exists(pid)
+    assert agent.stderr() == b"node 0: it closed the connection\n"
+    data = agent.run.data("b.D0.node0").read_text()
+    assert "its coordinator is gone" in data  # its file has the reason
+
+
+def test_when_its_coordinator_stays_silent_it_ends(start: Start) -> None:
+    agent = start(SHORT)
+    agent.start(DEAF)
+    state = agent.says(LaunchEnded).state
+    why = "it sent no heartbeat for 0.2 s"
+    assert (state.outcome, state.reason) == (
+        Outcome.LOST,
+        f"its coordinator is gone: {why}",
+    )
+    assert agent.code() == 1
+    assert agent.stderr() == f"node 0: {why}\n".encode()
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Asked:
+    """Makes Slurm's commands for a job on some nodes: the environment, and the log of questions."""
+
+    def make(nodes: str) -> tuple[dict[str, str], Path]:
+        tools, log = tmp_path / "tools", tmp_path / "asked"
+        tools.mkdir()
+        log.touch()
+        said = (
+            f"case $* in *job*) echo BatchHost=n1 NodeList={nodes};; *names*) echo {nodes};; esac"
+        )
+        for name in ("scontrol", "scancel"):
+            (tools / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {log}\n{said}\n')
+            (tools / name).chmod(0o755)
+        return {"PATH": f"{tools}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}, log
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("is_silent", "restarts", "does"),
+    [(True, "0", "scontrol requeue 7\n"), (True, "3", "scancel 7\n"), (False, "0", "")],
+)
+def test_in_a_job_that_has_no_coordinator_left_it_asks_slurm(
+    start: Start, asked: Asked, is_silent: bool, restarts: str, does: str
+) -> None:
+    """A coordinator that has ended has asked Slurm itself; a silent one may have lost power."""
+    environ, log = asked("n1")
+    agent = start(SHORT, job="all", SLURM_RESTART_COUNT=restarts, **environ)
+    if not is_silent:
+        agent.leave()
+    assert agent.code() == 1
+    assert log.read_text() == does
+
+
+@pytest.mark.parametrize("ends", ["finish", "leave"])
+@pytest.mark.parametrize("nodes", ["n1", "n2"])
+def test_a_coordinator_that_is_back_may_not_be_of_the_job_any_more(
+    start: Start, asked: Asked, ends: str, nodes: str
+) -> None:
+    """Slurm has taken its node, which did not answer, out of the job: nobody else ends the job."""
+    environ, log = asked(nodes)
+    agent = start(replace(SHORT, reconnect=600), job="all", **environ)
+    agent.waits_for_heartbeats(10)  # it hears nothing for longer than the silence
+    if ends == "finish":
+        agent.send(Finish())
+    else:
+        agent.leave()
+    agent.code()
+    assert ("requeue" in log.read_text()) == (nodes == "n2")
+
+
+def test_sigterm_ends_the_launch_and_the_agent(agent: StartedAgent) -> None:
+    agent.start(STAYS)
+    pid = agent.program()
+    agent.popen.send_signal(signal.SIGTERM)
+    assert agent.says(Signalled) == Signalled("SIGTERM")  # before the end that it causes
+    state = agent.says(LaunchEnded).state
+    assert (state.outcome, state.reason) == (Outcome.CANCELLED, "stopped on request")
+    assert agent.code() == 0
+    assert not exists(pid)
+
+
+def test_sigterm_with_nothing_to_do(agent: StartedAgent) -> None:
+    agent.popen.send_signal(signal.SIGTERM)
+    assert agent.says(Signalled) == Signalled("SIGTERM")
+    assert agent.code() == 0
+
+
+def test_the_warning_of_a_time_limit_is_the_coordinators_matter(agent: StartedAgent) -> None:
+    agent.start(STAYS)
+    pid = agent.program()
+    agent.popen.send_signal(signal.SIGUSR2)
+    assert agent.says(Signalled) == Signalled("SIGUSR2")
+    assert exists(pid)
+    agent.send(StopLaunch("1", LIMIT, hard=False))
+    state = agent.says(LaunchEnded).state
+    assert state.verdict == LIMIT
+
+
+def test_a_full_disk_is_a_failure_of_the_launch(agent: StartedAgent) -> None:
+    (agent.run.path / "b.D0.node0.data").mkdir()  # in the way
+    agent.start(RATE)
+    state = agent.says(LaunchEnded).state
+    assert state.outcome is Outcome.FAILED
+    assert state.reason.startswith(f"cannot write {agent.run.path}/b.D0.node0.data: ")
+    agent.send(Ping("x"))
+    assert agent.says(Pong).id == "x"  # it serves on
+
+
+def test_no_plan_is_told_to_the_coordinator(tmp_path: Path) -> None:
+    words = agent_command(AgentOptions(tmp_path, 3))
+    done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == 2
+    message: FromAgent = decode(done.stdout, FromAgent)  # type: ignore[arg-type]
+    assert isinstance(message, Problem)
+    assert message.text == (
+        f"{tmp_path}/plan.json is not there: all nodes must see the run folder; "
+        f"choose such a place with --base"
+    )
+    assert done.stderr.decode() == f"node 3: {message.text}\n"

@@ -88,6 +88,10 @@ class Benchmark:
     data: FakeImageNet | None = None  # the images that it needs before it can run
     scaling: Literal["weak", "strong"] = "weak"  # keeps a replica's batch, or the global one
 
+    def size(self, nodes: int) -> int:
+        """How many nodes it takes in a run on ``nodes`` nodes."""
+        return self.num_machines or nodes
+
 
 @dataclass(frozen=True)
 class SkippedBenchmark:

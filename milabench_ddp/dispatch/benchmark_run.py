@@ -206,14 +206,15 @@ class BenchmarkRun:
             return
         self._waiting.clear()
         self.state.interrupted = True
-        self._set(verdict)
+        self.state.status, self.state.reason = Status(verdict.outcome), verdict.reason
 
     def finish(self, verdict: Verdict) -> None:
         """Write the verdict to disk, and free the nodes."""
-        if not self.state.interrupted:
-            self._set(verdict)
+        if self.state.interrupted:
+            verdict = self.state.verdict
+        else:
             self.state.interrupted = any(launch.is_cut_off for launch in self.state.launches)
-        self.state.ended = time.time()
+        self.state.end(verdict)
         self._save()
         self.leave()
         for node in self.nodes:
@@ -223,9 +224,6 @@ class BenchmarkRun:
     def leave(self) -> None:
         """Release the lock; without a verdict on disk, the benchmark then counts as lost."""
         self._stack.close()
-
-    def _set(self, verdict: Verdict) -> None:
-        self.state.status, self.state.reason = Status(verdict.outcome), verdict.reason
 
     def _save(self) -> None:
         save_state(self._run, self._run.state_json(self.name), self.state)

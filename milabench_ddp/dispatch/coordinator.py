@@ -4,7 +4,6 @@ The coordinator starts benchmarks on free nodes and keeps the state of each on d
 lost, its benchmark is lost too; the other benchmarks go on.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -115,7 +114,9 @@ class Coordinator:
         free = nodes.free
         if not free and self._running:
             return
-        sizes = {name: self._size(benchmark) for name, benchmark in self._waiting.items()}
+        sizes = {}
+        for name, benchmark in self._waiting.items():
+            sizes[name] = benchmark.size(self._plan.nodes)
         for name, ranks in pick(sizes, free, nodes.alive):
             self._start(self._waiting.pop(name), [nodes[rank] for rank in ranks])
         if self._running or nodes.may_grow:
@@ -124,9 +125,6 @@ class Coordinator:
         for name, size in sizes.items():
             if name in self._waiting and size > alive:
                 self._give_up(self._waiting.pop(name), size, alive)
-
-    def _size(self, benchmark: Benchmark) -> int:
-        return benchmark.num_machines or self._plan.nodes
 
     def _start(self, benchmark: Benchmark, nodes: Sequence[NodeHandle]) -> None:
         started = BenchmarkRun(benchmark, nodes, self._run, self._plan, self._timeouts, self._clock)
@@ -149,8 +147,8 @@ class Coordinator:
         self._end_unstarted(benchmark, Verdict(Outcome.LOST, reason))
 
     def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:
-        status = Status(verdict.outcome)
-        state = BenchmarkState(benchmark.name, status, verdict.reason, ended=time.time())
+        state = BenchmarkState(benchmark.name)
+        state.end(verdict)
         save_state(self._run, self._run.state_json(benchmark.name), state)
         self._outcomes.add(verdict.outcome)
         self._observer.end(benchmark.name, verdict)

@@ -6,7 +6,7 @@ History of the schema of ``plan.json``:
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from ..errors import RunDirError
 from ..events import Outcome, Status
 from ..plan.command_line import Site
 from ..results.lock import claimed, goes_on, is_alive
-from ..results.read_state import read_benchmark, read_header
+from ..results.read_state import ignore, read_benchmark, read_header
 from ..results.run_dir import RunDir, create, reserve, save_state
 from ..results.state import BenchmarkState, RunHeader, overall
 
@@ -79,7 +79,7 @@ class RunContext:
         for benchmark in self.benchmarks:
             name = benchmark.name
             if self.run.benchmark(name).is_dir():
-                if state := read_benchmark(self.run, name, _ignore):
+                if state := read_benchmark(self.run, name, ignore):
                     earlier.append(state)
                 write_record(self.run.state_json(name), BenchmarkState(name))
         return earlier
@@ -87,7 +87,7 @@ class RunContext:
     def finish(self, outcome: Outcome) -> Outcome:
         """Write the end of the run; its benchmarks decide the outcome, unless it is cancelled."""
         if outcome is not Outcome.CANCELLED:
-            states = [read_benchmark(self.run, b.name, _ignore) for b in self.plan.benchmarks]
+            states = [read_benchmark(self.run, b.name, ignore) for b in self.plan.benchmarks]
             outcome = overall(state.status if state else Status.LOST for state in states)
         self.header.outcome, self.header.ended = outcome, time.time()
         self.save()
@@ -153,8 +153,7 @@ def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     if plan.runner is not None:  # for example another queue or more time
         plan = replace(plan, runner=with_settings(plan.runner, settings))
     header = read_header(run)
-    states = {b.name: read_benchmark(run, b.name, _ignore) for b in plan.benchmarks}
-    missing = tuple(b for b in plan.benchmarks if not _is_final(states[b.name]))
+    missing = missing_benchmarks(run, plan.benchmarks)
     if any(is_alive(run.benchmark(b.name)) for b in missing):  # a job on the cluster runs it
         raise RunDirError(goes_on(run))
     context = RunContext(run, header, plan, missing, is_resumed=True)
@@ -165,9 +164,11 @@ def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     return context
 
 
-def _is_final(state: BenchmarkState | None) -> bool:
-    return state is not None and state.is_final
-
-
-def _ignore(_path: Path, _error: OSError | ValueError) -> None:
-    """Ignore a damaged state file: its benchmark is run again."""
+def missing_benchmarks(run: RunDir, benchmarks: Iterable[Benchmark]) -> tuple[Benchmark, ...]:
+    """Those that have no final result; a damaged state is as good as none."""
+    missing = []
+    for benchmark in benchmarks:
+        state = read_benchmark(run, benchmark.name, ignore)
+        if state is None or not state.is_final:
+            missing.append(benchmark)
+    return tuple(missing)

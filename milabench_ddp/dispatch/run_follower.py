@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from ..events import Status, Verdict
 from ..progress import ProgressObserver
 from ..results.node_state import read_nodes
-from ..results.read_state import read_benchmark, require_state
+from ..results.read_state import ignore, read_benchmark, require_state
 from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, RunHeader
 from .job_follower import FORGET, JobFollower
@@ -53,7 +52,7 @@ class RunFollower:
         self._open = list(header.suite)  # those without a final result
         self._teller = NodeTeller(observer)
         if not tells_ended:
-            self._teller.ignore(read_nodes(run, _ignore))
+            self._teller.ignore(read_nodes(run, ignore))
         self._left: set[str] = set()  # those whose coordinator has ended before them
         self._ends: dict[str, float] = {}  # when a benchmark that may run again ended
         for name in header.suite:
@@ -91,7 +90,7 @@ class RunFollower:
 
     def look(self) -> None:
         """Read the states of the nodes and the benchmarks, and report what has changed."""
-        self._teller.tell(read_nodes(self._run, _ignore))
+        self._teller.tell(read_nodes(self._run, ignore))
         for name in list(self._open):
             state = read_benchmark(self._run, name)
             if state is not None:
@@ -142,8 +141,8 @@ class RunFollower:
                 continue  # its coordinator has said why
             verdict = jobs.verdict(name, has_begun=before is Status.RUNNING)
             state = read_benchmark(self._run, name) or BenchmarkState(name)
-            state.status, state.reason = Status(verdict.outcome), verdict.reason
-            state.ended, state.interrupted = time.time(), True
+            state.end(verdict)
+            state.interrupted = True
             save_state(self._run, self._run.state_json(name), state)
             self._end(name, verdict)
         self._open.clear()
@@ -151,7 +150,3 @@ class RunFollower:
     def _end(self, name: str, verdict: Verdict) -> None:
         self.statuses[name] = Status(verdict.outcome)
         self._observer.end(name, verdict)
-
-
-def _ignore(_path: Path, _error: OSError | ValueError) -> None:
-    """Ignore a damaged file: it is written again."""

@@ -11,11 +11,10 @@ from ..codec import read_record
 from ..config.runner_profile import RunnerProfile
 from ..config.schema import Benchmark
 from ..errors import DispatchError
-from ..results.read_state import read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import JobState
 from . import slurm_jobs
-from .run_context import RunPlan
+from .run_context import RunPlan, missing_benchmarks
 from .slurm_jobs import JobStatus
 
 _RUNNING, _GONE = JobStatus("RUNNING", False), JobStatus("COMPLETED", True)
@@ -82,19 +81,10 @@ def scheduler_of(run: RunDir) -> Scheduler:
     return SCHEDULERS[profile.cluster]
 
 
-def missing_benchmarks(run: RunDir, plan: RunPlan, names: Sequence[str]) -> list[Benchmark]:
-    """The benchmarks of these names that have no final result.
-
-    Raises:
-        RunDirError: the state of one is damaged.
-    """
-    missing = []
-    for benchmark in plan.benchmarks:
-        if benchmark.name in names:
-            state = read_benchmark(run, benchmark.name)
-            if state is None or not state.is_final:
-                missing.append(benchmark)
-    return missing
+def missing_of_job(run: RunDir, plan: RunPlan, job: JobState) -> tuple[Benchmark, ...]:
+    """The benchmarks of a job that have no final result."""
+    mine = [benchmark for benchmark in plan.benchmarks if benchmark.name in job.benchmarks]
+    return missing_benchmarks(run, mine)
 
 
 def most_nodes(benchmarks: Sequence[Benchmark], nodes: int) -> int:
@@ -104,16 +94,12 @@ def most_nodes(benchmarks: Sequence[Benchmark], nodes: int) -> int:
         benchmarks: at least one.
         nodes: the nodes of a benchmark that does not set their number.
     """
-    return max(benchmark.num_machines or nodes for benchmark in benchmarks)
+    return max(benchmark.size(nodes) for benchmark in benchmarks)
 
 
 def nodes_needed(run: RunDir, plan: RunPlan, job: JobState) -> int:
-    """The nodes that a job needs for its missing benchmarks; all that it had if none is missing.
-
-    Raises:
-        RunDirError: the state of one is damaged.
-    """
-    missing = missing_benchmarks(run, plan, job.benchmarks)
+    """The nodes that a job needs for its missing benchmarks; all that it had if none is missing."""
+    missing = missing_of_job(run, plan, job)
     return most_nodes(missing, plan.nodes) if missing else job.nodes
 
 
@@ -130,6 +116,5 @@ def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str
         return [JobState("all", most_nodes(benchmarks, nodes), names)]
     jobs = []
     for benchmark in benchmarks:
-        size = benchmark.num_machines or nodes
-        jobs.append(JobState(benchmark.name, size, (benchmark.name,)))
+        jobs.append(JobState(benchmark.name, benchmark.size(nodes), (benchmark.name,)))
     return sorted(jobs, key=lambda job: -job.nodes)

@@ -47,7 +47,7 @@ def plan_launches(
 
 def _nodes(benchmark: Benchmark, cluster: Cluster) -> tuple[Node, ...]:
     available = len(cluster.nodes)
-    needed = benchmark.num_machines or available
+    needed = benchmark.size(available)
     if needed > available:
         raise PlanError(f"{benchmark.name}: needs {needed} nodes, but there are {available}")
     nodes = cluster.nodes[:needed]

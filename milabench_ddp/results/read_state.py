@@ -32,6 +32,10 @@ def refuse(path: Path, error: OSError | ValueError) -> None:
     raise RunDirError(f"{path} was not written by this version of milabench: {error}") from error
 
 
+def ignore(_path: Path, _error: OSError | ValueError) -> None:
+    """Take a damaged file for none: it is written again."""
+
+
 def require_state(run: RunDir) -> RunState:
     """The state of a run that this program started.
 

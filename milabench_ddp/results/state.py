@@ -9,6 +9,7 @@ History of the schema:
     2  each benchmark has its own file; its state is called ``status``
 """
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,6 +82,11 @@ class BenchmarkState:
     def verdict(self) -> Verdict:
         """How it ended, and why, once it has."""
         return Verdict(Outcome(self.status), self.reason)
+
+    def end(self, verdict: Verdict) -> None:
+        """Set its verdict; it ends now."""
+        self.status, self.reason = Status(verdict.outcome), verdict.reason
+        self.ended = time.time()
 
     @property
     def is_final(self) -> bool:

@@ -17,7 +17,7 @@ from types import FrameType
 from ...codec import read_record
 from ...config.schema import Benchmark
 from ...display.run_progress import PlainProgress
-from ...events import Outcome, Status, Verdict
+from ...events import Outcome, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect
 from ...progress import ProgressObserver
@@ -31,7 +31,7 @@ from ..gpu_preflight import check_gpus
 from ..nodes import Nodes
 from ..restarts import restart
 from ..run_context import RunPlan
-from ..schedulers import missing_benchmarks, most_nodes
+from ..schedulers import missing_of_job, most_nodes
 from ..slurm_commands import own_id
 from ..slurm_nodes import keep_nodes
 from .attached import agent_script, agents, this_host
@@ -62,8 +62,7 @@ class JobTask:
         """
         run = RunDir(Path(self.run))
         plan = read_record(run.plan_json, RunPlan)
-        mine = read_record(run.job_json(self.job), JobState).benchmarks
-        benchmarks = missing_benchmarks(run, plan, mine)
+        benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))
         if not benchmarks:
             return Outcome.OK  # a job that starts again may have nothing left to do
         if not _is_on_record(run, own_id()):
@@ -126,8 +125,8 @@ def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict)
     for benchmark in benchmarks:
         state = read_benchmark(run, benchmark.name)
         if state is None or not state.status.has_ended:
-            ended = BenchmarkState(benchmark.name, Status(verdict.outcome), verdict.reason)
-            ended.ended = time.time()
+            ended = BenchmarkState(benchmark.name)
+            ended.end(verdict)
             save_state(run, run.state_json(benchmark.name), ended)
 
 

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..events import exit_reason
+
 _TAIL = 1 << 14  # bytes of a log that are read
 _LINES = 5
+_END = 1.0  # seconds for an agent that has closed its pipes to end
 _OF_SLURM = re.compile(r"(?:srun|slurmstepd\S*): ")
 _MEMORY = re.compile(r"memory limit|out of memory|oom_kill", re.IGNORECASE)
 
@@ -16,19 +19,36 @@ class AgentProcess:
     """The process that a coordinator started for a node: an agent, or ``ssh`` or ``srun`` for one.
 
     Args:
-        popen: the process.
+        popen: the process; None if another process has started it.
         log: the file that has its standard error.
         start: where this process begins to write in the log, which earlier ones have begun.
     """
 
-    def __init__(self, popen: "subprocess.Popen[bytes]", log: Path, start: int) -> None:
+    def __init__(self, popen: "subprocess.Popen[bytes] | None", log: Path, start: int = 0) -> None:
         self._popen, self._log, self._start = popen, log, start
 
     def exit_status(self, patience: float) -> int | None:
         """Its exit status, negative for a signal; None if it runs on for ``patience`` seconds."""
+        if self._popen is None:
+            return None
         with suppress(subprocess.TimeoutExpired):
             return self._popen.wait(patience)
         return None
+
+    def why_ended(self) -> str:
+        """Why it ended: its exit status, what it said, and the name of its log."""
+        parts = []
+        status = self.exit_status(_END)
+        if status is not None:
+            parts.append(f"its agent ended with {exit_reason(status)}")
+        if said := main_line(self.last_lines()):
+            parts.append(said)
+        return f"{': '.join(parts)} (see {self._log})".lstrip()
+
+    def slurm_error(self) -> str:
+        """What Slurm said when it ended the process, for want of memory for example; or nothing."""
+        self.exit_status(_END)  # until then, ``srun`` may still say why
+        return slurm_error(self.last_lines())
 
     def last_lines(self) -> tuple[str, ...]:
         """The last lines that it printed on standard error."""

@@ -9,13 +9,14 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
-from ..events import Outcome, exit_reason
+from ..events import Outcome
 from ..progress import ProgressObserver
 from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
-from .agent_process import is_about_memory, last_lines, main_line, slurm_error
+from .agent_process import AgentProcess, is_about_memory
 from .awake_clock import AwakeClock
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
@@ -24,7 +25,6 @@ from .shared_folder import why_not_shared
 from .transport import Connection, heartbeats
 
 REST = 1e-4  # seconds per node, for heartbeats to arrive together
-_END = 1.0  # seconds for an agent that has closed its pipes to end
 AgentConnection = Connection[FromAgent]
 Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
 
@@ -34,6 +34,7 @@ class _Member:
     """An agent that was started; it has joined once its ``Hello`` has come."""
 
     name: str  # of the node, as given at the start; its ``Hello`` has the node's own name
+    log: Path  # of the agent
     connection: AgentConnection
     heard: float  # when its last message came, or when it was started, in monotonic seconds
     handle: NodeHandle | None = None
@@ -41,6 +42,11 @@ class _Member:
     pinged: float = 0.0  # when it was sent, in seconds since the epoch
     clock_due: float | None = None  # until when to wait for its clock, in monotonic seconds
     is_refused: bool = False  # it cannot be used, though its pipes are open
+
+    @property
+    def process(self) -> AgentProcess:
+        """The process of the agent."""
+        return self.connection.process or AgentProcess(None, self.log)
 
     @property
     def is_awaited(self) -> bool:
@@ -82,7 +88,9 @@ class Membership:
         self._clock = clock = clock or AwakeClock()
         self._wall_clock = wall_clock
         self._records = NodeRecords(run, list(agents), observer)
-        self._members = [_Member(name, each, clock()) for name, each in agents.items()]
+        self._members = []
+        for name, connection in agents.items():
+            self._members.append(_Member(name, run.node_log(name), connection, clock()))
         self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
         self._selector = selectors.DefaultSelector()
         self._selector.register(wake, selectors.EVENT_READ, None)
@@ -193,26 +201,30 @@ class Membership:
 
     def _await(self, member: _Member, waited: float) -> None:
         """Take note of an agent that has ended, or that has not answered for long."""
-        peer, timeouts = member.connection.peer, self._timeouts
-        if peer is not None and peer.exit_status(0) is not None:
-            self._refuse(member, self._why_ended(member))  # another process may hold its pipes
+        timeouts = self._timeouts
+        if member.process.exit_status(0) is not None:  # another process may hold its pipes
+            self._refuse(member, member.process.why_ended())
         elif waited >= timeouts.join:
             self._unanswered(member, NodeStatus.FAILED, timeouts.join)
         elif waited >= timeouts.notice:
             self._unanswered(member, NodeStatus.AWAITED, timeouts.notice)
 
     def _unanswered(self, member: _Member, status: NodeStatus, seconds: float) -> None:
-        if self._records.states[member.name].status is not NodeStatus.FAILED:
-            it = "it " if status is NodeStatus.FAILED else ""  # its sentence has a subject
-            log = self._run.node_log(member.name)
-            reason = f"{it}has not answered for {seconds:g} s (see {log})"
-            self._records.set(member.name, status, reason, self._last_lines(member))
+        if self._records.states[member.name].status is NodeStatus.FAILED:
+            return
+        reason = f"has not answered for {seconds:g} s (see {member.log})"
+        if status is NodeStatus.FAILED:
+            reason = f"it {reason}"
+        self._records.set(member.name, status, reason, member.process.last_lines())
 
     def _refuse(self, member: _Member, reason: str) -> None:
         """Take note that a node cannot be used, and end its agent."""
         member.is_refused = True
-        self._records.set(member.name, NodeStatus.FAILED, reason, self._last_lines(member))
+        self._fail(member, reason)
         member.connection.send(Finish())
+
+    def _fail(self, member: _Member, reason: str) -> None:
+        self._records.set(member.name, NodeStatus.FAILED, reason, member.process.last_lines())
 
     def _meet(self, member: _Member, message: FromAgent) -> None:
         match message:
@@ -257,35 +269,12 @@ class Membership:
         self._selector.unregister(member.connection.fd)
         member.connection.close()
         if member.handle is not None:
-            error = self._complaint(member)
+            error = member.process.slurm_error()
             reason = f"is gone: its connection broke{error and f': {error}'}"
             outcome = Outcome.FAILED if is_about_memory(error) else Outcome.LOST
             yield from self._lose(member, reason, outcome)
         elif not member.is_refused:
-            reason, lines = self._why_ended(member), self._last_lines(member)
-            self._records.set(member.name, NodeStatus.FAILED, reason, lines)
-
-    def _why_ended(self, member: _Member) -> str:
-        """Why an agent ended before it joined: its exit status, and what it said."""
-        status = None
-        if member.connection.peer is not None:
-            status = member.connection.peer.exit_status(_END)
-        parts = [main_line(self._last_lines(member))]
-        if status is not None:
-            parts.insert(0, f"its agent ended with {exit_reason(status)}")
-        log = self._run.node_log(member.name)
-        return f"{': '.join(filter(None, parts))} (see {log})".lstrip()
-
-    def _complaint(self, member: _Member) -> str:
-        """What Slurm said when it ended an agent, for example for want of memory; may be empty."""
-        if member.connection.peer is None:
-            return ""
-        member.connection.peer.exit_status(_END)  # until then, ``srun`` may still say why
-        return slurm_error(self._last_lines(member))
-
-    def _last_lines(self, member: _Member) -> tuple[str, ...]:
-        peer = member.connection.peer
-        return peer.last_lines() if peer else last_lines(self._run.node_log(member.name))
+            self._fail(member, member.process.why_ended())
 
     def _lose(self, member: _Member, reason: str, outcome: Outcome = Outcome.LOST) -> Said:
         handle = member.handle

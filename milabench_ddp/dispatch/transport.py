@@ -6,23 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..codec import decoder, encode
 from ..launch.metrics_channel import LineBuffer
+from .agent_process import AgentProcess
 
 _CHUNK = 1 << 16
 Incoming = TypeVar("Incoming")
-
-
-class Peer(Protocol):
-    """The process at the other end of a connection."""
-
-    def exit_status(self, patience: float) -> int | None:
-        """Its exit status, negative for a signal; None if it runs on for ``patience`` seconds."""
-
-    def last_lines(self) -> tuple[str, ...]:
-        """The last lines that it printed on standard error."""
 
 
 class Connection(Generic[Incoming]):
@@ -34,7 +25,7 @@ class Connection(Generic[Incoming]):
         incoming: the union of the types of incoming messages.
         close: closes both descriptors.
         timeout: seconds after which a peer that reads nothing counts as gone.
-        peer: the process at the other end, if this one has started it.
+        process: the one at the other end, if this one has started it.
     """
 
     def __init__(
@@ -44,9 +35,9 @@ class Connection(Generic[Incoming]):
         incoming: Any,
         close: Callable[[], None] = lambda: None,
         timeout: float = 20.0,
-        peer: Peer | None = None,
+        process: AgentProcess | None = None,
     ) -> None:
-        self.fd, self.peer = read, peer
+        self.fd, self.process = read, process
         self._write, self._decode, self._close = write, decoder(incoming), close
         self._timeout = timeout
         self._lines = LineBuffer()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import write_record
+from milabench_ddp.dispatch.agent_process import AgentProcess
 from milabench_ddp.dispatch.awake_clock import AwakeClock
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.nodes import NodeHandle, NodeLost
@@ -44,14 +45,12 @@ def test_a_node_whose_connection_breaks_is_gone_for_good(room: Callable[..., Roo
     assert it.fall_silent(0) == []  # only once
 
 
-class SaidBySlurm:
+class SaidBySlurm(AgentProcess):
     """The process of an agent that Slurm has ended, with a line in its log."""
 
     def __init__(self, line: str) -> None:
+        super().__init__(None, Path("log"))
         self.line = line
-
-    def exit_status(self, _patience: float) -> int:
-        return 1
 
     def last_lines(self) -> tuple[str, ...]:
         return (self.line,)
@@ -68,10 +67,10 @@ def test_what_slurm_ends_for_want_of_memory_has_failed(
     room: Callable[..., Room], words: str, outcome: Outcome
 ) -> None:
     it = room()
-    peer = it.agents[1].coordinator_end.peer = SaidBySlurm(f"slurmstepd-n1: {words}")
+    process = it.agents[1].coordinator_end.process = SaidBySlurm(f"slurmstepd-n1: {words}")
     it.agents[1].close()
     (said,) = [message for name, message in it.hears() if name == "n1"]
-    assert said == NodeLost(f"{GONE.reason}: {peer.line}", outcome)
+    assert said == NodeLost(f"{GONE.reason}: {process.line}", outcome)
 
 
 def test_a_silent_node_is_lost_and_may_be_back_for_a_while(room: Callable[..., Room]) -> None:

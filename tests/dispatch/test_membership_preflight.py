@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from milabench_ddp.dispatch.agent_process import AgentProcess
 from milabench_ddp.dispatch.protocol import Finish
 from milabench_ddp.results.node_state import NodeStatus, read_nodes
 from milabench_ddp.results.read_state import refuse
@@ -70,31 +71,34 @@ def test_a_node_with_another_folder_is_refused(room: Callable[..., Room], odd: i
     assert it.told.messages == [said]
 
 
-class Ended:
+LINES = ("no module named torch", "srun: error: n1: task 0: Exited with exit code 3")
+
+
+class Ended(AgentProcess):
     """A process that has ended, while another one holds its pipes."""
 
     def exit_status(self, _patience: float) -> int | None:
         return 3
 
     def last_lines(self) -> tuple[str, ...]:
-        return ("no module named torch", "srun: error: n1: task 0: Exited with exit code 3")
+        return LINES
 
 
 @pytest.mark.parametrize("odd", [0, 1])
 def test_an_agent_that_has_ended_is_named_at_once(room: Callable[..., Room], odd: int) -> None:
     it = room(2, missing=2)
     it.agents[1 - odd].hello()
-    it.agents[odd].coordinator_end.peer = Ended()
+    it.agents[odd].coordinator_end.process = Ended(None, it.dir.node_log(f"n{odd}"))
     it.hears()
     said = (
         f"n{odd} did not start: its agent ended with exit status 3: no module named torch "
         f"(see {it.dir.node_log(f'n{odd}')})"
     )
     assert it.nodes.problems == [said]
-    assert it.told.messages == ["\n    ".join([said, *Ended().last_lines()])]
+    assert it.told.messages == ["\n    ".join([said, *LINES])]
     assert not it.nodes.is_gathering
     state = read_nodes(it.dir, refuse)[f"n{odd}"]
-    assert (state.status, state.log) == (NodeStatus.FAILED, Ended().last_lines())
+    assert (state.status, state.log) == (NodeStatus.FAILED, LINES)
 
 
 def test_one_that_does_not_answer_is_named_then_left_out(room: Callable[..., Room]) -> None:

@@ -129,8 +129,8 @@ def _connection(popen: "subprocess.Popen[bytes]", log: Path, start: int) -> Agen
         stdin.close()
         stdout.close()
 
-    peer = AgentProcess(popen, log, start)
-    return Connection(stdout.fileno(), stdin.fileno(), FromAgent, close, peer=peer)
+    process = AgentProcess(popen, log, start)
+    return Connection(stdout.fileno(), stdin.fileno(), FromAgent, close, process=process)
 
 
 def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:

@@ -142,6 +142,21 @@ def bind(device: torch.device) -> None:
         torch.get_device_module(device).set_device(device)
 
 
+@contextmanager
+def deterministic_kernels() -> Iterator[None]:
+    """Within the block cuDNN takes the same kernel for the same shapes, and it adds in one order.
+
+    Otherwise it takes what was fastest when it tried, and two models may compute with two kernels.
+    """
+    cudnn = torch.backends.cudnn
+    before = cudnn.benchmark, cudnn.deterministic
+    cudnn.benchmark, cudnn.deterministic = False, True
+    try:
+        yield
+    finally:
+        cudnn.benchmark, cudnn.deterministic = before
+
+
 def peak_memory(device: torch.device) -> list[float] | None:
     """Peaks of allocated and reserved memory, in MiB; None for a CPU, which has no record."""
     if device.type == "cpu":

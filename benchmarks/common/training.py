@@ -6,6 +6,7 @@ batch is the part ``data`` of the step.
 """
 
 import argparse
+import gc
 import math
 import os
 from collections.abc import Collection, Iterator
@@ -108,6 +109,7 @@ def check_correctness(
             run.fail_at_end(WrongGradientsError(f"{wrong}; {verdict.advice()}"))
     if args.compile != "none":
         torch._dynamo.reset()  # graphs of the check would count as recompilations
+    gc.collect()  # the models of the check may be cycles
     reset_peak_memory(run.device)
 
 

@@ -2,12 +2,14 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torchvision import models
+from torchvision.models.resnet import BasicBlock, Bottleneck
 
 from benchmarks.common import cli, data, flop_count, strategies, training
 from benchmarks.common.data import LOADERS, Source, split_batch
@@ -17,6 +19,7 @@ from benchmarks.common.training import Task
 from benchmarks.common.workload import Batch, Workload, repeated_blocks
 
 CLASSES = 1000
+CALM = 0.1  # of batch norms in --check-correctness: weight behind a residual block's last, eps
 
 
 def options(
@@ -60,9 +63,28 @@ def make_source(args: argparse.Namespace, group: Group) -> Source:
 
 
 def reduced(args: argparse.Namespace, group: Group) -> tuple[argparse.Namespace, Workload, Source]:
-    """Options, model and data of ``--check-correctness``: the model itself, on few images."""
+    """Options, model and data of ``--check-correctness``: the model itself, calmed; few images."""
     few = training.few(args, group)
-    return few, make_workload(few), make_source(few, group)
+    workload = replace(make_workload(few), make_model=lambda: calmed(_model(few)))
+    return few, workload, make_source(few, group)
+
+
+def calmed(model: nn.Module) -> nn.Module:
+    """The same model, without the chaos of untrained batch norms.
+
+    The last one of a residual block weighs 0.1 (Goyal et al. 2017, arXiv:1706.02677, begin with 0,
+    where nothing flows back through a block), and none amplifies what hardly varies. Gradients of
+    ResNet-50 after two updates in fp64, two images of 32 pixels as NHWC and as NCHW, differ by 1,
+    calmed by 7e-15.
+    """
+    for module in model.modules():
+        if isinstance(module, BasicBlock):
+            nn.init.constant_(module.bn2.weight, CALM)
+        elif isinstance(module, Bottleneck):
+            nn.init.constant_(module.bn3.weight, CALM)
+        elif isinstance(module, nn.BatchNorm2d):
+            module.eps = CALM
+    return model
 
 
 def make_task(args: argparse.Namespace) -> Task:

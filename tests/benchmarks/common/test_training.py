@@ -1,8 +1,11 @@
 """The loop of the training programs: what it tells, and that its timing is true."""
 
+import gc
 import json
 import math
+import sys
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -122,6 +125,31 @@ def test_a_wrong_strategy_is_told_and_measured_and_fails(wire, monkeypatch):
     assert only(payloads, "correctness")["ok"] is False
     assert measured(payloads)
     assert payloads[-1]["$data"]["type"] == "WrongGradientsError"
+
+
+def test_the_models_of_the_check_are_gone_before_the_strategy_is_built(wire, monkeypatch):
+    made, alive = [], []
+
+    class Cyclic(Toy):
+        def __init__(self):
+            super().__init__()
+            self.itself = [self]
+            made.append(weakref.ref(self))
+
+    def build(*args):
+        alive.append(sum(model() is not None for model in made))
+        return right(*args)
+
+    right = strategies.build
+    monkeypatch.setattr(strategies, "build", build)
+    monkeypatch.setattr(sys.modules[__name__], "Toy", Cyclic)
+    gc.disable()
+    try:
+        train(parsed("--check-correctness"))
+    finally:
+        gc.enable()
+    assert len(made) > 4
+    assert alive[-1] == 0
 
 
 def test_a_trace_is_written_after_the_measured_steps(wire, monkeypatch, tmp_path):

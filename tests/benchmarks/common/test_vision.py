@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
 
-from benchmarks.common import vision
+from benchmarks.common import correctness, strategies, vision
 from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.group import Group
 
 META = torch.device("meta")
 
@@ -60,3 +63,36 @@ def test_an_unknown_model_names_the_nearest():
 def test_detectors_are_no_classifiers():
     with pytest.raises(UnsupportedError, match="unknown model 'fasterrcnn_resnet50_fpn'"):
         vision.check_model(args_of("--model", "fasterrcnn_resnet50_fpn"))
+
+
+@pytest.mark.parametrize("calmed", [True, False])
+def test_a_right_resnet_passes_the_check_whatever_kernels_compute_it(calmed):
+    """Images as NHWC are computed by other kernels. The model that is measured magnifies rounding.
+
+    Two images of 32 pixels are the worst: the last batch norms see two values for each channel.
+    """
+
+    def other_kernels(args, work, group):
+        def make():
+            return work.make_model().to(memory_format=torch.channels_last)
+
+        return strategies.build(args, replace(work, make_model=make), group)
+
+    alone = Group(torch.device("cpu"))
+    argv = "--model resnet18 --image-size 32 --batch-size 2 --precision fp64"
+    args, work, source = vision.reduced(args_of(*argv.split()), alone)
+    if not calmed:
+        work = vision.make_workload(args)
+    found = correctness.check(args, work, alone, other_kernels, source.batch)
+    assert found.ok is calmed
+    assert found.gradient_error < 1e-13 if calmed else found.gradient_error > 1e-7
+
+
+def test_the_check_has_few_images_and_the_same_layers():
+    alone = Group(torch.device("cpu"))
+    args, work, _ = vision.reduced(args_of("--batch-size", "256"), alone)
+    assert args.batch_size == 8
+    with META:
+        checked = dict(work.make_model().named_parameters())
+    measured = dict(made().named_parameters())
+    assert {k: p.shape for k, p in checked.items()} == {k: p.shape for k, p in measured.items()}

@@ -14,25 +14,21 @@ small multiple of those that one device makes in the same types.
 
 import argparse
 import gc
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from benchmarks.common import cli
+from benchmarks.common.device import deterministic_kernels
 from benchmarks.common.dropout import has_dropout, without_dropout
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.gradients import (
-    Errors,
     RankResult,
     Trained,
-    compare,
     differences,
-    full_gradients,
+    gradients,
     hashes,
 )
 from benchmarks.common.group import Group
@@ -40,15 +36,9 @@ from benchmarks.common.precision import PRECISIONS, exact_on
 from benchmarks.common.reference import Batches, Reference, cast, gradient_type
 from benchmarks.common.strategies import Strategy
 from benchmarks.common.strategies.batches import parts
+from benchmarks.common.updates import Updates
+from benchmarks.common.verdict import IN_FP32, IN_FP64, Verdict, judge
 from benchmarks.common.workload import Batch, Workload
-
-# The largest error that comes from adding the same numbers in another order, relative to the norm
-# of all gradients. Measured: 2e-15 in fp64. In fp32 1e-6, but 3e-4 where a ReLU switches.
-IN_FP64, IN_FP32 = 1e-10, 1e-3
-# In coarser types also a multiple of the error that one device makes. Measured, over all modes and
-# models: at most 2.2 times it. Rounding has no direction, so that the scale of all gradients
-# together is known better: measured to at most 0.16 times the error.
-MULTIPLE, SCALE_MULTIPLE = 3.0, 0.5
 
 OWN_STEPS = 2  # in the program's own types; the last is compared
 LOSS_SCALE = (
@@ -59,72 +49,6 @@ LOSS_SCALE = (
 SAME_MASKS = ("single", "ddp", "fsdp", "hsdp")
 
 Factory = Callable[[argparse.Namespace, Workload, Group], Strategy]
-
-
-@dataclass(frozen=True)
-class Verdict(Errors):
-    """The differences between a strategy and one device, in one precision."""
-
-    tolerance: float  # of gradients and losses
-    scale_tolerance: float
-    precision: str
-    steps: int
-    covers: tuple[str, ...] = ()
-    leaves_out: tuple[str, ...] = ()
-    in_own_types: "Verdict | None" = field(default=None)  # None: they are fp64
-
-    @property
-    def ok(self) -> bool:
-        """Whether the strategy is right, so that its speed counts."""
-        within = (  # false for nan, unlike max()
-            self.gradient_error <= self.tolerance
-            and self.loss_error <= self.tolerance
-            and self.scale_error <= self.scale_tolerance
-        )
-        others = self.in_own_types is None or self.in_own_types.ok
-        return within and self.replicas_equal and others
-
-    def differences(self) -> str:
-        """The differences in a sentence, those in the program's own types behind it."""
-        told = (
-            f"in {self.precision} gradients differ by {self.gradient_error:.2g} (relative, at most "
-            f"{self.tolerance:.2g}), their scale by {self.scale_error:.2g} (at most "
-            f"{self.scale_tolerance:.2g}), losses by {self.loss_error:.2g}, equal replicas: "
-            f"{self.replicas_equal}"
-        )
-        return told if self.in_own_types is None else f"{told}; {self.in_own_types.differences()}"
-
-    def advice(self) -> str:
-        """Where to look for the error of a verdict that is not ok."""
-        if self.in_own_types is not None and replace(self, in_own_types=None).ok:
-            return (
-                "exact numbers are right: look at what these types alone use (autocast, gradient "
-                "scaler, --comm-hook, --mixed-precision, --reduce-dtype)"
-            )
-        return (
-            "look at the mode and its options: leave them out in turn; --check-steps 1 compares "
-            "gradients before any update"
-        )
-
-    def payload(self) -> dict[str, Any]:
-        """The verdict as a payload; an error that is not finite is None."""
-        told: dict[str, Any] = {
-            "ok": self.ok,
-            "gradient_error": _number(self.gradient_error),
-            "scale_error": _number(self.scale_error),
-            "loss_error": _number(self.loss_error),
-            "replicas_equal": self.replicas_equal,
-            "tolerance": _number(self.tolerance),
-            "scale_tolerance": _number(self.scale_tolerance),
-            "reference": "single",
-            "precision": self.precision,
-            "steps": self.steps,
-        }
-        if self.covers or self.leaves_out:
-            told |= {"covers": list(self.covers), "leaves_out": list(self.leaves_out)}
-        if self.in_own_types is not None:
-            told["in_own_types"] = self.in_own_types.payload()
-        return told
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -159,38 +83,40 @@ def check(
     if "dropout" in leaves_out:
         workload = replace(workload, make_model=partial(_without_dropout, workload))
     run = partial(_compared, workload, group, strategy_factory, partial(_seeded, args, batches))
-    exact = run(_exact(args, group.device), args.check_steps)
-    own = run(args, None) if _own_types(args) else None
+    with deterministic_kernels():
+        exact = run(_exact(args, group.device), args.check_steps)
+        own = run(args, None) if _own_types(args) else None
     if exact is None:
         return None
     return replace(exact, covers=covers, leaves_out=leaves_out, in_own_types=own)
 
 
-def train(
-    strategy: Strategy, steps: int, batch: Callable[[int], Batch], *, same_start: bool = False
-) -> Trained:
-    """Train a few steps: their losses, the last gradients, and then the parameters' hashes.
-
-    With ``same_start`` every step begins with the first parameters. So rounding does not add up.
-    """
+def train(strategy: Strategy, steps: int, batch: Callable[[int], Batch]) -> Trained:
+    """Train a few steps: their losses, the last gradients, and then the parameters' hashes."""
     strategy.model.train()
-    losses = []
-    start = [p.detach().clone() for p in strategy.model.parameters()] if same_start else []
-    for k in range(steps - 1):
+    losses, found = [], {}
+    for k in range(steps):
         losses.append(float(strategy.forward_backward(batch(k))))
+        if k == steps - 1:
+            found = gradients(strategy.model)
         strategy.step()
-        _restore(strategy, start)
-    losses.append(float(strategy.forward_backward(batch(steps - 1))))
-    gradients = full_gradients(strategy.model)
-    strategy.step()
-    return Trained(losses, gradients, hashes(strategy.model))
+    return Trained(losses, found, hashes(strategy.model), {})
 
 
-@torch.no_grad()
-def _restore(strategy: Strategy, values: list[Tensor]) -> None:
-    if values:
-        for parameter, value in zip(strategy.model.parameters(), values, strict=True):
-            parameter.copy_(value)
+def train_in_own_types(
+    strategy: Strategy, args: argparse.Namespace, batch: Callable[[int], Batch]
+) -> Trained:
+    """Train steps that all begin with the first parameters, so that rounding does not add up."""
+    strategy.model.train()
+    start = {(*part, "start"): digest for part, digest in hashes(strategy.model).items()}
+    updates = Updates(strategy, args)
+    for k in range(OWN_STEPS):
+        loss = float(strategy.forward_backward(batch(k)))
+        found = gradients(strategy.model)
+        steps = updates.step(found)
+        end = hashes(strategy.model)
+        updates.restore()
+    return Trained([loss], found, start | end, steps)
 
 
 def _compared(
@@ -208,31 +134,23 @@ def _compared(
     typed = partial(_typed, batches, PRECISIONS[args.precision].dtype)
     strategy = strategy_factory(args, workload, group)
     replicas, replica = strategy.data_parallel_size, strategy.data_parallel_rank
-    count = steps or OWN_STEPS
-    mine = train(strategy, count, lambda k: typed(k, replica), same_start=steps is None)
-    losses = mine.losses if steps else mine.losses[-1:]
+    if steps is None:
+        mine = train_in_own_types(strategy, args, lambda k: typed(k, replica))
+    else:
+        mine = train(strategy, steps, lambda k: typed(k, replica))
     del strategy
     gc.collect()  # wrappers are cycles, and hold the memory that the reference needs
-    reference, rounding = None, 0.0
+    expected = None
     if group.rank == 0:
         per_batch = parts(args, group.world_size)
         alone = Reference(args, workload, group.device, replicas, per_batch, typed)
-        if steps is None:
-            reference, rounding = alone.gradients(count - 1)
-        else:
-            reference = alone.train(steps)
-    found = RankResult(losses, differences(mine, reference, group), mine.hashes)
+        expected = alone.gradients(OWN_STEPS - 1) if steps is None else alone.train(steps)
+    found = RankResult(mine.losses, differences(mine, expected, group), mine.hashes, mine.updates)
     ranks = group.gather(found)
-    if reference is None:
+    if expected is None:
         return None
     floor = IN_FP32 if _own_types(args) else IN_FP64
-    return Verdict(
-        **vars(compare(reference, ranks)),
-        tolerance=floor + MULTIPLE * rounding,
-        scale_tolerance=floor + SCALE_MULTIPLE * rounding,
-        precision=_types(args),
-        steps=count,
-    )
+    return judge(expected, ranks, floor, _types(args), steps or OWN_STEPS)
 
 
 def _exact(args: argparse.Namespace, device: torch.device) -> argparse.Namespace:
@@ -287,7 +205,3 @@ def _seeded(args: argparse.Namespace, batches: Batches, step: int, replica: int)
 
 def _typed(batches: Batches, dtype: torch.dtype, step: int, replica: int) -> Batch:
     return cast(batches(step, replica), dtype)
-
-
-def _number(value: float) -> float | None:
-    return float(f"{value:.3g}") if math.isfinite(value) else None

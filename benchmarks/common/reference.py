@@ -1,7 +1,6 @@
 """One device that trains on the batches of all replicas: what a strategy must agree with."""
 
 import argparse
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.common import strategies
-from benchmarks.common.gradients import Trained, full_gradients, relative_error
+from benchmarks.common.gradients import Expected, gradients
 from benchmarks.common.group import Group
 from benchmarks.common.precision import exact_on
 from benchmarks.common.strategies.dtypes import DTYPES, gathered_dtype
@@ -32,18 +31,18 @@ class Reference:
     parts: int  # of a replica's batch, with a backward pass each
     batches: Batches
 
-    def train(self, steps: int) -> Trained:
+    def train(self, steps: int) -> Expected:
         """Train a few steps; the mean loss of the replicas is that of the global batch."""
         single = self._single()
-        losses, gradients = [], {}
+        losses, found = [], {}
         for k in range(steps):
             losses.append(fmean(self._passes(single, k, 1 / self._count)))
             if k == steps - 1:
-                gradients = full_gradients(single.model)
+                found = _full_gradients(single)
             single.step()
-        return Trained(losses, gradients, {})
+        return Expected(losses, found, {})
 
-    def gradients(self, step: int) -> tuple[Trained, float]:
+    def gradients(self, step: int) -> Expected:
         """The gradients of a step with the first parameters, and their error by rounding alone.
 
         That is the error of adding the replicas' gradients in the coarsest type that is used
@@ -61,15 +60,15 @@ class Reference:
         weight = 1 / self.args.accumulate
         for loss in self._passes(low, step, weight, dtype):
             losses.append(loss)
-            for name, gradient in full_gradients(low.model).items():
+            for name, gradient in _full_gradients(low).items():
                 share = gradient / (weight * self._count)
                 exact[name] = exact.get(name, 0) + share
                 added[name] = added.get(name, 0) + share.to(coarse or share.dtype)
             low.model.zero_grad()
-        error = relative_error(added, exact)
-        if not self._same_operations():
-            error = math.hypot(error, self._rounding(low, exact, step))
-        return Trained([fmean(losses)], exact, {}), error
+        reordered = not self._same_operations()
+        without_rounding = self._in_fp64(low, step) if reordered else exact
+        rounding = {name: added[name] - right for name, right in without_rounding.items()}
+        return Expected([fmean(losses)], exact, rounding, reordered)
 
     @property
     def _count(self) -> int:
@@ -84,19 +83,16 @@ class Reference:
         args, cpu = self.args, self.device.type == "cpu"
         return cpu and args.mode not in TENSOR_PARALLEL and args.compile == "none"
 
-    def _rounding(self, low: WrappedModel, found: dict[str, Tensor], step: int) -> float:
-        """The relative error of gradients of ``low``, against exact ones."""
+    def _in_fp64(self, low: WrappedModel, step: int) -> dict[str, Tensor]:
+        """The gradients from the parameters of ``low`` in fp64, times its loss scale."""
         exact = exact_on(self.device)
         args = argparse.Namespace(**vars(self.args) | {"precision": exact.name})
         high = replace(self, args=args)
         single = high._single()
         single.model.load_state_dict(low.model.state_dict())
-        for _ in high._passes(single, step, 1 / self._count, exact.dtype):
+        for _ in high._passes(single, step, low.loss_scale / self._count, exact.dtype):
             pass
-        return relative_error(
-            {name: gradient / low.loss_scale for name, gradient in found.items()},
-            full_gradients(single.model),
-        )
+        return _full_gradients(single)
 
     def _single(self) -> WrappedModel:
         args = argparse.Namespace(**vars(self.args) | strategies.defaults() | {"mode": "single"})
@@ -119,6 +115,10 @@ class Reference:
                 loss = single.forward(part)
                 single.backward(loss * weight)
                 yield float(loss.detach())
+
+
+def _full_gradients(single: WrappedModel) -> dict[str, Tensor]:
+    return {name: gradient.values for name, gradient in gradients(single.model).items()}
 
 
 def _lower(model: nn.Module, dtype: torch.dtype) -> None:

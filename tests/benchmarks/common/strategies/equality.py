@@ -52,6 +52,36 @@ def scaled(at, rank):
     return plant
 
 
+def chosen(which, everywhere):
+    """A hundredth too much in one parameter, after the reduction, on all ranks or the last one."""
+
+    def plant(strategy, group):
+        named = dict(strategy.model.named_parameters())
+        if everywhere or group.rank == group.world_size - 1:
+            after_backward(strategy, lambda _: local(named[which(named)].grad).mul_(1.01))
+
+    return plant
+
+
+def largest(named):
+    return max(named, key=lambda name: named[name].numel())
+
+
+def smallest(named):
+    return min(named, key=lambda name: named[name].numel())
+
+
+def bias(named):
+    return next(name for name in named if name.endswith("bias"))
+
+
+def learn_faster(strategy, group):
+    """The last rank updates by a hundredth more."""
+    if group.rank == group.world_size - 1:
+        for settings in strategy._optimizer._torch.param_groups:
+            settings["lr"] *= 1.01
+
+
 def loss_of_one_rank(strategy, group):
     """A hundredth too much in all gradients of the last rank, before the reduction."""
     if group.rank == group.world_size - 1:
@@ -140,6 +170,12 @@ def after_reduction(strategy, group):
 
 
 PLANTED = {
+    "largest": chosen(largest, everywhere=True),
+    "smallest": chosen(smallest, everywhere=True),
+    "bias": chosen(bias, everywhere=True),
+    "shard_of_largest": chosen(largest, everywhere=False),
+    "shard_of_bias": chosen(bias, everywhere=False),
+    "rate": learn_faster,
     "before": before_reduction,
     "after": after_reduction,
     "first": scaled(0, 0),

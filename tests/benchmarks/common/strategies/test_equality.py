@@ -80,6 +80,18 @@ TWO_ALONE = {
         ("hook", ""), ("policy", ""),
     )
 } | {
+    # A hundredth, of one parameter or of the shard of one rank, and of the updates of one rank.
+    f"alone-{error}-{mode}{precision}": TWO_MODES[mode]
+    for mode, precision, errors in (
+        ("ddp", " in amp", ("smallest", "bias")),
+        ("fsdp", " in bf16", ("shard_of_largest", "shard_of_bias", "rate")),
+        ("policy", "", ("largest", "shard_of_bias")),
+        ("hook", "", ("smallest", "rate")),
+        ("pipeline", " in bf16", ("bias", "rate")),
+        ("tp", " in bf16", ("largest", "rate")),
+    )
+    for error in errors
+} | {
     "alone-coarse-policy": TWO_MODES["policy"],
     "alone-coarse-fsdp": "--mode fsdp --reduce-dtype fp32",
     "alone-divisor-tp in bf16": TWO_MODES["tp"],

@@ -128,6 +128,10 @@ class RunnerOptions(SuiteOptions):
         None, f"the runner profile: {', '.join(KINDS)}, or a YAML file",
         is_fixed=True, metavar="PROFILE",
     )  # fmt: skip
+    numa_binding: str = option(
+        "node", "bind the processes of each GPU to the cores next to it: node; or do not: none",
+        is_fixed=True, choices=("node", "none"),
+    )  # fmt: skip
     # Settings that override those of the profile, by their names in it. `RunnerProfile` declares
     # their flags.
     settings: Mapping[str, str | int] = field(default_factory=dict)

@@ -23,7 +23,7 @@ def main(options: DryOptions) -> int:
     if profile is not None:
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
-    site, run = setup.site(base, profile), base / "runs" / NAME
+    site, run = setup.site(options, profile), base / "runs" / NAME
     launches = []
     for benchmark in suite.benchmarks:
         launches += plan_launches(benchmark, cluster, site, options.repeat, run)

@@ -65,7 +65,7 @@ def _create(options: RunOptions) -> RunContext:
     plan = RunPlan(
         benchmarks=suite.benchmarks,
         repeats=options.repeat,
-        site=setup.site(base, profile),
+        site=setup.site(options, profile),
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),
         nodes=len(cluster.nodes),

@@ -162,6 +162,7 @@ def machine_facts(cluster: Cluster, system: System | None, base: Path) -> Machin
         raise MachineError(f"node {node.name} has no device")
     device = node.devices[0]
     capacity = system.gpu_capacity_mib if system else None
+    capability = system.gpu_capability if system else None
     return MachineFacts(
         arch=cluster.arch,
         node_count=len(cluster.nodes),
@@ -170,6 +171,7 @@ def machine_facts(cluster: Cluster, system: System | None, base: Path) -> Machin
         device_name=device.name,
         gpu_capacity_mib=device.memory_mib if capacity is None else capacity,
         base=base,
+        gpu_capability=device.capability if capability is None else capability,
     )
 
 
@@ -180,13 +182,13 @@ def resolve_request(options: SuiteOptions) -> tuple[SuiteRequest, MachineFacts]:
     return request(options, system), machine_facts(cluster, system, base_folder(options))
 
 
-def site(base: Path, profile: RunnerProfile | None = None) -> Site:
+def site(options: RunnerOptions, profile: RunnerProfile | None = None) -> Site:
     """The interpreters, this one and any of ``<base>/venv/<install group>``, and the voir shim."""
     launcher = profile.launcher if profile else "torchrun"
-    pythons = sorted((base / "venv").glob("*/bin/python"))
+    pythons = sorted((base_folder(options) / "venv").glob("*/bin/python"))
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"
     venvs = {p.parent.parent.name: str(p) for p in pythons}
-    return Site(sys.executable, venvs, shim, launcher)
+    return Site(sys.executable, venvs, shim, launcher, options.numa_binding == "node")
 
 
 def describe(cluster: Cluster) -> str:

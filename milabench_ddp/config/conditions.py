@@ -49,6 +49,7 @@ def _terms(facts: MachineFacts) -> dict[str, Scalar]:
     return {
         "arch": facts.arch,
         "cpu['count']": facts.cpu_count,
+        "gpu['capability']": facts.gpu_capability,
         "gpu['capacity']": facts.gpu_capacity_mib,
         "gpu['count']": facts.gpu_count,
         "gpu['name']": facts.device_name,

@@ -17,6 +17,7 @@ class MachineFacts:
     device_name: str
     gpu_capacity_mib: float  # memory of one device; 0 where it is not known
     base: Path
+    gpu_capability: float = 0.0  # CUDA's, such as 9.0; 0 where it is not known
 
     @property
     def ccl(self) -> str:

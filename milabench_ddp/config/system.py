@@ -15,6 +15,7 @@ from .checks import (
     list_of,
     mapping_of,
     memory_mib,
+    number,
     one_of,
     path,
     text,
@@ -46,6 +47,7 @@ class System:
     nodes: tuple[SystemNode, ...] = ()
     gpu_capacity_mib: float | None = None
     gpu_count: int | None = None
+    gpu_capability: float | None = None
     options: SizingOptions = field(default_factory=SizingOptions)
 
 
@@ -64,6 +66,7 @@ def read_system(file: Path) -> System:
         nodes=values.get("nodes", ()),
         gpu_capacity_mib=gpu.get("capacity"),
         gpu_count=gpu.get("count"),
+        gpu_capability=gpu.get("capability"),
         options=SizingOptions(
             options.get("sizer", BatchSizing()), CpuSizing(**options.get("cpu", {}))
         ),
@@ -138,7 +141,9 @@ _SYSTEM: Checks = {
     "arch": one_of(*BACKENDS),
     "docker": free,
     "docker_image": text,
-    "gpu": mapping_of({"capacity": _capacity, "count": whole(1)}),
+    "gpu": mapping_of(
+        {"capability": number("a number, 9.0 say", 0), "capacity": _capacity, "count": whole(1)}
+    ),
     "nodes": _nodes,
     "options": mapping_of({"cpu": mapping_of(_CPU), "sizer": _sizer}),
     "sshkey": path,

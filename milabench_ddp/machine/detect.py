@@ -119,7 +119,10 @@ def _alternatives(environ: Mapping[str, str]) -> list[str]:
     """The values of `--device` that work on this host."""
     offers = []
     for backend in _gpu_backends():
-        found = backend.discover(environ, None)
+        try:
+            found = backend.discover(environ, None)
+        except MachineError:
+            continue
         if found.devices:
             offers.append(f"`--device {backend.name}` ({_counted(backend, found)})")
     return [*offers, "`--device cpu`"]

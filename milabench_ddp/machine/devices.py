@@ -12,7 +12,9 @@ class Device:
     id: str  # its name in the visibility variable: an index or a UUID
     name: str = ""
     memory_mib: float = 0.0
-    cpus: tuple[int, ...] = ()  # the cores of a CPU slot
+    # The cores of a CPU slot, or those next to a GPU; empty if a process may use any.
+    cpus: tuple[int, ...] = ()
+    capability: float = 0.0  # CUDA's: 9.0; 0 if it is not known or there is none
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Accelerator:
         None  # bus_id, and the greatest generation and width
     )
     ecc: bool | None = None
+    cpus: str | None = None  # the cores next to it: "0-47,96-143"
 
 
 @dataclass(frozen=True)

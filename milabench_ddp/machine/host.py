@@ -113,6 +113,17 @@ def _first_sibling(cpu: int, root: Path) -> int:
         return cpu
 
 
+def cpu_list(cpus: Iterable[int]) -> str:
+    """CPUs as the kernel and ``taskset`` write them: ``0-3,8``."""
+    spans: list[list[int]] = []  # first and last of each
+    for cpu in sorted(set(cpus)):
+        if spans and cpu == spans[-1][1] + 1:
+            spans[-1][1] = cpu
+        else:
+            spans.append([cpu, cpu])
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in spans)
+
+
 def cpu_count(root: Path = Path("/")) -> int:
     """The CPU time of this process, in whole CPUs: its affinity, within its cgroup's quota."""
     usable = len(os.sched_getaffinity(0))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..config.schema import Benchmark
+from ..machine.host import cpu_list
 
 Words = tuple[str, ...]
 
@@ -19,6 +20,7 @@ class Site:
     venvs: Mapping[str, str]  # install group -> interpreter of its virtual environment
     voir_shim: Path  # runs a script under voir
     launcher: Literal["torchrun", "tasks"] = "torchrun"  # tasks: one process for each rank
+    numa_binding: bool = True  # whether the processes of a GPU are bound to the cores next to it
 
     def interpreter(self, benchmark: Benchmark) -> str:
         """The interpreter that runs the programs of ``benchmark``."""
@@ -48,8 +50,17 @@ def plain(benchmark: Benchmark, site: Site) -> Words:
     return (site.interpreter(benchmark), "-u", *words)
 
 
-def torchrun(benchmark: Benchmark, site: Site, ranks: int, nodes: int, job: str) -> Words:
+def torchrun(
+    benchmark: Benchmark,
+    site: Site,
+    ranks: int,
+    nodes: int,
+    job: str,
+    cores: Sequence[Sequence[int]] = (),
+) -> Words:
     """The torchrun of ``ranks`` processes on each of ``nodes`` nodes, with a c10d rendezvous.
+
+    ``cores`` are those of each local rank; without any, a rank may use all of torchrun's.
 
     On one node torchrun finds a free port itself; the host's own name need not resolve. Several
     nodes get their endpoint in ``PET_RDZV_ENDPOINT``, which torchrun reads in place of the option,
@@ -59,14 +70,24 @@ def torchrun(benchmark: Benchmark, site: Site, ranks: int, nodes: int, job: str)
     if nodes == 1:
         options += ["--rdzv-endpoint=localhost:0", "--local-addr=localhost"]
     options.append(f"--rdzv-id={job}")
-    if not is_python(benchmark):
+    if cores or not is_python(benchmark):
         options.append("--no-python")
-    run = (site.interpreter(benchmark), "-m", "torch.distributed.run", *options)
-    return (*run, *script(benchmark, site))
+    program = _on_cores(plain(benchmark, site), cores) if cores else script(benchmark, site)
+    return (site.interpreter(benchmark), "-m", "torch.distributed.run", *options, *program)
+
+
+def _on_cores(words: Words, cores: Sequence[Sequence[int]]) -> Words:
+    """The same command, bound by each local rank to its own cores.
+
+    torchrun's own ``--numa-binding`` needs torch 2.9, and opens the GPUs in torchrun itself.
+    """
+    lists = " ".join(map(cpu_list, cores))
+    bind = f'cores=({lists}); exec taskset --cpu-list "${{cores[LOCAL_RANK]}}" "$@"'
+    return ("bash", "-c", bind, "bind", *words)
 
 
 def taskset(words: Words, cpus: Sequence[int]) -> Words:
     """The same command, bound to these cores; unchanged if ``cpus`` is empty."""
     if not cpus:
         return words
-    return ("taskset", "--cpu-list", ",".join(map(str, cpus)), *words)
+    return ("taskset", "--cpu-list", cpu_list(cpus), *words)

@@ -56,6 +56,10 @@ class PlanContext:
         indices = tuple(device.index for device in devices)
         return Process(tuple(full_tag), argv, env, self.rank, indices, job)
 
+    def cores(self, device: Device) -> tuple[int, ...]:
+        """The cores that the processes of a device are bound to; empty for none."""
+        return device.cpus if self.arch == "cpu" or self.site.numa_binding else ()
+
     def _environment(self, devices: Sequence[Device]) -> dict[str, str]:
         backend = BACKENDS[self.arch]
         threads = max(1, self.node.cpu_count // len(self.node.devices))
@@ -87,7 +91,7 @@ class PerGpu:
     def processes(self, context: PlanContext) -> Iterator[Process]:
         """See ``PlanMethod``."""
         for device in context.node.devices:
-            argv = taskset(plain(context.benchmark, context.site), device.cpus)
+            argv = taskset(plain(context.benchmark, context.site), context.cores(device))
             yield context.process((f"D{device.index}",), argv, [device])
 
 
@@ -123,8 +127,12 @@ METHODS: Mapping[str, PlanMethod] = {
 def _torchrun(context: PlanContext, job: int, devices: Sequence[Device]) -> Process:
     """The torchrun of a job on this node."""
     name = ".".join([*context.tag, str(job)])
-    argv = torchrun(context.benchmark, context.site, len(devices), context.nodes, name)
-    argv = taskset(argv, [cpu for device in devices for cpu in device.cpus])
+    cores = [context.cores(device) for device in devices]
+    differ = len(set(cores)) > 1 and context.arch != "cpu"
+    own = cores if differ and all(cores) else ()
+    argv = torchrun(context.benchmark, context.site, len(devices), context.nodes, name, own)
+    if not differ:  # CPU slots share theirs
+        argv = taskset(argv, [cpu for shared in cores for cpu in shared])
     rendezvous = job if context.nodes > 1 else None
     return context.process((str(job),), argv, devices, job=rendezvous, reports=context.rank == 0)
 
@@ -134,7 +142,7 @@ def _tasks(context: PlanContext, job: int, devices: Sequence[Device]) -> Iterato
     ranks = len(devices)
     for local_rank, device in enumerate(devices):
         rank = context.rank * ranks + local_rank
-        argv = taskset(plain(context.benchmark, context.site), device.cpus)
+        argv = taskset(plain(context.benchmark, context.site), context.cores(device))
         tag = (str(job), f"D{device.index}")
         process = context.process(tag, argv, devices, job=job, reports=rank == 0)
         env = {

@@ -6,13 +6,15 @@ from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts
 
 ORIGIN = Origin("x.yaml")
-MACHINE = facts(node_count=2, gpu_count=4, gpu_capacity_mib=81920.0)
+MACHINE = facts(node_count=2, gpu_count=4, gpu_capacity_mib=81920.0, gpu_capability=9.0)
 
 
 @pytest.mark.parametrize(
     ("condition", "holds"),
     [
         ("gpu['count'] > 1", True),
+        ("gpu['capability'] >= 8.9", True),
+        ("gpu['capability'] >= 10", False),
         ('gpu["count"] >= 8', False),
         ("len(nodes) >= 2", True),
         ("len(nodes) == 3", False),

@@ -19,7 +19,7 @@ def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             - {name: manager, ip: 192.168.11.11, port: 5000, main: true, user: me, sshport: 2222}
             - {name: node1, ip: 192.168.11.12, main: false}
             - {name: node2}
-          gpu: {capacity: 80 GiB, count: 8}
+          gpu: {capacity: 80 GiB, count: 8, capability: 9.0}
           options:
             sizer: {auto: 1, multiple: 4, power: 2, batch_size: 16, capacity: 4 GiB,
                     save: scaling.yaml}
@@ -35,6 +35,7 @@ def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             SystemNode("node2", "node2"),
         ),
         gpu_capacity_mib=81920.0,
+        gpu_capability=9.0,
         gpu_count=8,
         options=SizingOptions(
             BatchSizing(True, 16, 4, 2, 4096.0, here / "etc" / "scaling.yaml"),

@@ -68,6 +68,10 @@ class FakeNvml:
     def nvmlEventSetCreate(self) -> None:
         raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
 
+    def nvmlDeviceGetCpuAffinity(self, gpu: FakeGpu, words: int) -> list[int]:
+        self._of(gpu, "CpuAffinity")
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+
     def nvmlDeviceGetCount(self) -> int:
         return self._system(len(self.gpus))
 

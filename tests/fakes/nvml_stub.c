@@ -208,7 +208,14 @@ int nvmlDeviceGetCpuAffinity(Device device, unsigned words, unsigned long *mask)
   char value[64] = "error:3";
   int result = read_field(device, "cpus", value);
   memset(mask, 0, words * sizeof *mask);
-  mask[0] = strtoul(value, NULL, 16);
+  size_t left = strlen(value);
+  for (unsigned word = 0; word < words && left && result == SUCCESS; word++) {
+    size_t digits = left < 16 ? left : 16;
+    left -= digits;
+    char part[17] = "";
+    memcpy(part, value + left, digits);
+    mask[word] = strtoul(part, NULL, 16);
+  }
   return result;
 }
 

@@ -12,6 +12,7 @@ from milabench_ddp.machine import host as module
 from milabench_ddp.machine.host import (
     by_core,
     cpu_count,
+    cpu_list,
     cpu_name,
     cpu_quota,
     host,
@@ -157,3 +158,10 @@ def test_the_kernel_counts_the_processes_that_it_killed_for_memory(tmp_path: Pat
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/vmstat").write_text("nr_free_pages 10\noom_kill 3\nswap_ra 0\n")
     assert oom_kills(tmp_path) == 3
+
+
+@pytest.mark.parametrize(
+    ("cpus", "text"), [([], ""), ([7], "7"), ([8, 1, 0, 2, 2], "0-2,8"), ([0, 2, 3], "0,2-3")]
+)
+def test_cpus_as_the_kernel_writes_them(cpus: list[int], text: str) -> None:
+    assert cpu_list(cpus) == text

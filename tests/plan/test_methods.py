@@ -1,4 +1,8 @@
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -94,12 +98,12 @@ def test_cpu_slots_hide_the_gpus_and_keep_to_their_cores():
     host = Cluster("cpu", (Node("here", slots, 3),))
     per_gpu = only(plan_launches(benchmark(), host, SITE)).processes
     assert [p.argv[:3] for p in per_gpu] == [
-        ("taskset", "--cpu-list", "0,1"),
+        ("taskset", "--cpu-list", "0-1"),
         ("taskset", "--cpu-list", "2"),
     ]
     assert {p.env["CUDA_VISIBLE_DEVICES"] for p in per_gpu} == {""}
     (job,) = only(plan_launches(benchmark(plan=njobs(1)), host, SITE)).processes
-    assert job.argv[:3] == ("taskset", "--cpu-list", "0,1,2")
+    assert job.argv[:3] == ("taskset", "--cpu-list", "0-2")
 
 
 @pytest.mark.parametrize(
@@ -153,3 +157,91 @@ def test_jobs_over_nodes_meet_in_different_places():
     assert launch.nodes == 2
     alone = only(plan_launches(benchmark(plan=njobs(2)), cluster(gpus=2), SITE))
     assert [p.job for p in alone.processes] == [None, None]  # torchrun finds a port by itself
+
+
+NEAR = (tuple(range(24)), tuple(range(24, 48)))  # the cores of two sockets
+BIND = 'cores=({}); exec taskset --cpu-list "${{cores[LOCAL_RANK]}}" "$@"'
+
+
+def sockets(*socket_of: int, arch: str = "cuda") -> Cluster:
+    """A node whose GPUs are next to the cores of these sockets."""
+    gpus = tuple(Device(i, str(i), "GPU", cpus=NEAR[each]) for i, each in enumerate(socket_of))
+    return Cluster(arch, (Node("here", gpus, 48),))
+
+
+def commands(where: Cluster, jobs: int = 0, **site: object) -> list[tuple[str, ...]]:
+    plan = {"plan": njobs(jobs)} if jobs else {}
+    launch = only(plan_launches(benchmark(**plan), where, replace(SITE, **site)))
+    return [process.argv for process in launch.processes]
+
+
+def test_the_process_of_each_gpu_is_bound_to_the_cores_next_to_it() -> None:
+    found = commands(sockets(0, 0, 1, 1))
+    assert [argv[:3] for argv in found] == [
+        ("taskset", "--cpu-list", cores) for cores in ("0-23", "0-23", "24-47", "24-47")
+    ]
+    tasks = commands(sockets(1, 0), jobs=1, launcher="tasks")
+    assert [argv[2] for argv in tasks] == ["24-47", "0-23"]
+
+
+def test_each_rank_of_a_torchrun_is_bound_to_the_cores_next_to_its_gpu() -> None:
+    (argv,) = commands(sockets(0, 1, 1), jobs=1)
+    assert argv[:3] == ("/usr/bin/python3", "-m", "torch.distributed.run")
+    assert argv[-8:] == (
+        "--no-python", "bash", "-c", BIND.format("0-23 24-47 24-47"), "bind",
+        "/usr/bin/python3", "-u", "/programs/main.py",
+    )  # fmt: skip
+
+
+def test_a_torchrun_whose_gpus_are_next_to_the_same_cores_is_bound_as_a_whole() -> None:
+    low, high = commands(sockets(0, 0, 1, 1), jobs=2)
+    assert low[:4] == ("taskset", "--cpu-list", "0-23", "/usr/bin/python3")
+    assert high[:3] == ("taskset", "--cpu-list", "24-47")
+    assert "--no-python" not in low
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_nothing_is_bound_on_request_or_where_cores_are_not_known(jobs: int) -> None:
+    unbound = commands(cluster(gpus=2), jobs)
+    assert commands(sockets(0, 1), jobs, numa_binding=False) == unbound
+    assert "taskset" not in str(unbound)
+
+
+def test_a_torchrun_one_of_whose_gpus_has_no_near_cores_is_not_bound() -> None:
+    some = sockets(0, 1).nodes[0]
+    far = replace(some, devices=(some.devices[0], replace(some.devices[1], cpus=())))
+    assert commands(Cluster("cuda", (far,)), 1) == commands(cluster(gpus=2), 1)
+
+
+def test_each_node_has_its_own_cores() -> None:
+    """Its agent tells them, so they need not be those of the first node."""
+    first, other = sockets(0, 1).nodes[0], sockets(1, 0).nodes[0]
+    both = Cluster("cuda", (first, replace(other, name="there")))
+    here, there = commands(both, jobs=1)
+    assert BIND.format("0-23 24-47") in here
+    assert BIND.format("24-47 0-23") in there
+
+
+def test_cpu_slots_are_bound_in_any_case() -> None:
+    where = sockets(0, 1, arch="cpu")
+    assert commands(where, numa_binding=False) == commands(where)
+    assert commands(where, jobs=1, numa_binding=False)[0][2] == "0-47"
+
+
+def test_a_bound_rank_runs_on_its_own_cores(tmp_path: Path) -> None:
+    """By the words that torchrun would execute, with arguments that a shell could change."""
+    usable = sorted(os.sched_getaffinity(0))
+    if len(usable) < 2:
+        pytest.skip("one core")
+    cores = (usable[0], usable[-1])
+    program = tmp_path / "main.py"
+    program.write_text("import os, sys\nprint(os.sched_getaffinity(0), sys.argv[1:])")
+    gpus = tuple(Device(i, str(i), cpus=(core,)) for i, core in enumerate((*cores, cores[0])))
+    where = Cluster("cuda", (Node("here", gpus, 2),))
+    own = benchmark(program=program, argv=("a b", "$HOME", "*"), plan=njobs(1))
+    (torchrun,) = only(plan_launches(own, where, replace(SITE, python=sys.executable))).processes
+    words = torchrun.argv[torchrun.argv.index("bash") :]
+    for rank, device in enumerate(gpus):
+        environ = {**os.environ, "LOCAL_RANK": str(rank)}
+        said = subprocess.run(words, env=environ, capture_output=True, text=True, check=True)
+        assert said.stdout == f"{set(device.cpus)} {list(own.argv)}\n"

@@ -107,7 +107,7 @@ def test_a_driver_that_fails_before_the_first_launch(
     ("statement", "sentence"),
     [
         (
-            "1 mig 1",
+            "* mig 1",
             "MIG device 1 (MIG-10101010-1010-1010-1010-101010101010) tells no load, "
             "no temperature, no power: only a whole GPU has such a sensor (in good)",
         ),

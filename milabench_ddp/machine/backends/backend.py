@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ...samples import DeviceProblem, DeviceSample
 from ..devices import Accelerator, Accelerators, Device
+from ..host import cpu_list
 
 
 class DriverError(Exception):
@@ -59,6 +60,9 @@ class Backend(ABC):
             environ: the caller's environment.
             count: the number of devices that the user asked for. It is the number of CPU slots; GPU
                 back-ends ignore it and find all devices.
+
+        Raises:
+            MachineError: the visible devices cannot be used together.
         """
 
     def visibility_value(self, devices: Sequence[Device]) -> str:
@@ -75,7 +79,10 @@ class Backend(ABC):
         gpus = {}
         for device in devices:
             memory = {"used": 0.0, "total": device.memory_mib}
-            gpus[str(device.index)] = Accelerator(device.index, device.id, device.name, memory)
+            cpus = cpu_list(device.cpus) or None
+            gpus[str(device.index)] = Accelerator(
+                device.index, device.id, device.name, memory, cpus=cpus
+            )
         return Accelerators(self.name, gpus)
 
     def source(self, devices: Sequence[Device]) -> SampleSource | None:

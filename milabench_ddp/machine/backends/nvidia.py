@@ -1,11 +1,14 @@
 """NVIDIA's GPUs: which of them a process may use, their facts, and their samples."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from ...errors import MachineError
 from ..devices import Accelerator, Accelerators, Device
+from ..host import cpu_list, usable_cpus
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import Inventory, ask, inventory, open_device, read_memory, session
 from .nvml_sensors import read_all
@@ -25,9 +28,10 @@ class NvidiaBackend(Backend):
         del count
         try:
             with session() as nvml:
-                return visible_devices(inventory(nvml), environ)
+                found = visible_devices(inventory(nvml), environ)
         except DriverError as error:
             return DiscoveryResult((), (str(error),))
+        return bound(found, usable_cpus(), has_taskset=shutil.which("taskset") is not None)
 
     def environment(self, devices: Sequence[Device]) -> Mapping[str, str]:
         """The order of detection, in which indices count; not needed for UUIDs."""
@@ -65,14 +69,17 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
     the caller named it so, or if CUDA may count differently from NVML: if the GPUs differ (CUDA
     puts the fastest first) or if one of them cannot be used (CUDA skips it). A GPU in MIG mode
     stands for its first instance, the only one that CUDA shows.
+
+    Raises:
+        MachineError: there are both MIG devices and whole GPUs, which CUDA does not show together.
     """
     gpus = known.gpus
     if not gpus:
         return DiscoveryResult((), known.problems or ("the NVIDIA driver finds no GPU",))
     instances = [instance for gpu in gpus for instance in gpu.instances]
     value = environ.get("CUDA_VISIBLE_DEVICES")
-    chosen = select(value, [gpu.uuid for gpu in gpus], [device.id for device in instances])
-    alike = len({gpu.name for gpu in gpus}) == 1
+    chosen = select(value, [gpu.device.id for gpu in gpus], [device.id for device in instances])
+    alike = len({gpu.device.name for gpu in gpus}) == 1
     devices: list[Device] = []
     notes = list(known.problems)
     if not chosen:
@@ -84,13 +91,14 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
         gpu = gpus[choice.position]
         if not gpu.mig:
             by_index = alike and not known.problems and not choice.by_uuid
-            id = str(gpu.index) if by_index else gpu.uuid
-            devices.append(Device(gpu.index, id, gpu.name, gpu.memory_mib))
+            id = str(gpu.device.index) if by_index else gpu.device.id
+            devices.append(replace(gpu.device, id=id))
         elif gpu.instances:
             devices.append(gpu.instances[0])
         else:
             why = "in MIG mode without an instance (nvidia-smi mig -cgi)"
-            notes.append(f"GPU {gpu.index} is left out: {why}")
+            notes.append(f"GPU {gpu.device.index} is left out: {why}")
+    _refuse_mixed(devices)
     by_uuid = all(choice.by_uuid for choice in chosen)
     in_order = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
     if value is not None and not (alike or by_uuid or in_order):
@@ -99,6 +107,37 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
             "name GPUs by UUID to be sure"
         )
     return DiscoveryResult(_numbered(devices), tuple(notes))
+
+
+def _refuse_mixed(devices: Sequence[Device]) -> None:
+    parts = [device for device in devices if device.id.startswith("MIG-")]
+    whole = [device for device in devices if device not in parts]
+    if parts and whole:
+        raise MachineError(
+            f"GPU {parts[0].index} is in MIG mode and GPU {whole[0].index} is whole: CUDA does not "
+            "show a process both, and their speeds do not compare. Choose one kind, for example "
+            f"CUDA_VISIBLE_DEVICES={','.join(device.id for device in whole)}"
+        )
+
+
+def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -> DiscoveryResult:
+    """The devices with those of their near cores that this process may use. Pure.
+
+    They are empty where that is all that it may use, or where nothing can be bound, as notes say.
+    """
+    devices: list[Device] = []
+    notes = list(found.notes)
+    for device in found.devices:
+        near = tuple(cpu for cpu in device.cpus if cpu in usable)
+        if device.cpus and not near:
+            far = f"GPU {device.index} is next to cores {cpu_list(device.cpus)}"
+            notes.append(f"{far}, and this process may use {cpu_list(usable)} alone: not bound")
+        is_free = len(near) == len(usable)
+        devices.append(replace(device, cpus=() if is_free else near))
+    if not has_taskset and any(device.cpus for device in devices):
+        notes.append("no `taskset` (util-linux): no process is bound to the cores next to its GPU")
+        devices = [replace(device, cpus=()) for device in devices]
+    return DiscoveryResult(tuple(devices), tuple(notes))
 
 
 def _numbered(devices: list[Device]) -> tuple[Device, ...]:

@@ -1,8 +1,9 @@
 """NVIDIA's management library (NVML): its GPUs, and its errors in plain words."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..devices import Device
@@ -15,12 +16,9 @@ _MIB = 2**20
 class Gpu:
     """A GPU that this process may use."""
 
-    index: int  # NVML's, the order of PCI bus ids
-    uuid: str
-    name: str
-    memory_mib: float  # 0 if it is not known
-    mig: bool  # in MIG mode, where only its instances compute
-    instances: tuple[Device, ...]  # its MIG devices, each with the index of the GPU
+    device: Device  # its index is NVML's, in the order of PCI bus ids; its id is its UUID
+    mig: bool = False  # in MIG mode, where only its instances compute
+    instances: tuple[Device, ...] = ()  # its MIG devices, each with the index of the GPU
 
 
 @dataclass(frozen=True)
@@ -97,15 +95,33 @@ def _gpu(nvml: Any, index: int) -> Gpu:
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
     mode = ask(nvml, nvml.nvmlDeviceGetMigMode, handle)
     mig = mode is not None and mode[0] == nvml.NVML_DEVICE_MIG_ENABLE
-    uuid, name = nvml.nvmlDeviceGetUUID(handle), nvml.nvmlDeviceGetName(handle)
+    capability = ask(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
+    device = Device(
+        index,
+        nvml.nvmlDeviceGetUUID(handle),
+        nvml.nvmlDeviceGetName(handle),
+        _memory_mib(nvml, handle),
+        _near_cpus(nvml, handle),
+        float("{}.{}".format(*capability)) if capability else 0.0,
+    )
     instances: list[Device] = []
     slots = ask(nvml, nvml.nvmlDeviceGetMaxMigDeviceCount, handle) if mig else 0
     for slot in range(slots or 0):
         part = ask(nvml, nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, slot)
         if part is not None:
             id, memory = nvml.nvmlDeviceGetUUID(part), _memory_mib(nvml, part)
-            instances.append(Device(index, id, name, memory))
-    return Gpu(index, uuid, name, _memory_mib(nvml, handle), mig, tuple(instances))
+            instances.append(replace(device, id=id, memory_mib=memory))
+    return Gpu(device, mig, tuple(instances))
+
+
+def _near_cpus(nvml: Any, handle: Any) -> tuple[int, ...]:
+    """The CPUs of the GPU's NUMA node; empty if the driver does not tell them."""
+    words = os.sysconf("SC_NPROCESSORS_CONF") // 64 + 1
+    masks = ask(nvml, nvml.nvmlDeviceGetCpuAffinity, handle, words) or ()
+    cpus: list[int] = []
+    for word, mask in enumerate(masks):
+        cpus += [64 * word + bit for bit in range(64) if mask >> bit & 1]
+    return tuple(cpus)
 
 
 def _memory_mib(nvml: Any, handle: Any) -> float:

@@ -3,8 +3,9 @@
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,10 @@ from milabench_ddp.dispatch.runners.base import NodeRequest
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Data, Event, Outcome, Started, Status, Verdict
 from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.machine.provenance import collect
+from milabench_ddp.plan.planner import plan_launches
 from milabench_ddp.progress import ProgressObserver
+from milabench_ddp.results.read_events import read_events
 from milabench_ddp.results.read_state import read_benchmark, read_header
 from milabench_ddp.results.state import BenchmarkState
 from tests.fakes.nvml import FakeNvml, gpus
@@ -114,6 +118,30 @@ def test_it_runs_here_and_tells_of_every_event(tmp_path: Path) -> None:
     assert [type(event) for event in told.events[:1]] == [Started]
     assert '"rate": 1.0' in run.run.data("a.D0").read_text()
     assert not run.run.node_log("node0").exists()  # there is no agent
+
+
+def test_each_gpu_has_its_process_on_the_cores_next_to_it(
+    tmp_path: Path, stub: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ``dry`` prints it, and as the provenance says."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    usable = sorted(os.sched_getaffinity(0))
+    if len(usable) < 2:
+        pytest.skip("one core")
+    near = [usable[0], usable[-1]]
+    stub(f"0 cpus {1 << near[0]:x}", f"1 cpus {1 << near[1]:x}")
+    run = context(tmp_path, program(tmp_path, "a", f"{RATE}print(os.sched_getaffinity(0))"))
+    run.plan = replace(run.plan, arch="cuda", gpus=None)
+    cluster, _ = HostRunner().cluster(NodeRequest(1, None, "cuda"))
+    run.header.machine = collect("cuda", cluster.nodes[0], [], {})
+    assert HostRunner().execute(run, RecordedProgress()) is Outcome.OK
+    gpus = run.header.machine["accelerators"]["gpus"]
+    (planned,) = plan_launches(run.benchmarks[0], cluster, run.plan.site)
+    for index, core in enumerate(near):
+        record = read_events(run.run.data(f"a.D{index}"))
+        assert (record.start or {})["command"] == list(planned.processes[index].argv)
+        assert run.run.stream(f"a.D{index}", "stdout").read_text() == f"{{{core}}}\n"
+        assert gpus[str(index)]["cpus"] == str(core)
 
 
 def test_the_cluster_of_parts_of_this_host() -> None:

@@ -1,3 +1,4 @@
+import os
 import sys
 from collections.abc import Callable
 
@@ -57,10 +58,10 @@ def test_inventory(install: Install) -> None:
     install(gpus(8))
     with session() as nvml:
         known = inventory(nvml)
-    assert [gpu.index for gpu in known.gpus] == list(range(8))
-    assert {gpu.name for gpu in known.gpus} == {"NVIDIA H200"}
-    assert {gpu.memory_mib for gpu in known.gpus} == {143771.0}
-    assert len({gpu.uuid for gpu in known.gpus}) == 8
+    assert [gpu.device.index for gpu in known.gpus] == list(range(8))
+    assert {gpu.device.name for gpu in known.gpus} == {"NVIDIA H200"}
+    assert {gpu.device.memory_mib for gpu in known.gpus} == {143771.0}
+    assert len({gpu.device.id for gpu in known.gpus}) == 8
     assert known.problems == ()
 
 
@@ -79,7 +80,7 @@ def test_a_gpu_that_fails_is_left_out_and_named(install: Install, code: int, wor
     install(three)
     with session() as nvml:
         known = inventory(nvml)
-    assert [gpu.index for gpu in known.gpus] == [0, 2]
+    assert [gpu.device.index for gpu in known.gpus] == [0, 2]
     (problem,) = known.problems
     assert problem.startswith(f"GPU 1 is left out: {words}")
 
@@ -88,7 +89,7 @@ def test_memory_that_is_not_told_is_zero(install: Install) -> None:
     install([FakeGpu("GB10", "GPU-0", total=None)])
     with session() as nvml:
         (gpu,) = inventory(nvml).gpus
-    assert gpu.memory_mib == 0.0
+    assert gpu.device.memory_mib == 0.0
 
 
 def test_mig_devices(install: Install) -> None:
@@ -98,8 +99,8 @@ def test_mig_devices(install: Install) -> None:
         first, second = inventory(nvml).gpus
     assert first.mig
     assert first.instances == (
-        Device(0, "MIG-0", "A100", 40_000.0),
-        Device(0, "MIG-1", "A100", 40_000.0),
+        Device(0, "MIG-0", "A100", 40_000.0, capability=9.0),
+        Device(0, "MIG-1", "A100", 40_000.0, capability=9.0),
     )
     assert not second.mig
 
@@ -123,3 +124,14 @@ def test_a_driver_that_does_not_even_count(
     monkeypatch.setattr(install(gpus(1)), "nvmlDeviceGetCount", fail)
     with session() as nvml, pytest.raises(DriverError, match="does not work: Unknown Error"):
         inventory(nvml)
+
+
+def test_what_the_driver_tells_of_each_gpu(stub: Callable[..., None]) -> None:
+    stub("system gpus 8", "* capability 8.6", "7 capability 12.1", "6 cpus f0000000000000001")
+    with session() as nvml:
+        found = [gpu.device for gpu in inventory(nvml).gpus]
+    assert [device.index for device in found] == list(range(8))
+    assert [device.capability for device in found] == [8.6] * 7 + [12.1]
+    words = os.sysconf("SC_NPROCESSORS_CONF") // 64 + 1
+    assert found[6].cpus == ((0, 64, 65, 66, 67) if words > 1 else (0,))
+    assert found[5].cpus == found[7].cpus == ()

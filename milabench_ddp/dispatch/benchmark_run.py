@@ -180,7 +180,8 @@ class BenchmarkRun:
 
     def _launch_ended(self, state: LaunchState) -> None:
         self._launch = None
-        is_lost = state.outcome is Outcome.LOST or not all(node.is_alive for node in self.nodes)
+        has_all_nodes = all(node.is_alive for node in self.nodes)
+        is_lost = state.outcome is Outcome.LOST or not has_all_nodes
         if self._has_started or is_lost:
             self.state.launches.append(state)
         if is_lost:

@@ -38,4 +38,5 @@ def why_ended(run: RunDir, job: JobState, detail: str) -> str:
     words = main_line(last_lines(log))
     if not words:
         return detail
-    return f"{detail}: {words} (see {log})" if detail else f"{words} (see {log})"
+    said = f"{words} (see {log})"
+    return f"{detail}: {said}" if detail else said

@@ -49,7 +49,7 @@ class JobFollower:
     def have_ended(self) -> bool:
         """Ask the scheduler; whether all jobs have ended."""
         going = [job for job in self._jobs if not job.state]
-        found = self._scheduler.statuses([job.id for job in going]) if going else {}
+        found = self._scheduler.statuses([job.id for job in going])
         self._note_answer(found is not None)
         if found is None:
             return False
@@ -68,7 +68,9 @@ class JobFollower:
     def _forgotten(self, job: JobState) -> JobStatus | None:
         """The end of a job that stays unknown for long: Slurm's accounts are written late."""
         since = self._unknown.setdefault(job.id, self._clock())
-        return JobStatus("UNKNOWN", True) if self._clock() - since >= self._forget else None
+        if self._clock() - since < self._forget:
+            return None
+        return JobStatus("UNKNOWN", True)
 
     def _note(self, job: JobState, status: JobStatus) -> None:
         if self._said.get(job.id) != status:
@@ -100,7 +102,12 @@ class JobFollower:
         if word in _AFTER and (has_begun or _AFTER[word] is CANCELLED):
             return _AFTER[word]
         began = "" if has_begun else " before it began"
-        why = why_ended(self._run, jobs[-1], self._details.get(jobs[-1].id, "")) if jobs else ""
+        parts = [f"its job ended{began}: {word}"]
+        if jobs and (why := self._why_ended(jobs[-1])):
+            parts.append(why)
         is_own_failure = has_begun and word == OUT_OF_MEMORY
         outcome = Outcome.FAILED if is_own_failure else Outcome.LOST
-        return Verdict(outcome, f"its job ended{began}: {word}{why and f', {why}'}")
+        return Verdict(outcome, ", ".join(parts))
+
+    def _why_ended(self, job: JobState) -> str:
+        return why_ended(self._run, job, self._details.get(job.id, ""))

@@ -90,7 +90,9 @@ class LaunchTracker:
         if state.outcome is not Outcome.FAILED:
             return False, 1
         doubt = 1 + may_follow(state.reason)
-        return self._is_late(state), 0 if "killed by" in state.reason else doubt
+        if "killed by" in state.reason:
+            doubt = 0
+        return self._is_late(state), doubt
 
     def _is_late(self, state: LaunchState) -> bool:
         """Whether it failed when the others may have reached their deadline already."""
@@ -104,7 +106,9 @@ class LaunchTracker:
     def state(self) -> LaunchState:
         """The state of the launch: lost with a node, else what failed first, else ok."""
         ends = [self._ends[node] for node in self.nodes if node in self._ends]
-        processes = tuple(process for end in ends for process in end.processes)
+        processes: tuple[ProcessState, ...] = ()
+        for end in ends:
+            processes += end.processes
         verdict = self._verdict(processes)
         return LaunchState(
             self.launch.repeat,

@@ -46,7 +46,9 @@ def _change(before: NodeState, now: NodeState) -> str:
         if before.status is NodeStatus.LOST:
             return f"{now.name} is back"
         return f"{now.name} has joined" if before.reason else ""
-    return "\n    ".join([now.problem, *now.log]) if now.problem else ""
+    if not now.problem:
+        return ""
+    return "\n    ".join([now.problem, *now.log])
 
 
 class NodeRecords:

@@ -44,5 +44,6 @@ def restart(run: RunDir, job: str) -> None:
     except RunDirError:
         return  # it starts with as many nodes as before, and gives back what it does not need
     assert plan.runner is not None
-    # Slurm signals all processes of the job: a signal may end `scontrol`, so it is tried again.
-    any(slurm_jobs.resize(own, needed, plan.runner) for _ in range(_TRIES))
+    for _ in range(_TRIES):  # Slurm signals all processes of the job: a signal may end `scontrol`
+        if slurm_jobs.resize(own, needed, plan.runner):
+            return

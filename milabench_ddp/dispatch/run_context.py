@@ -87,8 +87,11 @@ class RunContext:
     def finish(self, outcome: Outcome) -> Outcome:
         """Write the end of the run; its benchmarks decide the outcome, unless it is cancelled."""
         if outcome is not Outcome.CANCELLED:
-            states = [read_benchmark(self.run, b.name, ignore) for b in self.plan.benchmarks]
-            outcome = overall(state.status if state else Status.LOST for state in states)
+            statuses = []
+            for benchmark in self.plan.benchmarks:
+                state = read_benchmark(self.run, benchmark.name, ignore)
+                statuses.append(state.status if state else Status.LOST)
+            outcome = overall(statuses)
         self.header.outcome, self.header.ended = outcome, time.time()
         self.save()
         return outcome
@@ -154,8 +157,9 @@ def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
         plan = replace(plan, runner=with_settings(plan.runner, settings))
     header = read_header(run)
     missing = missing_benchmarks(run, plan.benchmarks)
-    if any(is_alive(run.benchmark(b.name)) for b in missing):  # a job on the cluster runs it
-        raise RunDirError(goes_on(run))
+    for benchmark in missing:
+        if is_alive(run.benchmark(benchmark.name)):  # a job on the cluster runs it
+            raise RunDirError(goes_on(run))
     context = RunContext(run, header, plan, missing, is_resumed=True)
     if missing:
         header.outcome = header.ended = None

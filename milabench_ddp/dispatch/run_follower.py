@@ -86,7 +86,8 @@ class RunFollower:
         """Seconds until the next question; fewer when only the jobs have not ended."""
         if self._jobs is None:
             return LOOK
-        return 1.0 if all(self.statuses[name].has_ended for name in self._open) else ASK
+        have_ended = all(self.statuses[name].has_ended for name in self._open)
+        return 1.0 if have_ended else ASK
 
     def look(self) -> None:
         """Read the states of the nodes and the benchmarks, and report what has changed."""

@@ -33,4 +33,6 @@ def field(record: str, name: str) -> str:
 def own_id(environ: Mapping[str, str] = os.environ) -> str:
     """The id of the job of this process; empty outside of a job."""
     array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
-    return f"{array}_{index}" if array and index else environ.get("SLURM_JOB_ID", "")
+    if array and index:
+        return f"{array}_{index}"
+    return environ.get("SLURM_JOB_ID", "")

@@ -45,6 +45,8 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
 
     None if Slurm does not answer, which says nothing about the jobs.
     """
+    if not ids:
+        return {}
     queued = output_of("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%r")
     if queued is None:
         return None
@@ -76,7 +78,9 @@ def _how_failed(job: str, word: str) -> str:
         return f"{host or 'its first node'} {NO_FILES}"
     if signal not in ("", "0", _OOM_SIGNAL):
         return f"killed by signal {signal}{where}"
-    return f"exit status {status}{where}" if status not in ("", "0") else ""
+    if status not in ("", "0"):
+        return f"exit status {status}{where}"
+    return ""
 
 
 def _last_word(job: str) -> str:
@@ -90,10 +94,7 @@ def _last_word(job: str) -> str:
 
 def why_stopped() -> Verdict:
     """Why this job received a signal, as the verdict on the benchmarks that it interrupts."""
-    job = own_id()
-    # Slurm signals all processes of a step: a signal may end `scontrol`, so it is tried again.
-    answers = (job_record(job) for _ in range(_TRIES if job else 0))
-    text = next(filter(None, answers), "")
+    text = _own_record()
     if field(text, "PreemptTime") not in ("", "None"):
         return PREEMPTED
     word = field(text, "JobState")
@@ -102,6 +103,16 @@ def why_stopped() -> Verdict:
     if word == "RUNNING" and _is_near_limit(text):
         return LIMIT
     return {"TIMEOUT": LIMIT, "PREEMPTED": PREEMPTED}.get(word, CANCELLED)
+
+
+def _own_record() -> str:
+    """The record of this job; empty outside of a job, or without an answer."""
+    if not own_id():
+        return ""
+    for _ in range(_TRIES):  # Slurm signals all processes of a step: a signal may end `scontrol`
+        if text := job_record(own_id()):
+            return text
+    return ""
 
 
 def _is_near_limit(text: str) -> bool:

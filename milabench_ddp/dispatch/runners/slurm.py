@@ -169,7 +169,7 @@ def _check_jobs(run: RunDir, header: RunHeader, scheduler: Scheduler) -> None:
     ids = [job.id for job in header.jobs if not job.state]
     going: dict[str, str] = {}
     for _ in range(_COMPLETING):
-        found = scheduler.statuses(ids) if ids else {}
+        found = scheduler.statuses(ids)
         if found is None:
             raise DispatchError(
                 f"Slurm does not say whether job {', '.join(ids)} of {run.path} has ended: "

@@ -37,7 +37,9 @@ def render_jobs(request: ScriptRequest) -> str:
     benchmarks = [each[0].benchmark for each in launches.values()]
     parts = ["#!/usr/bin/env bash", *(f"# {text}" for text in request.comments)]
     for job in split_into_jobs(benchmarks, request.nodes, profile.allocation):
-        mine = [launch for name in job.benchmarks for launch in launches[name]]
+        mine: list[Launch] = []
+        for name in job.benchmarks:
+            mine += launches[name]
         body = [
             "#!/usr/bin/env bash",
             *(f"#SBATCH --{flag}" for flag in flags(profile, job)),
@@ -63,8 +65,13 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
             words[option] = form.format(value) if form else value
     for name, value in other_options(profile).items():
         words[name.replace("_", "-")] = value
-    given = {key: value for key, value in words.items() if value is not None}
-    return [key if value is True else f"{key}={value}" for key, value in given.items()]
+    found = []
+    for option, value in words.items():
+        if value is True:
+            found.append(option)
+        elif value is not None:
+            found.append(f"{option}={value}")
+    return found
 
 
 def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:

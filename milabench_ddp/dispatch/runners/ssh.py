@@ -80,7 +80,8 @@ def _ssh(host: SystemNode, key: Path | None) -> list[str]:
     words += ["-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport)]
     if key is not None:
         words += ["-i", str(key)]
-    return [*words, "--", f"{host.user}@{host.ip}" if host.user else host.ip]
+    where = f"{host.user}@{host.ip}" if host.user else host.ip
+    return [*words, "--", where]
 
 
 def _is_this_host(host: SystemNode) -> bool:

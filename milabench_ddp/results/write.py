@@ -12,6 +12,7 @@ History of what we add to milabench's format (added fields only):
 """
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -146,6 +147,6 @@ def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
     path = run_dir.script(benchmark)
     try:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(script)
+        path.write_bytes(os.fsencode(script))  # paths need not be UTF-8
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error

@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -126,6 +128,35 @@ def uuid_of(device: torch.device) -> str | None:
         return None
     uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None)
     return None if uuid is None else f"GPU-{uuid}"
+
+
+def told(device: torch.device) -> dict[str, Any]:
+    """What a program tells of its device, and of the libraries with which it uses it."""
+    facts = {"kind": device.type, "torch": torch.__version__}
+    if device.type == "cpu":
+        return facts | {"name": _cpu_name(), "threads": torch.get_num_threads()}
+    found = torch.get_device_module(device).get_device_properties(device)
+    facts |= {"name": found.name, "memory_mib": found.total_memory >> 20, "uuid": uuid_of(device)}
+    if device.type == "cuda":
+        facts["capability"] = f"{found.major}.{found.minor}"
+        facts |= {"cuda": torch.version.cuda, "hip": torch.version.hip, "cudnn": _cudnn()}
+        if torch.distributed.is_nccl_available():
+            facts["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _cudnn() -> str | None:
+    """The version of cuDNN, from 9 on; None on AMD's GPUs, which have none."""
+    version = torch.backends.cudnn.version()
+    if version is None or torch.version.hip is not None:
+        return None
+    return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
+
+
+def _cpu_name() -> str | None:
+    """The CPU's brand; None where the kernel has no name for it, as on most ARM machines."""
+    found = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found[1] if found else None
 
 
 def check_build() -> None:

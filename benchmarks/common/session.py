@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.common import collector
 from benchmarks.common.clocks import clock_of
-from benchmarks.common.device import check_build, peak_memory, reset_peak_memory
+from benchmarks.common.device import check_build, peak_memory, reset_peak_memory, told
 from benchmarks.common.failure import reported
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.metrics import Emitter
@@ -212,6 +212,7 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
     with reported(emitter):
         check_build()
         group = Group.join(kind) if distributed else Group.alone(kind)
+        emitter.data("main", device=told(group.device))
         running = Session(group, emitter)
         try:
             yield running

@@ -17,6 +17,7 @@ from .bandwidth import slow_links
 from .checked_gradients import checked_gradients
 from .device_problems import device_faults, device_notes
 from .interval import Series, interval, pooled_mean
+from .measured_devices import other_devices, other_software
 from .mfu import above_peak, hardware_above_peak, told_by_a_part
 from .model import Finding, Findings, Row, Rows, RunInfo, Severity
 from .node_differences import different_nodes, lacking_nodes, unused_nodes
@@ -245,6 +246,8 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     ),
 }
 BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
+    "other_device": Finder(other_devices, WARNING, "look at what sets CUDA_VISIBLE_DEVICES"),
+    "other_software": Finder(other_software, NOTE),
     "several_units": Finder(several_units, WARNING, APART),
     "different_speeds": Finder(different_speeds, WARNING, APART),
     "nothing_measured": Finder(nothing_measured, WARNING, "let it run for longer"),

@@ -20,7 +20,7 @@ from .records import (
 
 NOT_NUMBERS = frozenset(
     {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed"}  # rates, counts and dates
-    | {"gpudata", "step_times", "part_ms", *TABLES}  # read by functions of their own
+    | {"device", "gpudata", "step_times", "part_ms", *TABLES}  # read by functions of their own
 )
 
 _NOTHING = DeviceSample()
@@ -160,7 +160,9 @@ def _are_lists(parts: Any) -> bool:
 
 
 def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
-    """Add the rest about one rank: its node, its memory, the parts of its steps."""
+    """Add the rest about one rank: its device, node and memory, the parts of its steps."""
+    if isinstance(data.get("device"), dict):
+        record.devices[rank] = data["device"]
     if isinstance(data.get("node"), str) and "rank" in data:
         _rank(record, rank).node = data["node"]
     if "memory_peak" in data:

@@ -127,6 +127,7 @@ class Record:
     samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
     device_problems: list[DeviceProblem] = field(default_factory=list)
     ranks: dict[int, Rank] = field(default_factory=dict)  # those that were reported
+    devices: dict[int, Payload] = field(default_factory=dict)  # as its ranks told them, by rank
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
     # every number of the metric lines, by name and rank, but rates and what only counts or dates
     numbers: dict[str, dict[int, list[ToldNumber]]] = field(default_factory=dict)

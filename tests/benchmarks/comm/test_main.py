@@ -74,7 +74,7 @@ def test_what_is_refused(wire, capsys, argv, message):
         comm.main(["--device", "cpu", *argv])
     assert exit_.value.code == 2
     assert capsys.readouterr().err == f"error: {message}\n"
-    assert wire.close()[0]["$event"] == "error"
+    assert wire.close()[-1]["$event"] == "error"
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -124,3 +126,40 @@ def test_a_debug_build_is_refused(monkeypatch):
     monkeypatch.setattr(torch.version, "debug", True)
     with pytest.raises(UnsupportedError, match=r"^torch \S+ is a debug build, many times slower"):
         device.check_build()
+
+
+def test_what_is_told_of_a_cpu():
+    told = device.told(torch.device("cpu"))
+    assert (told["kind"], told["torch"]) == ("cpu", torch.__version__)
+    assert told["threads"] >= 1
+    assert not {"uuid", "nccl", "cuda"} & told.keys()
+
+
+def test_what_is_told_of_a_gpu(monkeypatch):
+    found = SimpleNamespace(
+        name="NVIDIA H100 80GB HBM3", total_memory=85_017_624_576, major=9, minor=0, uuid="ab-cd"
+    )
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: found)
+    monkeypatch.setattr(torch.cuda.nccl, "version", lambda: (2, 30, 7))
+    monkeypatch.setattr(torch.distributed, "is_nccl_available", lambda: True)
+    monkeypatch.setattr(torch.backends.cudnn, "version", lambda: 92600)
+    monkeypatch.setattr(torch.version, "cuda", "13.2")
+    monkeypatch.setattr(torch.version, "hip", None)
+    expected = {
+        "kind": "cuda",
+        "torch": torch.__version__,
+        "name": "NVIDIA H100 80GB HBM3",
+        "memory_mib": 81079,
+        "uuid": "GPU-ab-cd",  # as NVML writes it
+        "capability": "9.0",
+        "cuda": "13.2",
+        "cudnn": "9.26.0",
+        "nccl": "2.30.7",
+    }
+    assert device.told(torch.device("cuda", 0)) == expected
+    monkeypatch.setattr(torch.version, "hip", "6.4")
+    monkeypatch.setattr(torch.version, "cuda", None)
+    told = device.told(torch.device("cuda", 0))
+    assert told == {k: v for k, v in expected.items() if k not in ("uuid", "cuda", "cudnn")} | {
+        "hip": "6.4"
+    }

@@ -29,6 +29,7 @@ def test_what_a_program_tells(wire, distributed):
             run.log_loss(torch.tensor(2.0))
     assert not dist.is_initialized()
     payloads = wire.close()
+    assert payloads[0]["device"]["torch"] == torch.__version__
     assert [p["step"] for p in payloads if "rate" in p] == [0, 1, 2, 3]
     assert [p["loss"] for p in payloads if "loss" in p] == [2.0] * 4
     times = payloads[-1]["step_times"]
@@ -106,7 +107,8 @@ def test_a_crash_tells_what_was_measured_then_why(wire):
 def test_a_crash_before_the_loop_tells_why(wire):
     with pytest.raises(ValueError, match="planted"), session("cpu"):
         raise ValueError("planted")
-    (error,) = wire.close()
+    device, error = wire.close()
+    assert device["device"]["kind"] == "cpu"
     assert error["$data"]["type"] == "ValueError"
 
 

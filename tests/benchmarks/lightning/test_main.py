@@ -15,7 +15,7 @@ def test_without_lightning_it_is_refused(wire, capsys, monkeypatch):
     assert exit_.value.code == 2
     message = "error: lightning is not installed: run `milabench install` or install it\n"
     assert capsys.readouterr().err == message
-    assert wire.close()[0]["$event"] == "error"
+    assert wire.close()[-1]["$event"] == "error"
 
 
 def test_a_precision_that_lightning_would_replace_is_refused(wire, capsys, monkeypatch):

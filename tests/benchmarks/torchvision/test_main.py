@@ -64,7 +64,7 @@ def test_an_unknown_model(wire, capsys):
         torchvision.main(["--model", "resnet5", "--device", "cpu"])
     assert exit_.value.code == 2
     assert "unknown model 'resnet5': did you mean resnet50," in capsys.readouterr().err
-    assert wire.close()[0]["$data"]["type"] == "UnsupportedError"
+    assert wire.close()[-1]["$data"]["type"] == "UnsupportedError"
 
 
 def test_a_folder_of_images_end_to_end(wire, tmp_path):

@@ -43,7 +43,7 @@ def test_a_cpu_has_no_pinned_memory(wire, capsys):
     assert end.value.code == 2
     sentence = "error: pinned memory is for copies to a GPU: use --memory pageable\n"
     assert capsys.readouterr().err == sentence
-    assert wire.close()[0]["$event"] == "error"
+    assert wire.close()[-1]["$event"] == "error"
 
 
 class Stream:

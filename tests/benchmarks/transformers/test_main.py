@@ -33,7 +33,7 @@ def test_an_unknown_model(wire, capsys):
         transformers.main(["--model", "hf_bert_larg", "--mode", "single", "--device", "cpu"])
     assert exit_.value.code == 2
     assert "unknown model 'hf_bert_larg': did you mean hf_Bert_large" in capsys.readouterr().err
-    assert wire.close()[0]["$data"]["type"] == "UnsupportedError"
+    assert wire.close()[-1]["$data"]["type"] == "UnsupportedError"
 
 
 @pytest.mark.parametrize(

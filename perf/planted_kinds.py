@@ -2,15 +2,26 @@
 
 import math
 from collections.abc import Callable
+from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Draw = np.random.Generator
-Planted = tuple[Floats, float]  # seconds of each step, and the true rate; both around 1
-Kind = Callable[[Draw, int], Planted]
 NOISE = 0.01
+
+
+class Planted(NamedTuple):
+    """A series, and its truth."""
+
+    seconds: Floats  # of each step, around 1
+    rate: float  # in the long run
+    is_shown: bool = True  # by any of its steps; without, it is like a series with another truth
+
+
+Kind = Callable[[Draw, int], Planted]
 
 
 def noise(draw: Draw, n: int, correlation: float = 0.0) -> Floats:
@@ -29,7 +40,7 @@ def moving(
     def kind(draw: Draw, n: int) -> Planted:
         seconds = 1 / rates(np.arange(n) / n)
         truth = 1 / float(seconds.mean()) if mean else float(rates(np.ones(1))[0])
-        return seconds * noise(draw, n, correlation), truth
+        return Planted(seconds * noise(draw, n, correlation), truth)
 
     return kind
 
@@ -39,7 +50,7 @@ def approach(start: float, time: float, correlation: float = 0.0) -> Kind:
 
     def kind(draw: Draw, n: int) -> Planted:
         rates = 1 - (1 - start) * np.exp(-np.arange(n) / (time * n))
-        return noise(draw, n, correlation) / rates, 1.0
+        return Planted(noise(draw, n, correlation) / rates, 1.0)
 
     return kind
 
@@ -48,9 +59,9 @@ def cold(steps: int, after: Kind) -> Kind:
     """Steps at a third of the speed, and then another kind."""
 
     def kind(draw: Draw, n: int) -> Planted:
-        seconds, truth = after(draw, n)
-        seconds[:steps] *= 3
-        return seconds, truth
+        found = after(draw, n)
+        found.seconds[:steps] *= 3
+        return found
 
     return kind
 
@@ -64,7 +75,35 @@ def two_levels(length: float, *, equal: bool, slower: float = 0.08) -> Kind:
         if equal:
             switches = (np.arange(n) + draw.integers(2 * steps)) % steps == 0
         slow = (np.cumsum(switches) + draw.integers(2)) % 2
-        return noise(draw, n) * (1 + slower * slow), 1 / (1 + slower / 2)
+        seconds = noise(draw, n) * (1 + slower * slow)
+        return Planted(seconds, 1 / (1 + slower / 2), stays(slow))
+
+    return kind
+
+
+def stays(slow: NDArray[np.int_]) -> bool:
+    """Whether the rarer level lasts for longer than a pause: 3 steps in a row, 1 % of all.
+
+    At the beginning it is 5 steps: fewer are cold steps.
+    """
+    rarer = int(2 * slow.sum() < len(slow))
+    stretches = [(int(level), len(list(same))) for level, same in groupby(slow)]
+    if stretches[0][1] < 5:
+        del stretches[0]
+    longest = max((length for level, length in stretches if level == rarer), default=0)
+    return longest >= max(3, 0.01 * len(slow))
+
+
+def bursts(length: float, each_run: float, slower: float) -> Kind:
+    """Slow steps for ``length`` of the run, at any time, so many times in a run on average."""
+
+    def kind(draw: Draw, n: int) -> Planted:
+        steps = max(1, round(length * n))
+        begins = draw.random(n + steps) < each_run / n
+        slow = np.convolve(begins, np.ones(steps))[steps : n + steps] > 0
+        share = 1 - (1 - each_run / n) ** steps
+        seconds = noise(draw, n) * (1 + slower * slow)
+        return Planted(seconds, 1 / (1 + slower * share), bool(slow.any()))
 
     return kind
 
@@ -76,7 +115,8 @@ def pauses(every: int, *, equal: bool, size: float = 3.0) -> Kind:
         paused = draw.random(n) < 1 / every
         if equal:
             paused = (np.arange(n) + draw.integers(every)) % every == 0
-        return noise(draw, n) * np.where(paused, size, 1), 1 / (1 + (size - 1) / every)
+        seconds = noise(draw, n) * np.where(paused, size, 1)
+        return Planted(seconds, 1 / (1 + (size - 1) / every), bool(paused.any()))
 
     return kind
 
@@ -86,7 +126,7 @@ def coarse(ticks: int) -> Kind:
 
     def kind(draw: Draw, n: int) -> Planted:
         ends = np.floor(ticks * np.cumsum(noise(draw, n)) + draw.random())
-        return np.maximum(np.diff(ends, prepend=0), 1) / ticks, 1.0
+        return Planted(np.maximum(np.diff(ends, prepend=0), 1) / ticks, 1.0)
 
     return kind
 
@@ -113,6 +153,8 @@ KINDS: dict[str, Kind] = {
     "ramp, tau 5 %": approach(0.5, 0.05),
     "ramp, tau 20 %": approach(0.5, 0.2),
     "low ramp, tau 20 %": approach(0.9, 0.2),
+    "low ramp, tau 30 %": approach(0.9, 0.3),
+    "fast start, tau 20 %": approach(1.05, 0.2),
     "ramp, tau 20 %, correlation 0.5": approach(0.5, 0.2, 0.5),
     "throttle 10 %, last quarter": throttled(0.1, 0.75),
     "throttle 3 %, last quarter": throttled(0.03, 0.75),
@@ -124,6 +166,10 @@ KINDS: dict[str, Kind] = {
     "dwell n/20": two_levels(1 / 20, equal=False),
     "dwell n/10": two_levels(1 / 10, equal=False),
     "dwell n/4": two_levels(1 / 4, equal=False),
+    "dwell n/4, 3 %": two_levels(1 / 4, equal=False, slower=0.03),
+    "dwell n/2": two_levels(1 / 2, equal=False),
+    "bursts of n/20, 3 a run": bursts(1 / 20, 3, 0.08),
+    "bursts of n/50, 3 a run": bursts(1 / 50, 3, 0.3),
     "pause each 7th": pauses(7, equal=True),
     "pause each 20th": pauses(20, equal=True),
     "pause 1 of 20": pauses(20, equal=False),
@@ -136,6 +182,7 @@ KINDS: dict[str, Kind] = {
     "falls 5 %": falling(0.05),
     "falls 5 %, mean": falling(0.05, mean=True),
     "falls 2 %, correlation 0.5": falling(0.02, 0.5),
+    "falls 2 %, correlation 0.5, mean": falling(0.02, 0.5, mean=True),
     "cold step": cold(1, stationary(0.0)),
     "3 cold steps, correlation 0.5": cold(3, stationary(0.5)),
     "cold step, falls 2.8 %": cold(1, falling(0.028)),

@@ -11,17 +11,18 @@ Launches are independent, so it is Student's t over their means: of two launches
 launch counts by its processes (the mean is a ratio: W. G. Cochran, "Sampling Techniques", 1977,
 section 6.3).
 
-Where rates still move at the end of a process (see ``steady``), the interval reaches to the level
-at the end.
+The interval reaches to the level at the end of each process, if rates still move there, and to the
+rate that its start-up approaches (see ``steady``).
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import mul
 
 from .batch_means import MeanError, mean_error
 from .statistics import mean
+from .steady import Steady
 
 ROUNDING = 1e-12  # of the mean: what is smaller is not of the rates, but of sums of them
 WITHIN = "the mean rate within this launch"
@@ -34,8 +35,7 @@ class Series:
 
     rates: tuple[float, ...]
     seconds: tuple[float, ...]  # the weight of each observation: its duration, or 1
-    end: float = 0.0  # how far the level at the end may be from the mean, as a fraction of it
-    left_out: int = 0  # observations before them, of a start-up
+    found: Steady = field(default_factory=Steady)  # where they begin, and whether they still move
 
     @property
     def mean(self) -> float:
@@ -46,7 +46,7 @@ class Series:
     @property
     def measured(self) -> int:
         """The number of observations, with those of a start-up."""
-        return self.left_out + len(self.rates)
+        return self.found.start + len(self.rates)
 
 
 Launches = Sequence[Sequence[Series]]  # the series of the processes of each launch
@@ -89,9 +89,8 @@ def interval(launches: Launches) -> Interval | None:
     middle = pooled_mean(launches)
     if error.sem <= ROUNDING * abs(middle):
         error = MeanError(0.0, error.freedom)
-    ends = [series.mean * series.end for launch in launches for series in launch]
-    below = math.fsum(-end for end in ends if end < 0) / len(ends)
-    above = math.fsum(end for end in ends if end > 0) / len(ends)
+    below = mean(series.mean * series.found.below for launch in launches for series in launch)
+    above = mean(series.mean * series.found.above for launch in launches for series in launch)
     low = middle - max(error.half_width, below)
     high = middle + max(error.half_width, above)
     return Interval(error.sem, low, high, len(launches))

@@ -99,12 +99,12 @@ class ProcessResult:
     @cached_property
     def series(self) -> Series | None:
         """The observations in the steady state, weighed as in ``durations``; None without any."""
-        return _series(self._weighed, self.steady.start, self.steady.end)
+        return _series(self._weighed, self.steady)
 
     @cached_property
     def steady_over_all(self) -> float:
         """The mean rate in the steady state over that of all steps after the warm-up."""
-        whole = _series(self._weighed)
+        whole = _series(self._weighed, steady.Steady())
         if self.series is None or whole is None or not whole.mean > 0:
             return 1.0
         return self.series.mean / whole.mean
@@ -171,13 +171,13 @@ def per_launch(processes: Processes) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-def _series(observations: Sequence[Weighed], start: int = 0, end: float = 0.0) -> Series | None:
-    """The observations from ``start`` on as a series; None without any."""
-    kept = observations[start:]
+def _series(observations: Sequence[Weighed], found: steady.Steady) -> Series | None:
+    """The steady observations as a series; None without any."""
+    kept = observations[found.start :]
     if not kept:
         return None
     rates = tuple(float(seen.rate) for seen, _ in kept)
-    return Series(rates, tuple(seconds for _, seconds in kept), end, start)
+    return Series(rates, tuple(seconds for _, seconds in kept), found)
 
 
 def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:

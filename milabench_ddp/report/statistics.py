@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Marks = NDArray[np.bool_]
 
 NAN = math.nan
+MAD_TO_STD = 1.4826  # of a normal distribution
+FAR = 5.0  # robust standard deviations
+COARSE = 1e-3  # of the level: clocks are coarse, so closer values are equal
 
 
 def known(values: Iterable[object]) -> list[float]:
@@ -37,6 +41,19 @@ def deviation(values: Iterable[object]) -> float:
     """The standard deviation of the n known values, with the divisor n; NaN for fewer than two."""
     numbers = known(values)
     return statistics.pstdev(numbers) if len(numbers) > 1 else NAN
+
+
+def is_far(deviations: "Floats", level: float) -> "Marks":
+    """Which of these deviations from about ``level`` are more than chance makes them.
+
+    That is more than ``FAR`` robust standard deviations (1.4826 times the median absolute one).
+    """
+    import numpy as np
+
+    distances = np.abs(deviations)
+    spread = max(MAD_TO_STD * float(np.median(distances)), COARSE * abs(level))
+    found: Marks = distances > FAR * spread
+    return found
 
 
 def largest(values: Iterable[object]) -> float:

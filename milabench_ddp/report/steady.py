@@ -20,11 +20,13 @@ At most half of a series is left out. A rule that takes all of that half has fai
 say: the interval then reaches to the mean of the run. It has also failed if both halves of the rest
 differ by more than 3 standard errors. These are of the deviations from the parabola or the step
 that fits best, so that what moves does not hide in its own error. The report tells by how much the
-rest rises or falls, and the confidence interval reaches to the level at its end (see ``interval``).
+rest rises or falls.
 
-Rates at one of two levels in turn (see ``levels``) are steady, but few visits to a level are worth
-few observations. If what was left out is at a level of its own, instead of an approach to the rest,
-it may be one of two: the interval then reaches to the mean of the run as well.
+Told or not, the confidence interval reaches to the level at the end, the more surely the more the
+halves differ, and to the rate that a start-up approaches (see ``start_up``). If what was left out
+is at a level of its own instead, it may be one of two: the interval then reaches to the mean of the
+run. Rates at one of two levels in turn (see ``levels``) are steady, but few visits to a level are
+worth few observations.
 """
 
 import math
@@ -32,34 +34,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from . import levels
+from . import levels, start_up
 from .batch_means import MeanError, mean_error
+from .statistics import COARSE, is_far
 
 if TYPE_CHECKING:
     from .statistics import Floats
 
 FEWEST = 8  # with fewer, nothing is left out: too few to tell a ramp from chance
-FAR = 5.0  # robust standard deviations of a pause
 REAL = 4.0  # standard errors of a start-up
 MOVES = 3.0  # standard errors of a difference between halves that is told
-MAY_MOVE = 1.0  # and of one to whose end the interval reaches
+MAY_MOVE = 1.0  # and of one to whose end the interval surely reaches
 MATTERS = 0.005  # the smallest change that is told, as a fraction
-COARSE = 1e-3  # of the level: clocks are coarse, so closer rates are equal
 FITTED = 3  # parameters: two levels, and the place between them
 NEAR = 3  # neighbours on each side of a pause
 EDGE = 10  # a step has at least this part of the series on each side
-MAD_TO_STD = 1.4826  # of a normal distribution
 
 
 @dataclass(frozen=True)
 class Steady:
     """The observations from ``start`` on are steady; if not, ``problem`` has the reason."""
 
-    start: int
+    start: int = 0
     problem: str = ""
     change: float = 0.0  # from the beginning to the end of the rest, as a fraction
-    end: float = 0.0  # how far the level at the end may be from the mean, as a fraction of it
+    below: float = 0.0  # how far below the mean the interval reaches at least, as a fraction of it
+    above: float = 0.0
     visits: int = 0  # to two levels in turn, if there are too few; else 0
+
+    def reaching(self, change: float, margin: float) -> "Steady":
+        """With an interval to what is off the mean by ``change``, and by ``margin`` beyond it."""
+        below = max(self.below, margin - change) if change < 0 else self.below
+        above = max(self.above, margin + change) if change > 0 else self.above
+        return replace(self, below=below, above=above)
 
 
 def steady_state(rates: Sequence[float]) -> Steady:
@@ -81,13 +88,22 @@ def steady_state(rates: Sequence[float]) -> Steady:
             break
         # a short ramp, and unusual rates later: look for the ramp alone
         most = start // 2
-    found = _moves(calm[start:], start)
+    found = _with_remainder(calm, _moves(calm[start:], start))
     if found.problem:
         return found
-    as_seen = np.array(rates, dtype=float)
-    if start == n // 2 or levels.is_level(as_seen[:start], as_seen[start:]):
+    if start == n // 2 or start_up.is_level(calm, start):
         return _unsure_start(calm, found)
-    return replace(found, visits=levels.visits_if_few(as_seen, start))
+    return replace(found, visits=levels.visits_if_few(np.array(rates, dtype=float), start))
+
+
+def _with_remainder(rates: "Floats", found: Steady) -> Steady:
+    """The steady state whose interval reaches to the rate that the start-up approaches."""
+    rest = rates[found.start :]
+    mean = float(rest.mean())
+    remainder = start_up.remainder(rates, found.start)
+    if mean <= 0 or not remainder:
+        return found
+    return found.reaching(-remainder / mean, mean_error(rest).half_width / mean)
 
 
 def _unsure_start(rates: "Floats", found: Steady) -> Steady:
@@ -106,8 +122,8 @@ def _unsure_start(rates: "Floats", found: Steady) -> Steady:
         first = "half"
     left_out = "which is left out, is" if first == "half" else "which are left out, are"
     problem = f"no steady state: the first {first}, {left_out} {how} than the rest"
-    end = apart * share + math.copysign(mean_error(rest).half_width / mean, apart)
-    return Steady(found.start, problem, -apart / (1 + apart), end)
+    told = replace(found, problem=problem, change=-apart / (1 + apart))
+    return told.reaching(apart * share, mean_error(rest).half_width / mean)
 
 
 def _without_pauses(rates: "Floats") -> "Floats":
@@ -116,9 +132,7 @@ def _without_pauses(rates: "Floats") -> "Floats":
 
     around = np.pad(rates, NEAR, mode="reflect")
     middle = np.median(np.lib.stride_tricks.sliding_window_view(around, 2 * NEAR + 1), axis=1)
-    distances = np.abs(rates - middle)
-    spread = max(MAD_TO_STD * float(np.median(distances)), COARSE * abs(float(np.median(rates))))
-    is_pause = distances > FAR * spread
+    is_pause = is_far(rates - middle, float(np.median(rates)))
     is_pause[:NEAR] = False  # a start-up
     return np.where(is_pause, middle, rates)
 
@@ -181,16 +195,14 @@ def _moves(rates: "Floats", start: int) -> Steady:
     if min(before, mean) <= 0:
         return Steady(start)
     change = after / before - 1
-    end = 0.0
-    if sure > MAY_MOVE:
-        end = (after + math.copysign(2 * error.half_width, after - mean)) / mean - 1
+    margin = 2 * error.half_width / mean * min(sure / MAY_MOVE, 1.0)
     problem = ""
     if sure > MOVES and abs(change) > MATTERS:
         how = "rises" if after > before else "falls"
         problem = (
             f"no steady state: it still {how} {abs(change):.1%}, from {before:.5g} to {after:.5g}"
         )
-    return Steady(start, problem, change, end)
+    return Steady(start, problem, change).reaching(after / mean - 1, margin)
 
 
 def _error(deviations: "Floats", parameters: int) -> MeanError:

@@ -32,13 +32,11 @@ from .model import Finding, Findings, Row
 from .process import counted, series_of_devices
 from .rank_launch import FEWEST_BLOCKS, LaunchKey, blocks_of, undisturbed
 from .ranks import RankId, RankSummary
-from .statistics import NAN, mean, median
-from .steady import MAD_TO_STD
+from .statistics import FAR, MAD_TO_STD, NAN, mean, median
 
 MEDIAN_TO_MEAN = 1.2533  # standard errors of a median and of a mean, of a normal distribution
 SLOW = 0.03  # a smaller difference is not reported
 SURE = 4.0  # standard errors
-FAR = 5.0  # robust standard deviations
 MATTERS = 0.01  # of a step
 STABLE = 0.9  # of the blocks
 REGULAR = 3.0  # deviations of a rank's own steps

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.report.interval import FEWEST, Interval, Series, interval, pooled_mean
-from milabench_ddp.report.steady import steady_state
+from milabench_ddp.report.steady import Steady, steady_state
 from tests.support.rates import approaching, dwelling, falling, noisy, throttled
 
 
@@ -67,8 +67,7 @@ def held(
         rates = series_of(seed)
         steady = steady_state(rates)
         kept = tuple(rates[steady.start :])
-        kept_series = Series(kept, (1.0,) * len(kept), steady.end, steady.start)
-        found.append(interval([[kept_series]]))
+        found.append(interval([[Series(kept, (1.0,) * len(kept), steady)]]))
     known = [each for each in found if each]
     return sum(each.low <= truth <= each.high for each in known), known
 
@@ -88,7 +87,14 @@ def test_it_holds_the_mean_of_two_levels() -> None:
 def test_it_reaches_to_the_level_at_the_end() -> None:
     assert held(lambda seed: throttled(60, seed), 90.0)[0] >= 58
     assert held(lambda seed: falling(60, seed, 0.05), 95.0)[0] >= 54
-    assert held(lambda seed: approaching(60, seed, 0.1), 100.0)[0] >= 54
+    assert held(lambda seed: falling(60, seed, 0.01), 99.0)[0] >= 54
+
+
+@pytest.mark.parametrize("time", [0.1, 0.2, 0.3])
+def test_it_reaches_to_what_a_start_up_approaches(time: float) -> None:
+    assert held(lambda seed: approaching(60, seed, time), 100.0)[0] >= 58
+    assert held(lambda seed: approaching(60, seed, time, 0.9), 100.0)[0] >= 58
+    assert held(lambda seed: approaching(200, seed, time, 1.05), 100.0)[0] >= 58
 
 
 def test_pauses_at_equal_distances_do_not_make_it_wide() -> None:
@@ -110,7 +116,7 @@ def test_few_observations_of_one_launch_have_no_interval() -> None:
     assert interval([[series(enough)]]) is not None
     assert interval([[series(enough[1:])]]) is None
     assert interval([[series(enough), series(enough[1:])]]) is None
-    after_a_start_up = Series(tuple(enough[20:]), (1.0,) * (FEWEST - 20), left_out=20)
+    after_a_start_up = Series(tuple(enough[20:]), (1.0,) * (FEWEST - 20), Steady(20))
     assert interval([[after_a_start_up]]) is not None
 
 

@@ -26,10 +26,10 @@ def throttled(n: int, seed: int, share: float = 0.1) -> list[float]:
     return [rate * (1 - share if k >= n - n // 4 else 1) for k, rate in enumerate(rates)]
 
 
-def approaching(n: int, seed: int, time: float) -> list[float]:
-    """A rate that starts at half of its level and approaches it; ``time`` is a share of the run."""
+def approaching(n: int, seed: int, time: float, start: float = 0.5) -> list[float]:
+    """A rate that starts at a share of its level; its time constant is a share of the run."""
     rates = noisy(n, 0.0, seed)
-    return [rate * (1 - 0.5 * math.exp(-k / (time * n))) for k, rate in enumerate(rates)]
+    return [rate * (1 - (1 - start) * math.exp(-k / (time * n))) for k, rate in enumerate(rates)]
 
 
 def alternating(n: int, seed: int, share: float = 0.16) -> list[float]:

@@ -33,9 +33,14 @@ class Shape:
         return 4 * self.width
 
     @property
+    def matrix_sizes(self) -> tuple[int, ...]:
+        """Of qkv 3 h^2, of the attention's output h^2, of the perceptron twice 4 h^2."""
+        return 3 * self.width**2, self.width**2, 4 * self.width**2, 4 * self.width**2
+
+    @property
     def block_matrices(self) -> int:
-        """12 h^2: four h^2 of attention, eight of the perceptron."""
-        return 12 * self.width**2
+        """The weights in the matrices of a block: 12 h^2."""
+        return sum(self.matrix_sizes)
 
     @property
     def block_vectors(self) -> tuple[int, int]:
@@ -69,6 +74,15 @@ class Shape:
         (Korthikanti et al. 2022, without what FlashAttention and the missing dropout save).
         """
         return 2 * self.width, 14 * self.width
+
+    @property
+    def saved_widths(self) -> tuple[int, ...]:
+        """The widths of the tensors that a block saves beside the inputs of its norms.
+
+        They are ``block_activations``, and once more the attention's result, which both attention
+        and the output projection save: one tensor, but two copies if it is offloaded.
+        """
+        return (self.width,) * 7 + (self.hidden,) * 2
 
     def shard_parameters(self, ranks: int) -> int:
         """Parameters on one of ``ranks`` under ``tp_plan``: every rank has the full embedding."""
@@ -114,9 +128,10 @@ class Llama(Shape):
     hidden: int = 8192
 
     @property
-    def block_matrices(self) -> int:
-        """2 h^2 of queries and output, 2 h k of keys and values (k wide), 3 h f of SwiGLU."""
-        return self.width * (2 * self.width + 2 * self.groups * self.head + 3 * self.hidden)
+    def matrix_sizes(self) -> tuple[int, ...]:
+        """h (h + 2 k) of qkv (keys are k wide), h^2 of the output, three times h f of SwiGLU."""
+        rows = self.width + 2 * self.groups * self.head
+        return self.width * rows, self.width**2, *[self.width * self.hidden] * 3
 
     @property
     def block_vectors(self) -> tuple[int, int]:
@@ -137,6 +152,11 @@ class Llama(Shape):
         """
         others = 4 * self.width + 2 * self.groups * self.head + 4 * self.hidden
         return 2 * self.width, others
+
+    @property
+    def saved_widths(self) -> tuple[int, ...]:
+        """As of a GPT: five h, keys and values, and four of the perceptron."""
+        return (self.width,) * 5 + (self.groups * self.head,) * 2 + (self.hidden,) * 4
 
     def narrow(self, tokens: int) -> Self:
         """The shape as of a GPT, with a perceptron of at most four times its width."""

@@ -1,5 +1,6 @@
 """A GPT cut into stages that follow each other, balanced by their parameters."""
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 from torch import nn
@@ -36,9 +37,20 @@ def stages(model: nn.Module, count: int) -> list[nn.Module]:
     return made
 
 
-def largest_stage(shape: Shape, count: int) -> int:
-    """Parameters of the largest of ``count`` stages."""
+@dataclass(frozen=True)
+class StageSize:
+    """What a stage has."""
+
+    parameters: int
+    blocks: int
+
+
+def stage_sizes(shape: Shape, count: int) -> list[StageSize]:
+    """The sizes of ``count`` stages."""
     first, last = shape.end_parameters
     sizes = [first, *[shape.block_parameters] * shape.layers, last]
-    cuts = balanced_cuts(sizes, min(count, len(sizes)))
-    return max(sum(sizes[first:end]) for first, end in pairwise(cuts))
+    found = []
+    for begin, end in pairwise(balanced_cuts(sizes, min(count, len(sizes)))):
+        blocks = min(end, len(sizes) - 1) - max(begin, 1)
+        found.append(StageSize(sum(sizes[begin:end]), blocks))
+    return found

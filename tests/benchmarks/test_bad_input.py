@@ -72,8 +72,8 @@ def test_ranks_that_the_mesh_cannot_divide(refused, name, argv, ranks, sentence)
 @pytest.mark.parametrize(
     ("name", "argv", "sentence"),
     [
-        ("gpt", f"{GPT} --mode pipeline --chunks 3", "a batch of 8 cannot be divided by --ch"),
-        ("transformers", f"{BERT} --mode pipeline --chunks 3", "a batch of 4 cannot be divided by"),
+        ("gpt", f"{GPT} --mode pipeline --chunks 3", "a batch of 16 cannot be divided by --c"),
+        ("transformers", f"{BERT} --mode pipeline --chunks 3", "a batch of 8 cannot be divided by"),
         ("gpt", f"{GPT} --mode fsdp --accumulate 3", "a batch of 8 cannot be divided by --accum"),
         ("torchvision_ddp", f"{IMAGES} --accumulate 3", "a batch of 2 cannot be divided by --acc"),
     ],

@@ -44,12 +44,16 @@ class _SavedOnHost(save_on_cpu):
         to_host, back = self.pack_hook, self.unpack_hook
 
         def pack(tensor: torch.Tensor) -> object:
+            if isinstance(tensor._base if tensor._is_view() else tensor, nn.Parameter):
+                return tensor  # a weight stays where it is
             if not isinstance(tensor, DTensor):
                 return to_host(tensor)
             part = to_host(tensor.to_local())
             return _Part(part, tensor.device_mesh, tensor.placements, tensor.shape, tensor.stride())
 
         def unpack(saved: object) -> torch.Tensor:
+            if isinstance(saved, torch.Tensor):
+                return saved
             if not isinstance(saved, _Part):
                 return back(saved)
             return DTensor.from_local(

@@ -60,8 +60,8 @@ def parts(args: argparse.Namespace, ranks: int) -> int:
     return chunks(args, ranks) if args.mode in PIPELINES else int(args.accumulate)
 
 
-def in_flight(args: argparse.Namespace, ranks: int) -> int:
-    """Passes through stages whose activations the first rank of a pipeline keeps, at most.
+def in_flight(args: argparse.Namespace, ranks: int, rank: int = 0) -> int:
+    """Passes through stages whose activations a rank of a pipeline keeps, at most.
 
     A pass is one microbatch in one stage. Counted in the orders that PyTorch makes.
     """
@@ -69,9 +69,9 @@ def in_flight(args: argparse.Namespace, ranks: int) -> int:
     every = chunks(args, ranks) * stages
     match args.schedule:
         case "1F1B":
-            kept = size
+            kept = size - rank
         case "Interleaved1F1B":
-            kept = (stages - 1) * size + 2 * (size - 1) + 1
+            kept = (stages - 1) * size + 2 * (size - 1 - rank) + 1
         case "InterleavedZeroBubble" | "ZBVZeroBubble":
             kept = stages * size
         case "DualPipeV":

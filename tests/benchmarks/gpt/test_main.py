@@ -55,7 +55,7 @@ def test_one_device(wire):
     ("argv", "sentence"),
     [
         ("--model GPTSmal --mode single", "did you mean GPTSmall"),
-        ("--model GPT1T --mode single", "needs about 11502"),
+        ("--model GPT1T --mode single", "needs about 11252"),
         ("--model GPTTiny --mode single --accumulate 3", "cannot be divided by --accumulate 3"),
     ],
 )

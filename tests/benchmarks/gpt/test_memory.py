@@ -1,4 +1,5 @@
 import argparse
+from dataclasses import replace
 
 import pytest
 import torch
@@ -6,17 +7,20 @@ import torch
 from benchmarks.common import strategies
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
+from benchmarks.gpt import main as gpt_main
 from benchmarks.gpt import memory as gpt_memory
-from benchmarks.gpt import shapes
+from benchmarks.gpt.shapes import SHAPES, Shape, shape_of
+from tests.support.fake_training import Allocated, peak_of_a_step
 
-SHAPE = shapes.shape_of("GPTXXXL", 3072, 128)
+SHAPE = shape_of("GPTXXXL", 3072, 128)
 
 
 def options(**given):
     parser = argparse.ArgumentParser()
     strategies.add_options(parser)
     args = parser.parse_args([])
-    asked = {"precision": "fp32", "batch_size": 10, "model": "GPTXXXL"} | given
+    asked = {"precision": "fp32", "batch_size": 10, "model": "GPTXXXL"}
+    asked |= {"check_correctness": False} | given
     return argparse.Namespace(**vars(args) | asked)
 
 
@@ -34,7 +38,8 @@ def test_ddp_holds_all_of_it():
 @pytest.mark.parametrize("mode", ["fsdp", "hsdp", "pipeline", "pdp", "tp", "tp-fsdp"])
 def test_every_other_mode_needs_less(mode):
     assert estimate(mode=mode).total < estimate(mode="ddp").total
-    assert estimate(mode=mode, ranks=16).total < estimate(mode=mode, ranks=4).total
+    four, sixteen = (estimate(ranks, mode=mode, batch_size=64 // ranks) for ranks in (4, 16))
+    assert sixteen.total < four.total
 
 
 def test_activations_that_are_not_kept():
@@ -70,7 +75,7 @@ def test_what_is_offloaded_must_fit_the_host(monkeypatch):
     )
     asked = options(mode="fsdp", cpu_offload=True)
     with pytest.raises(
-        UnsupportedError, match=r"on 4 ranks needs about 18\.\d GiB of the host .* it has 15\.0"
+        UnsupportedError, match=r"on 4 ranks needs about 19\.\d GiB of the host .* it has 15\.0"
     ):
         gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cuda", 0), 0, 4))
     gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cuda", 0), 0, 8))
@@ -81,14 +86,91 @@ def test_what_is_offloaded_must_fit_the_host(monkeypatch):
     [
         (1024, {"mode": "fsdp"}),
         (1024, {"mode": "tp-fsdp", "tp_size": 8}),
-        (512, {"mode": "pdp", "ndevice_per_proc": 64}),
+        (1024, {"mode": "pdp", "ndevice_per_proc": 128}),
     ],
 )
 def test_the_largest_fits_where_it_is_spread_enough(monkeypatch, ranks, argv):
     monkeypatch.setattr(gpt_memory, "capacity", lambda device: 80 * gpt_memory.GIB)
-    shape = shapes.shape_of("GPT1T", 3072, 1024)
+    shape = shape_of("GPT1T", 3072, 1024)
     asked = {"model": "GPT1T", "precision": "bf16", "batch_size": 1, "optimizer": "adamw"}
     args = options(**asked, activation="checkpoint", **argv)
     gpt_memory.checked_estimate(shape, args, Group(torch.device("cuda", 0), 0, ranks))
     with pytest.raises(UnsupportedError, match=r"GPT1T in mode .* on 8 ranks needs about \d+"):
         gpt_memory.checked_estimate(shape, args, Group(torch.device("cuda", 0), 0, 8))
+
+
+SMALL = replace(SHAPES["GPT1B"], layers=6, block=1024)
+FEW, MANY = 1, 16  # sequences of a rank: weights, or activations, take most of the memory
+
+
+@pytest.mark.parametrize(
+    ("argv", "ranks", "batch"),
+    [
+        ("--mode single", 1, FEW),
+        ("--mode single --precision amp", 1, MANY),
+        ("--mode single --activation checkpoint", 1, MANY),
+        ("--mode single --activation offload", 1, MANY),
+        ("--mode single --accumulate 4", 1, MANY),
+        ("--mode fsdp", 8, FEW),
+        ("--mode fsdp", 8, MANY),
+        ("--mode fsdp --precision amp --activation checkpoint", 8, FEW),
+        ("--mode fsdp --cpu-offload", 8, MANY),
+        ("--mode fsdp --accumulate 2 --batch-size 2", 8, FEW),
+        ("--mode hsdp --precision amp", 8, 2),
+        ("--mode tp", 8, FEW),
+        ("--mode tp --sequence-parallel", 8, MANY),
+        ("--mode pipeline", 4, MANY),
+        ("--mode pipeline --schedule GPipe", 4, MANY),
+        ("--mode pdp", 4, MANY),
+    ],
+)
+def test_the_estimate_is_what_a_step_allocates(argv, ranks, batch):
+    settings = f"--dtype bf16 --optimizer adamw --batch-size {batch} {argv}"
+    args = gpt_main.options().parse_args(settings.split())
+    workload = gpt_main.make_workload(args, SMALL)
+    # Without a GPU, what is on the host and on the device is in one memory.
+    totals = [each.total + each.host for each in gpt_memory.moments(SMALL, args, ranks)]
+    rank = totals.index(max(totals)) // 2  # of a pipeline
+    allocated = peak_of_a_step(args, workload, SMALL.block, ranks, rank)
+    assert max(totals) == pytest.approx(allocated, rel=0.05)
+
+
+def test_the_estimate_of_ddp_is_what_a_step_allocates():
+    settings = "--optimizer adamw --batch-size 4 --mode ddp"
+    args = gpt_main.options().parse_args(settings.split())
+    shape = Shape(layers=6, heads=4, width=256, vocabulary=256, block=128)
+    with Allocated() as memory:  # its reducer needs real tensors
+        strategy = strategies.build(args, gpt_main.make_workload(args, shape), Group.join("cpu"))
+        words = torch.zeros(4, shape.block, dtype=torch.long)
+        for _ in range(3):  # the first makes the optimizer's state, the second other buckets
+            memory.peak = memory.now
+            strategy.forward_backward((words, words))
+            strategy.step()
+    assert gpt_memory.estimate(shape, args, 8).total == pytest.approx(memory.peak, rel=0.05)
+
+
+def test_tensors_on_the_host_take_powers_of_two():
+    asked = {"mode": "ddp", "activation": "offload", "precision": "bf16", "batch_size": 16}
+    wide = gpt_memory.estimate(shape_of("GPT1B", 3072, 1024), options(**asked), 8).host
+    odd = gpt_memory.estimate(shape_of("GPTXL", 3072, 1024), options(**asked), 8).host
+    tensors = 9 + 2 * 4  # of a block, each as large as its input; the perceptron's as four
+    assert wide == 24 * tensors * 2 * 16 * 1024 * 2048
+    assert odd == 2 * wide  # 2064 is more than 2048
+
+
+def test_a_gpu_needs_memory_for_its_context(monkeypatch):
+    asked, gpu = options(mode="ddp"), Group(torch.device("cuda", 0), 0, 8)
+    needed = gpt_memory.estimate(SHAPE, asked, 8).total
+    monkeypatch.setattr(gpt_memory, "capacity", lambda device: needed + gpt_memory.GIB)
+    with pytest.raises(UnsupportedError, match=r"in mode ddp on 8 ranks needs about"):
+        gpt_memory.checked_estimate(SHAPE, asked, gpu)
+    gpt_memory.checked_estimate(SHAPE, asked, replace(gpu, device=torch.device("cpu")))
+
+
+def test_the_check_needs_one_device_of_its_own(monkeypatch):
+    monkeypatch.setattr(gpt_memory, "capacity", lambda device: 3 * gpt_memory.GIB)
+    deep, group = Shape(layers=2000, heads=4, width=64), Group(torch.device("cpu"), 0, 64)
+    asked = {"mode": "fsdp", "activation": "checkpoint", "batch_size": 1, "optimizer": "adamw"}
+    gpt_memory.checked_estimate(deep, options(**asked), group)
+    with pytest.raises(UnsupportedError, match=r"^--check-correctness of .* needs about 3\.\d GiB"):
+        gpt_memory.checked_estimate(deep, options(**asked, check_correctness=True), group)

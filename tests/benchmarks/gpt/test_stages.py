@@ -31,7 +31,10 @@ def test_stages_in_a_row_are_the_model(count):
 
 def test_stages_are_balanced():
     sizes = [sum(p.numel() for p in stage.parameters()) for stage in gpt_stages.stages(model(), 4)]
-    assert max(sizes) == gpt_stages.largest_stage(TINY, 4)
+    blocks = [len(stage.blocks) for stage in gpt_stages.stages(model(), 4)]
+    told = gpt_stages.stage_sizes(TINY, 4)
+    assert [size.parameters for size in told] == sizes
+    assert [size.blocks for size in told] == blocks
     assert max(sizes) <= TINY.parameters / 4 + TINY.block_parameters
 
 
@@ -42,5 +45,6 @@ def test_more_stages_than_layers():
         gpt_stages.stages(model(), 11)
 
 
-def test_the_largest_stage_of_one_is_the_model():
-    assert gpt_stages.largest_stage(TINY, 1) == TINY.parameters
+def test_one_stage_is_the_model():
+    (size,) = gpt_stages.stage_sizes(TINY, 1)
+    assert (size.parameters, size.blocks) == (TINY.parameters, TINY.layers)

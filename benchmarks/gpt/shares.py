@@ -1,0 +1,96 @@
+"""What one rank has of a model: parameters, blocks, and the sizes of its numbers."""
+
+import argparse
+from dataclasses import dataclass
+
+from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.strategies import pipeline
+from benchmarks.common.strategies.batches import (
+    PIPELINES,
+    in_flight,
+    pipeline_size,
+    stages_per_rank,
+    tensor_size,
+)
+from benchmarks.common.strategies.dtypes import FSDP_MODES, gathered_dtype, reduced_dtype
+from benchmarks.common.strategies.sharded import shard_size
+from benchmarks.gpt.shapes import Shape
+from benchmarks.gpt.stages import stage_sizes
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """The sizes of a number."""
+
+    own: int  # parameters, their gradients, the states of the optimizer
+    low: int  # inputs of matrix products
+    norms: int  # inputs of norms, which autocast computes in fp32
+    gathered: int  # parameters gathered by FSDP
+    reduced: int  # gradients that FSDP reduces
+    copied: int  # copies of matrices by autocast, unless they are gathered in its type
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> "Bytes":
+        """The sizes under these options."""
+        precision, gathered = PRECISIONS[args.precision], gathered_dtype(args)
+        types = precision.dtype, gathered or precision.dtype
+        low = precision.autocast or types[1]
+        norms = precision.dtype if precision.autocast else types[1]
+        is_copied = precision.autocast not in (None, types[1])
+        return cls(
+            types[0].itemsize,
+            low.itemsize,
+            norms.itemsize,
+            types[1].itemsize,
+            reduced_dtype(args).itemsize,
+            low.itemsize if is_copied else 0,
+        )
+
+
+@dataclass(frozen=True)
+class Share:
+    """The parameters and the layers of one rank."""
+
+    kept: float  # parameters in its memory all the time
+    gathered: float  # those that FSDP gathers for the whole backward pass
+    block: float  # those of a block that FSDP gathers for a while; 0 without FSDP
+    matrices: float  # those that autocast would copy
+    passes: float  # blocks whose activations it keeps, one for each microbatch in flight
+    sent: float  # outputs of stages that it keeps beside them
+    has_head: bool = True
+    unit: float = 0.0  # of a pipeline's replicas: parameters whose gradients are reduced together
+
+
+def share_of(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> Share:
+    """The part of the model that a rank has, and for how many passes it keeps activations."""
+    tensor, layers = tensor_size(args, ranks), float(shape.layers)
+    matrices = layers * shape.block_matrices / tensor + shape.vocabulary * shape.width / tensor
+    if args.mode in PIPELINES:
+        return _of_stages(shape, args, ranks, rank)
+    total = float(shape.shard_parameters(tensor))
+    shards = {"fsdp": ranks, "tp-fsdp": ranks // tensor}.get(args.mode, 1)
+    if args.mode == "hsdp":
+        shards = shard_size(args, ranks)
+    if args.mode not in FSDP_MODES:
+        return Share(total, 0.0, 0.0, matrices, layers, 0.0)
+    block = shape.block_parameters / tensor
+    stays = total if args.reshard_after_forward is False else total - layers * block
+    return Share(total / shards, stays, block, matrices, layers, 0.0)
+
+
+def _of_stages(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> Share:
+    size = pipeline_size(args, ranks)
+    count = size * stages_per_rank(args)
+    indices, all_stages = pipeline.indices(args, rank, size), stage_sizes(shape, count)
+    parameters = float(sum(all_stages[k].parameters for k in indices))
+    blocks = sum(all_stages[k].blocks for k in indices)
+    in_stage = blocks / len(indices)
+    flying = in_flight(args, ranks, rank)
+    is_last = count - 1 in indices
+    copies = flying * in_stage * shape.block_matrices  # each microbatch has its own
+    passes, sent = flying * in_stage, 0.0 if is_last else float(flying)
+    if args.mode == "pdp" and args.replicated_by == "fully_shard":
+        kept, stays = parameters * size / ranks, parameters
+        unit = float(shape.block_parameters)
+        return Share(kept, stays, 0.0, copies, passes, sent, is_last, unit)
+    return Share(parameters, 0.0, 0.0, copies, passes, sent, is_last)

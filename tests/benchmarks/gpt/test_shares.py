@@ -1,0 +1,38 @@
+import pytest
+
+from benchmarks.gpt.shapes import SHAPES
+from benchmarks.gpt.shares import Bytes, share_of
+from tests.support.strategies import options
+
+SHAPE = SHAPES["GPT1B"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "precision", "sizes"),
+    [
+        ("single", "bf16", (2, 2, 2, 2, 2, 0)),
+        ("single", "amp", (4, 2, 4, 4, 4, 2)),
+        ("fsdp", "amp", (4, 2, 4, 2, 4, 0)),
+        ("fsdp --mixed-precision none", "amp", (4, 2, 4, 4, 4, 2)),
+        ("fsdp --mixed-precision bf16", "fp32", (4, 2, 2, 2, 4, 0)),
+        ("ddp", "fp64", (8, 8, 8, 8, 8, 0)),
+    ],
+)
+def test_the_bytes_of_a_number(argv, precision, sizes):
+    args = options(f"--mode {argv}", precision=precision)
+    assert Bytes.of(args) == Bytes(*sizes)
+
+
+@pytest.mark.parametrize("argv", ["fsdp", "hsdp --shard-size 8", "tp-fsdp"])
+def test_shards_add_up_to_the_model(argv):
+    share = share_of(SHAPE, options(f"--mode {argv}"), 8, 0)
+    assert 8 * share.kept == pytest.approx(SHAPE.parameters, rel=0.02)  # the embedding twice
+
+
+def test_stages_add_up_to_the_model():
+    args = options("--mode pipeline", batch_size=8)
+    shares = [share_of(SHAPE, args, 4, rank) for rank in range(4)]
+    assert sum(share.kept for share in shares) == SHAPE.parameters
+    assert [share.has_head for share in shares] == [False, False, False, True]
+    blocks = [share.passes / (4 - rank) for rank, share in enumerate(shares)]
+    assert sum(blocks) == SHAPE.layers

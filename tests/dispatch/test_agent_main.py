@@ -26,7 +26,7 @@ from milabench_ddp.dispatch.protocol import (
     StopLaunch,
     Timeouts,
 )
-from milabench_ddp.dispatch.runners.attached import agent_command
+from milabench_ddp.dispatch.runners.agents import agent_command
 from milabench_ddp.dispatch.slurm_jobs import LIMIT
 from milabench_ddp.events import Outcome, Verdict
 from tests.support.started_agent import DEAF, RATE, STAYS, StartedAgent, exists

@@ -9,7 +9,7 @@ from typing import TypeVar
 from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts, ToAgent
-from milabench_ddp.dispatch.runners.attached import agent_command
+from milabench_ddp.dispatch.runners.agents import agent_command
 from milabench_ddp.dispatch.transport import Connection
 from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.results.run_dir import RunDir

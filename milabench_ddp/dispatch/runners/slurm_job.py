@@ -34,7 +34,8 @@ from ..run_context import RunPlan
 from ..schedulers import missing_of_job, most_nodes
 from ..slurm_commands import own_id
 from ..slurm_nodes import keep_nodes
-from .attached import agent_script, agents, this_host
+from .agents import agent_script, agents
+from .attached import this_host
 
 _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",
          "--mem=0", "--kill-on-bad-exit=0", "--no-kill", "--export=ALL")  # fmt: skip

@@ -17,7 +17,7 @@ from ...plan.launch import Launch
 from ...results.state import JobState
 from ..schedulers import split_into_jobs
 from ..slurm_nodes import placed
-from .attached import setup_lines
+from .agents import setup_lines
 from .base import ScriptRequest
 
 _PORT = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"

@@ -14,7 +14,8 @@ from ...machine.devices import Cluster
 from ...results.run_dir import RunDir
 from ..agent_main import AgentOptions
 from ..run_context import RunContext
-from .attached import AgentRunner, agent_script
+from .agents import agent_script
+from .attached import AgentRunner
 from .base import NodeRequest
 
 

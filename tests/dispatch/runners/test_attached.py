@@ -15,11 +15,11 @@ from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.nodes import Nodes
 from milabench_ddp.dispatch.run_context import RunContext
 from milabench_ddp.dispatch.runners import RUNNERS
+from milabench_ddp.dispatch.runners.agents import agent_script
 from milabench_ddp.dispatch.runners.attached import (
     AgentRunner,
     HostRunner,
     LocalRunner,
-    agent_script,
 )
 from milabench_ddp.dispatch.runners.base import NodeRequest
 from milabench_ddp.errors import DispatchError

@@ -15,7 +15,7 @@ from milabench_ddp.dispatch import slurm_jobs, slurm_nodes
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.runners import slurm_job
-from milabench_ddp.dispatch.runners.attached import agent_script
+from milabench_ddp.dispatch.runners.agents import agent_script
 from milabench_ddp.dispatch.runners.slurm_job import JobTask
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.read_state import read_benchmark, read_header

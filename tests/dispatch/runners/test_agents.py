@@ -9,8 +9,8 @@ from milabench_ddp.codec import decode
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.membership import AgentConnection
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Pong, Problem, Timeouts
-from milabench_ddp.dispatch.runners import attached
-from milabench_ddp.dispatch.runners.attached import agent_command, started_agents
+from milabench_ddp.dispatch.runners import agents
+from milabench_ddp.dispatch.runners.agents import agent_command, started_agents
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.results.run_dir import RunDir
 
@@ -73,7 +73,7 @@ def test_one_that_waits_for_its_coordinator_sees_the_end(tmp_path: Path) -> None
 
 
 def test_one_that_does_not_leave_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attached, "_LEAVE", 0.1)
+    monkeypatch.setattr(agents, "_LEAVE", 0.1)
     with started_agents(RunDir(tmp_path), {"n0": python("import time; time.sleep(600)")}, 0.1):
         pass
 

@@ -1,0 +1,147 @@
+"""Starts agents as child processes, each behind two pipes, and ends them."""
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from ...codec import encode
+from ...errors import DispatchError
+from ...launch.stop_requests import StopRequests
+from ...progress import ProgressObserver
+from ...results.run_dir import RunDir, make_folder
+from ..agent_main import AgentOptions
+from ..agent_process import AgentProcess
+from ..membership import AgentConnection, Membership
+from ..nodes import Nodes
+from ..protocol import FromAgent, Timeouts
+from ..run_context import RunPlan
+from ..transport import Connection
+
+_LEAVE = 10.0  # seconds after the grace for an agent to end
+
+
+def agent_command(options: AgentOptions) -> list[str]:
+    """The command of a node's agent."""
+    return [sys.executable, "-m", "milabench_ddp.dispatch.agent_main", encode(options).decode()]
+
+
+def agent_script(
+    options: AgentOptions, setup: Sequence[str], environment: Mapping[str, str]
+) -> str:
+    """A shell script that prepares a node, and then becomes its agent.
+
+    Args:
+        options: of the agent.
+        setup: shell commands to run before; one that fails ends the script, and is named.
+        environment: the variables to export to the agent.
+    """
+    lines = [*setup_lines(setup, environment), f"exec {shlex.join(agent_command(options))}"]
+    return "\n".join(lines)
+
+
+def setup_lines(setup: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """The lines of a shell script for the ``setup`` and the ``environment`` of a runner profile.
+
+    A command of ``setup`` may have a comment, and may change the shell, as ``module load`` does.
+    """
+    lines = []
+    for command in setup:
+        said = shlex.quote(f"the setup command failed: {command}")
+        # Standard input and output are the agent's connection, or the rest of the script.
+        run = f"eval {shlex.quote(command)} </dev/null >&2"
+        lines.append(f"{run} || {{ code=$?; echo {said} >&2; exit $code; }}")
+    lines += [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+    return lines
+
+
+@contextmanager
+def started_agents(
+    run: RunDir, commands: Mapping[str, Sequence[str]], grace: float
+) -> Iterator[dict[str, AgentConnection]]:
+    """Start agents; gives their connections, by the names of their nodes.
+
+    All agents have ended when the block is left: an agent ends when its input does, or is killed.
+
+    Args:
+        run: the run folder, where their logs go.
+        commands: the commands that start them, by the names of their nodes.
+        grace: seconds between SIGTERM and SIGKILL of their processes.
+
+    Raises:
+        DispatchError: a command cannot be started.
+    """
+    running: list[subprocess.Popen[bytes]] = []
+    connections: dict[str, AgentConnection] = {}
+    with ExitStack() as stack:
+        stack.callback(_await_ends, running, grace + _LEAVE)
+        for node, words in commands.items():
+            start = _size(run.node_log(node))
+            popen = _start(run, node, words)
+            running.append(popen)
+            connections[node] = _connection(popen, run.node_log(node), start)
+        yield connections
+
+
+def _start(run: RunDir, node: str, words: Sequence[str]) -> "subprocess.Popen[bytes]":
+    path = run.node_log(node)
+    make_folder(path.parent)
+    try:
+        with path.open("ab") as log:
+            return subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # the terminal's Ctrl-C is the coordinator's alone
+            )
+    except OSError as error:
+        raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _connection(popen: "subprocess.Popen[bytes]", log: Path, start: int) -> AgentConnection:
+    stdin, stdout = popen.stdin, popen.stdout
+    assert stdin is not None
+    assert stdout is not None
+
+    def close() -> None:
+        stdin.close()
+        stdout.close()
+
+    process = AgentProcess(popen, log, start)
+    return Connection(stdout.fileno(), stdin.fileno(), FromAgent, close, process=process)
+
+
+def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:
+    """Close the agents' pipes, wait for the agents to end, and kill those that do not."""
+    for popen in running:
+        for pipe in (popen.stdin, popen.stdout):
+            if pipe is not None:
+                pipe.close()
+    deadline = time.monotonic() + patience
+    for popen in running:
+        try:
+            popen.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            popen.kill()
+            popen.wait()
+
+
+@contextmanager
+def agents(
+    run: RunDir,
+    plan: RunPlan,
+    commands: Mapping[str, Sequence[str]],
+    requests: StopRequests,
+    observer: ProgressObserver,
+) -> Iterator[Nodes]:
+    """The nodes whose agents these commands start, by the names of the nodes."""
+    with started_agents(run, commands, plan.grace) as connections:
+        yield Membership(run, connections, requests.fd, Timeouts(), observer)

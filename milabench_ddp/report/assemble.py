@@ -60,7 +60,8 @@ def report_of(
         unexplained = failures.benchmark_failures(runs, failed, weights)
         failed += unexplained
         missing = Counter(failure.benchmark for failure in unexplained)
-        rows = _our_rows(processes_of, weights, missing, planned)
+        failed += failures.missing_records(runs)
+        rows = _our_rows(processes_of, weights, missing, _without_records(runs), planned)
     infos = tuple(map(run_info, runs))
     measured = findings.Measurements(
         compat_formulas,
@@ -98,6 +99,14 @@ def _processes(
     return processes_of, failed
 
 
+def _without_records(runs: Sequence[Run]) -> Counter[str]:
+    """How many processes of each benchmark have no file that counts."""
+    counts: Counter[str] = Counter()
+    for run in runs:
+        counts.update({name: len(tags) for name, tags in run.missing.items()})
+    return counts
+
+
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
     """The resolved benchmarks of the runs by name, as run.json records them."""
     planned: dict[str, Payload] = {}
@@ -114,19 +123,21 @@ def _our_rows(
     processes_of: Mapping[str, Processes],
     weights: Weights,
     missing: Counter[str],
+    without_records: Counter[str],
     planned: Mapping[str, Payload],
 ) -> list[Row]:
     measured_peaks = peaks(processes_of)
     rows: list[Row] = []
-    for name in sorted({*processes_of, *missing}):
-        weight = weights.get(name)
+    for name in sorted({*processes_of, *missing, *without_records}):
+        weight, lost = weights.get(name), without_records[name]
         if name in processes_of:
-            rows.append(summary_row(processes_of[name], weight, missing[name], measured_peaks))
+            made = summary_row(processes_of[name], weight, missing[name], measured_peaks)
+            rows.append(replace(made, n=made.n + lost, fail=made.fail + lost))
             continue
         config = planned.get(name, {})
         if weight is None:
             weight = recorded_weight(config)
-        rows.append(Row.unmeasured(name, missing[name], weight, config))
+        rows.append(Row.unmeasured(name, missing[name] + lost, weight, config))
     return rows
 
 

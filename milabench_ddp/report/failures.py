@@ -10,6 +10,7 @@ from .model import Failure, Report, Row
 from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, of_rank, tail
 from .process import ProcessResult
 
+SHOWN_TAGS = 3  # in a sentence
 NEVER_RAN = "it never ran: the configuration has it enabled, and no run has a file of it"
 
 _SEE = re.compile(r" \(see .*?\)")
@@ -84,6 +85,17 @@ def benchmark_failures(
     return found
 
 
+def missing_records(runs: Sequence[Run]) -> Iterator[Failure]:
+    """The benchmarks some of whose processes ended, but have no file that counts."""
+    for run in runs:
+        for name, tags in run.missing.items():
+            shown = ", ".join(f"{tag}.data" for tag in tags[:SHOWN_TAGS])
+            if len(tags) > SHOWN_TAGS:
+                shown += f" and {len(tags) - SHOWN_TAGS} more"
+            reason = f"its records are missing, or cannot be read: {shown}"
+            yield Failure(name, run.name, None, Outcome.LOST, reason, folder=run.path)
+
+
 def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
     if run.state is None:
         return
@@ -95,7 +107,7 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
             continue  # it will end
         if outcome in (Outcome.OK, Outcome.SKIPPED) or name in explained:
             continue
-        if name not in with_files:
+        if name not in with_files and name not in run.missing:
             reason = f"it never ran: {reason}" if reason else "it never ran"
         yield Failure(name, run.name, None, outcome, reason, folder=run.path)
 

@@ -132,7 +132,9 @@ def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
         return EMPTY
     notes = [metric.note(row)]
     if state is not None:
-        ended = f"{launches - succeeded} of {launches} launches did not end ok: {state.word}"
+        ended = state.word  # of a launch that ended ok, records can be missing
+        if succeeded < launches:
+            ended = f"{launches - succeeded} of {launches} launches did not end ok: {state.word}"
         notes.append(f"{ended}: {state.reason}" if state.reason else ended)
     note = "; ".join(filter(None, notes))
     return Cell(metric.shown(row), value, note, metric.spread(row), metric.stdev(row))

@@ -246,6 +246,18 @@ class Run:
             jobs.setdefault(record.job, []).append(record)
         return jobs
 
+    @cached_property
+    def missing(self) -> Mapping[str, Sequence[str]]:
+        """The tags of the processes that ended, but have no file that counts, by benchmark."""
+        known = {record.tag for record in self.records}
+        missing: dict[str, list[str]] = {}
+        for name, benchmark in self.state.benchmarks.items() if self.state else ():
+            for launch in benchmark.launches:
+                for process in launch.processes:
+                    if process.tag not in known:
+                        missing.setdefault(name, []).append(process.tag)
+        return missing
+
     def in_status(self, status: Status) -> tuple[str, ...]:
         """The names of the benchmarks that are in a status."""
         benchmarks = self.state.benchmarks.items() if self.state else ()

@@ -10,9 +10,13 @@ from typing import Any, Protocol
 
 import torch
 
+CYCLES = 2_500_000  # of a fast GPU in a millisecond; a slower one is held for longer
+
 
 class Clock(Protocol):
     """Marks moments; the time between two marks is known once the later mark has happened."""
+
+    can_hold: bool  # whether ``hold`` keeps the device from working
 
     def mark(self) -> Any:
         """Mark the moment at which the work queued so far is done."""
@@ -32,10 +36,14 @@ class Clock(Protocol):
     def recycle(self, marks: Sequence[Any]) -> None:
         """Take back marks that will not be read again."""
 
+    def hold(self, ms: float) -> None:
+        """Keep the device for at least so long from what is queued after this call."""
+
 
 class HostClock:
     """The host's monotonic clock, in nanoseconds, for a CPU: it computes while it is called."""
 
+    can_hold = False
     mark = staticmethod(time.perf_counter_ns)
 
     def happened(self, mark: int) -> bool:  # noqa: ARG002
@@ -56,13 +64,19 @@ class HostClock:
     def recycle(self, marks: Sequence[int]) -> None:
         """Return at once."""
 
+    def hold(self, ms: float) -> None:
+        """Return at once."""
+
 
 class DeviceClock:
     """Events on the current stream of an accelerator."""
 
     def __init__(self, device: torch.device) -> None:
         """Use the events of ``device`` (CUDA, ROCm, XPU: any whose torch module has ``Event``)."""
-        self._new_event = torch.get_device_module(device).Event
+        module = torch.get_device_module(device)
+        self._new_event = module.Event
+        self._spin = getattr(module, "_sleep", None)  # CUDA and ROCm have it, XPU has not
+        self.can_hold = self._spin is not None
         self._free: list[Any] = []
 
     def mark(self) -> Any:
@@ -93,6 +107,54 @@ class DeviceClock:
     def recycle(self, marks: Sequence[Any]) -> None:
         """Keep the events for later marks: making new ones costs more than recording them."""
         self._free.extend(marks)
+
+    def hold(self, ms: float) -> None:
+        """Queue a kernel that does nothing for so long."""
+        assert self._spin is not None
+        self._spin(round(ms * CYCLES))
+
+
+class HeadStart:
+    """A clock that holds the device at each mark, while the host queues what comes after it.
+
+    So the time between two marks is that of the device alone, whatever the host takes.
+    """
+
+    can_hold = False
+
+    def __init__(self, clock: Clock, ms: float) -> None:
+        """Hold the device for ``ms`` milliseconds after each mark of ``clock``."""
+        self._clock, self._ms = clock, ms
+
+    def mark(self) -> tuple[Any, Any]:
+        """Mark the moment before the device is held, and that after it."""
+        before = self._clock.mark()
+        self._clock.hold(self._ms)
+        return before, self._clock.mark()
+
+    def happened(self, mark: tuple[Any, Any]) -> bool:
+        """Whether the device has passed the mark and is released."""
+        return self._clock.happened(mark[1])
+
+    def wait(self, mark: tuple[Any, Any]) -> None:
+        """Block until then."""
+        self._clock.wait(mark[1])
+
+    def milliseconds(self, start: tuple[Any, Any], end: tuple[Any, Any]) -> float:
+        """The time from the release at one mark to the next mark, in milliseconds."""
+        return self._clock.milliseconds(start[1], end[0])
+
+    def fetch(self, value: torch.Tensor) -> torch.Tensor:
+        """As the clock does."""
+        return self._clock.fetch(value)
+
+    def recycle(self, marks: Sequence[tuple[Any, Any]]) -> None:
+        """Give both moments of each mark back."""
+        for mark in marks:
+            self._clock.recycle(mark)
+
+    def hold(self, ms: float) -> None:
+        """It holds at marks alone."""
 
 
 def clock_of(device: torch.device) -> Clock:

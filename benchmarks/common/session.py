@@ -39,6 +39,7 @@ class RankSummary:
     memory_first_step: list[float] | None  # the same until the first step ended
     step_fractions: Mapping[str, float]  # of the wait for data and of each part of the body
     part_ms: Mapping[str, tuple[float, float]]  # mean and standard deviation
+    device_idle: float | None  # fraction of a step
     node: str  # its name in the run; empty on one node
 
 
@@ -178,6 +179,7 @@ class Session:
             self._memory_first_step,
             timer.step_fractions(),
             timer.part_spread(),
+            timer.device_idle(),
             os.environ.get("MILABENCH_NODE", ""),
         )
 
@@ -196,6 +198,8 @@ class Session:
         self._emitter.step_times(rank, summary.first, summary.ms, summary.wait_ms, summary.parts)
         if summary.memory_peak is not None:
             self._emitter.data("main", rank=rank, memory_peak=summary.memory_peak)
+        if summary.device_idle is not None:
+            self._emitter.data("main", rank=rank, device_idle=summary.device_idle)
         if summary.memory_first_step is not None:
             self._emitter.data("main", rank=rank, memory_first_step=summary.memory_first_step)
 

@@ -23,7 +23,7 @@ from benchmarks.common.device import reset_peak_memory
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.session import Session
-from benchmarks.common.strategies import Strategy
+from benchmarks.common.strategies import Strategy, compiling
 from benchmarks.common.strategies.batches import (
     PIPELINES,
     parts,
@@ -108,7 +108,7 @@ def check_correctness(
             wrong = f"mode {args.mode} does not train as one device does: {verdict.differences()}"
             run.fail_at_end(WrongGradientsError(f"{wrong}; {verdict.advice()}"))
     if args.compile != "none":
-        torch._dynamo.reset()  # graphs of the check would count as recompilations
+        compiling.forget()  # graphs of the check would count as recompilations
     gc.collect()  # the models of the check may be cycles
     reset_peak_memory(run.device)
 

@@ -16,6 +16,7 @@ from . import compat
 from .bandwidth import slow_links
 from .checked_gradients import checked_gradients
 from .device_problems import device_faults, device_notes
+from .host_bound import host_bound, warm_cache
 from .interval import Series, interval, pooled_mean
 from .measured_devices import other_devices, other_software
 from .mfu import above_peak, hardware_above_peak, told_by_a_part
@@ -265,6 +266,8 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     ),
     "start_up_left_out": Finder(start_up_left_out, NOTE),
     "memory_not_sampled": Finder(memory_not_sampled, NOTE),
+    "host_bound": Finder(host_bound, WARNING, "give it larger batches, or compile it"),
+    "warm_cache": Finder(warm_cache, NOTE),
     "slow_device": Finder(slow_devices, NOTE, "look at its clocks, heat and neighbours"),
     "slow_rank": Finder(slow_ranks, NOTE, "look at what it does in that part of a step"),
     "slow_link": Finder(slow_links, NOTE, "look at its cable, its switch and `nvidia-smi nvlink`"),

@@ -9,6 +9,8 @@ MS = 1_000_000  # nanoseconds
 class Time:
     """The host's clock, moved by hand; it also serves as the clock of a CPU."""
 
+    can_hold = False
+
     def __init__(self):
         self.ns = 0
         self.asked = 0
@@ -40,6 +42,8 @@ class Time:
 class Device(Time):
     """A device with a queue: a mark has happened once the work queued before it is done."""
 
+    can_hold = True
+
     def __init__(self):
         super().__init__()
         self.queued = 0  # when the device will have done all that was queued
@@ -49,6 +53,8 @@ class Device(Time):
 
     def work(self, ms):
         self.queued = max(self.queued, self.ns) + round(ms * MS)
+
+    hold = work
 
     def mark(self):
         if self.free:

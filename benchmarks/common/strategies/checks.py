@@ -13,6 +13,7 @@ from benchmarks.common.strategies.batches import (
     stages_per_rank,
     tensor_size,
 )
+from benchmarks.common.strategies.compiling import GRAPHS
 from benchmarks.common.strategies.options import check_options
 from benchmarks.common.strategies.pipeline import ZERO_BUBBLE
 from benchmarks.common.strategies.sharded import shard_size
@@ -28,6 +29,7 @@ def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
         _check_pipeline(args)
     _check_batch(args, group.world_size)
     _check_precision(args)
+    _check_compile_mode(args, group)
     if args.comm_hook == "powersgd" and group.device.type == "cpu":
         raise UnsupportedError("PowerSGD fails on gloo, which CPUs use: choose another --comm-hook")
     if args.mode == "ddp":
@@ -46,6 +48,32 @@ def _check_ddp(args: argparse.Namespace) -> None:
         )
     if breaks and args.bucket_cap_mb < 1:
         raise UnsupportedError("Dynamo's first bucket has 1 MiB: --bucket-cap-mb cannot be less")
+
+
+def _check_compile_mode(args: argparse.Namespace, group: Group) -> None:
+    mode = args.compile_mode
+    if mode != "default" and args.compile != "inductor":
+        raise UnsupportedError(f"--compile-mode {mode} is inductor's: add --compile inductor")
+    if mode not in GRAPHS:
+        return
+    instead = "use max-autotune-no-cudagraphs"
+    if group.device.type != "cuda":
+        raise UnsupportedError(
+            f"--compile-mode {mode} replays CUDA graphs, which {group.device.type} has not: "
+            f"{instead}"
+        )
+    if args.mode != "single":
+        # pytorch#113809, #140395: DDP fails. FSDP gathers parameters at other addresses each time.
+        raise UnsupportedError(
+            f"--compile-mode {mode} replays CUDA graphs, in which parameters and gradients stay in "
+            f"place: not under mode {args.mode}; {instead}"
+        )
+    if args.accumulate > 1:
+        # pytorch#169545; without an error message the gradients are those of the last part alone.
+        raise UnsupportedError(
+            f"--compile-mode {mode} replays CUDA graphs, which overwrite the gradients that "
+            f"--accumulate adds up: {instead}"
+        )
 
 
 def _check_model(args: argparse.Namespace, workload: Workload) -> None:

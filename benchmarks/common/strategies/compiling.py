@@ -8,6 +8,8 @@ from torch import nn
 from torch._dynamo.utils import calculate_time_spent, counters
 
 BACKENDS = ("none", "eager", "aot_eager", "inductor")
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")  # inductor's
+GRAPHS = ("reduce-overhead", "max-autotune")  # those that replay CUDA graphs
 # How Dynamo treats DDP: cut the graph at the buckets, so that their all-reduces overlap with the
 # backward pass (with breaks), or do not cut it (without).
 OPTIMIZE_DDP = ("ddp_optimizer", "no_optimization")
@@ -16,9 +18,12 @@ OPTIMIZE_DDP = ("ddp_optimizer", "no_optimization")
 class Compiler:
     """Compiles modules with one backend, and counts graphs, breaks and seconds."""
 
-    def __init__(self, backend: str, optimize_ddp: str) -> None:
-        """Compile with a backend of ``BACKENDS``; with ``none`` nothing is compiled."""
-        self._backend = backend
+    def __init__(self, backend: str, optimize_ddp: str, mode: str = "default") -> None:
+        """Compile with a backend of ``BACKENDS``; with ``none`` nothing is compiled.
+
+        ``mode`` is one of ``MODES``, and another than ``default`` is for inductor alone.
+        """
+        self._backend, self._mode = backend, mode
         self._optimize_ddp = optimize_ddp
         self._graphs = 0
         self._seconds, self._breaks = _spent(), _breaks()
@@ -46,7 +51,7 @@ class Compiler:
             "compile_s": round(_spent() - self._seconds, 3),
         }
         if self._backend == "inductor":
-            found["compile_cache"] = self._cache()
+            found["compile_mode"], found["compile_cache"] = self._mode, self._cache()
         return found
 
     def _cache(self) -> str:
@@ -57,7 +62,19 @@ class Compiler:
 
     def _counted(self, graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
         self._graphs += 1
-        return torch._dynamo.lookup_backend(self._backend)(graph, inputs)
+        compiled = torch._dynamo.lookup_backend(self._backend)
+        if self._mode == "default":
+            return compiled(graph, inputs)
+        return compiled(graph, inputs, config_patches=torch._inductor.list_mode_options(self._mode))
+
+
+def forget() -> None:
+    """Drop all compiled code, and CUDA graphs with their memory."""
+    torch._dynamo.reset()
+    if torch.cuda.is_available():
+        from torch._inductor import cudagraph_trees
+
+        cudagraph_trees.reset_cudagraph_trees()
 
 
 def _spent() -> float:

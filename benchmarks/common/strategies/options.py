@@ -9,6 +9,7 @@ from benchmarks.common import cli
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.strategies.activations import ACTIVATIONS
 from benchmarks.common.strategies.compiling import BACKENDS, OPTIMIZE_DDP
+from benchmarks.common.strategies.compiling import MODES as COMPILE_MODES
 from benchmarks.common.strategies.data_parallel import HOOKS
 from benchmarks.common.strategies.dtypes import DTYPES, FSDP_MODES, GATHERED
 from benchmarks.common.strategies.optimizer import OPTIMIZERS
@@ -159,6 +160,8 @@ def add_options(
     text = "values that backward needs: keep them, compute them again, or move them to the host"
     add("--activation", choices=ACTIVATIONS, default="noop", help=text)
     add("--compile", choices=BACKENDS, default="none", help="backend of torch.compile")
+    text = "mode of inductor; reduce-overhead and max-autotune replay a step from CUDA graphs"
+    add("--compile-mode", choices=COMPILE_MODES, default="default", help=text)
     add("--optimizer", choices=OPTIMIZERS, default="sgd", help="sgd has momentum 0.9")
     for option, (supporting, settings) in _OPTIONS.items():
         offered = any(mode in modes for mode in supporting)
@@ -172,7 +175,7 @@ def add_options(
 def defaults() -> dict[str, Any]:
     """The default of every option, by its name in the parsed options."""
     values = {_attribute(name): settings.get("default") for name, (_, settings) in _OPTIONS.items()}
-    return values | {"activation": "noop", "compile": "none"}
+    return values | {"activation": "noop", "compile": "none", "compile_mode": "default"}
 
 
 def check_options(args: argparse.Namespace) -> None:

@@ -31,7 +31,7 @@ class Setup:
     @classmethod
     def of(cls, args: argparse.Namespace, workload: Workload, group: Group) -> "Setup":
         """The setup for these options; the time of building counts from now."""
-        compiler = Compiler(args.compile, args.optimize_ddp)
+        compiler = Compiler(args.compile, args.optimize_ddp, args.compile_mode)
         return cls(args, workload, group, compiler, time.perf_counter())
 
     @property

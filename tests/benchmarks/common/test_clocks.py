@@ -28,7 +28,8 @@ class Event:
 
 
 def test_device_clock(monkeypatch):
-    module = type("cuda", (), {"Event": Event})
+    held = []
+    module = type("cuda", (), {"Event": Event, "_sleep": held.append})
     monkeypatch.setattr(torch, "get_device_module", lambda device: module)
     clock = clocks.clock_of(torch.device("cuda", 0))
     first = clock.mark()
@@ -43,6 +44,16 @@ def test_device_clock(monkeypatch):
     clock.recycle([first, second])
     assert {id(clock.mark()), id(clock.mark())} == {id(first), id(second)}
     assert Event.made == 2
+    clock.hold(2.5)
+    assert clock.can_hold
+    assert held == [2.5 * clocks.CYCLES]
+
+
+def test_a_device_that_cannot_be_held(monkeypatch):
+    module = type("xpu", (), {"Event": Event})
+    monkeypatch.setattr(torch, "get_device_module", lambda device: module)
+    assert not clocks.clock_of(torch.device("xpu", 0)).can_hold
+    assert not clocks.clock_of(torch.device("cpu")).can_hold
 
 
 def test_host_clock():

@@ -9,9 +9,9 @@ from benchmarks.common.group import Group
 from tests.support.strategies import options, workload
 
 
-def check(argv, ranks=4, **settings):
+def check(argv, ranks=4, device="cpu", **settings):
     args = options(argv, **settings)
-    strategies.check(args, workload(args), Group(torch.device("cpu"), 0, ranks))
+    strategies.check(args, workload(args), Group(torch.device(device), 0, ranks))
 
 
 @pytest.mark.parametrize("mode", strategies.MODES)
@@ -41,6 +41,14 @@ def test_every_mode_is_possible(mode):
         (
             "--mode pipeline --schedule ZBVZeroBubble --compile eager",
             "ZBVZeroBubble computes the gradients of inputs and weights apart",
+        ),
+        (
+            "--mode single --compile-mode max-autotune-no-cudagraphs",
+            "--compile-mode max-autotune-no-cudagraphs is inductor's: add --compile inductor",
+        ),
+        (
+            "--mode single --compile inductor --compile-mode reduce-overhead",
+            "CUDA graphs, which cpu has not: use max-autotune-no-cudagraphs",
         ),
         (
             "--mode pdp --schedule DualPipeV --stages-per-rank 3",
@@ -85,3 +93,19 @@ def test_a_model_without_a_plan():
         strategies.check(
             args, replace(workload(args), tp_plan=None), Group(torch.device("cpu"), 0, 4)
         )
+
+
+GRAPHS = "--compile inductor --compile-mode"
+
+
+def test_cuda_graphs_are_for_one_gpu_and_one_backward_pass():
+    check(f"--mode single {GRAPHS} reduce-overhead", ranks=1, device="cuda")
+    check(f"--mode ddp {GRAPHS} max-autotune-no-cudagraphs", device="cuda")
+    with pytest.raises(UnsupportedError, match="graphs, which overwrite the gradients that --acc"):
+        check(f"--mode single --accumulate 2 {GRAPHS} max-autotune", ranks=1, device="cuda")
+
+
+@pytest.mark.parametrize("mode", [mode for mode in strategies.MODES if mode != "single"])
+def test_cuda_graphs_are_not_for_several_ranks(mode):
+    with pytest.raises(UnsupportedError, match=f"stay in place: not under mode {mode}; use max"):
+        check(f"--mode {mode} {GRAPHS} reduce-overhead", device="cuda")

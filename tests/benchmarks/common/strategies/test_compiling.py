@@ -98,3 +98,29 @@ def test_what_inductor_found_on_disk_since_it_began(monkeypatch, hits, misses, c
     seen.update(fxgraph_cache_hit=hits, fxgraph_cache_miss=misses)
     assert compiler.metrics()["compile_cache"] == cache
     assert "compile_cache" not in Compiler("eager", "ddp_optimizer").metrics()
+
+
+@pytest.mark.parametrize(
+    ("mode", "graphs", "tuned"),
+    [
+        ("default", None, None),
+        ("reduce-overhead", True, None),
+        ("max-autotune", True, True),
+        ("max-autotune-no-cudagraphs", None, True),
+    ],
+)
+def test_inductor_gets_the_options_of_the_mode(monkeypatch, mode, graphs, tuned):
+    seen = []
+
+    def backend(graph, inputs, *, config_patches=None):
+        seen.append(config_patches or {})
+        return graph.forward
+
+    monkeypatch.setattr(torch._dynamo, "lookup_backend", lambda name: backend)
+    compiler = Compiler("inductor", "ddp_optimizer", mode)
+    module = Straight()
+    compiler.apply([module])
+    module(torch.randn(2, 4))
+    (options,) = seen
+    assert (options.get("triton.cudagraphs"), options.get("max_autotune")) == (graphs, tuned)
+    assert compiler.metrics()["compile_mode"] == mode

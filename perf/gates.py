@@ -14,6 +14,7 @@ Where ``--precision``, and other options, are added after ``--``, each benchmark
 """
 
 import argparse
+import gc
 import importlib.util
 import json
 import os
@@ -71,6 +72,7 @@ def check_all(path: Path, seeds: int) -> bool:
         raise Checked(correctness.check(args, workload, run.group, strategies.build, source.batch))
 
     training.check_correctness = check
+    gc.freeze()  # a check collects garbage twice, which would look at all of torch
     passed, mains = True, {}
     for name, folder, argv in json.loads(path.read_text()):
         if folder not in mains:

@@ -81,7 +81,7 @@ class Reference:
         their speed.
         """
         args, cpu = self.args, self.device.type == "cpu"
-        return cpu and args.mode not in TENSOR_PARALLEL and args.compile == "none"
+        return cpu and args.mode not in TENSOR_PARALLEL and args.compile in ("none", "eager")
 
     def _in_fp64(self, low: WrappedModel, step: int) -> dict[str, Tensor]:
         """The gradients from the parameters of ``low`` in fp64, times its loss scale."""

@@ -7,6 +7,7 @@ with ``planted-`` is built with the error of that name, one with ``alone-`` has 
 program's own types alone; one that ends with `` in bf16`` is for a program in that precision.
 """
 
+import gc
 import json
 import sys
 from argparse import Namespace
@@ -213,6 +214,7 @@ def factory(name, args, work, group):
 
 def main(cases, verdicts):
     group = Group.join("cpu")
+    gc.freeze()  # each check collects garbage: that it looks at all of torch takes half of its time
     for line in Path(cases).read_text().splitlines():
         name, _, argv = line.partition(": ")
         args = option_parser().parse_args(argv.split())

@@ -36,6 +36,7 @@ _REMEDIES = {
         "load the module nvidia-uvm, look for Xid in dmesg, or restart the container or the machine"
     ),
     "no cuda gpus are available": "name GPUs that exist in CUDA_VISIBLE_DEVICES",
+    "out of memory|busy or unavailable": "end the other processes that use it: see nvidia-smi",
     "no kernel image": "install a torch that is built for GPUs of this capability",
 }
 _VISIBILITY = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")

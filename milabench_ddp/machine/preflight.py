@@ -94,8 +94,9 @@ def run_check(
     except subprocess.TimeoutExpired as late:
         stage = _told(late.stdout or b"").get("stage", "starts")
         raise MachineError(
-            f"it hangs while it {stage}, for {limit:g} s: look for Xid in dmesg and for processes "
-            f"in state D, and restart the machine; if torch is on a slow disk, try again"
+            f"it has not ended after {limit:g} s, and hangs while it {stage}: look for Xid in "
+            f"dmesg and for processes in state D, and restart the machine; if torch is on a slow "
+            f"disk, try again"
         ) from None
     finally:
         _end(popen)

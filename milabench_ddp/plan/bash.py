@@ -1,7 +1,8 @@
 """Renders launches as a bash script that does the same as `run`, for hosts that have only bash.
 
 The script starts each process as `run` does, waits for it by its pid, goes on after a failure, and
-then ends with 1. It has neither the deadline nor the start barrier of `run`.
+then ends with 1. It has neither the check of the GPUs, nor the deadline, nor the start barrier of
+`run`; its programs still measure the GPUs or fail.
 """
 
 import re

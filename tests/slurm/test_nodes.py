@@ -173,6 +173,31 @@ def test_the_gpus_of_one_node_are_not_those_of_the_others(make_sweep, tmp_path, 
     assert said in out
 
 
+@pytest.mark.parametrize("node", ENDS)
+def test_a_node_whose_torch_cannot_use_its_gpus_is_left_out(make_sweep, tmp_path, node):
+    """The driver shows the GPUs; a check in the benchmarks' interpreter says what is wrong."""
+    (tmp_path / "fake").mkdir()
+    (tmp_path / "fake" / "sitecustomize.py").write_text(FAKE_DRIVER)
+    setup = [f"export PYTHONPATH={tmp_path}/fake:{REPOSITORY} FAKE_GPUS=1"]
+    sweep = make_sweep(tmp_path, SIZES, setup=json.dumps(setup), gpus_per_node=1, **NODES)
+    program = sweep.folder / "program.py"
+    program.write_text(f"{program.read_text()}\nif False:\n    import torch\n")
+    bad, good = '{"problem": "Error 802: planted"}', '{"done": true}'
+    check = f"[ $(hostname) = {node} ] && echo '{bad}' || {{ sleep 12; echo '{good}'; }}"
+    for name in ("quick-1", "quick-3"):
+        python = sweep.folder / "venv" / name / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        text = f'case "$*" in *preflight.py*) {check};; *) exec {sys.executable} "$@";; esac'
+        python.write_text(f"#!/bin/sh\n{text}\n")
+        python.chmod(0o755)
+    code, out, err = ended(sweep.begin("--device", "cuda"))
+    assert (code, sweep.states()) == (1, {"quick-3": "lost", "quick-1": "ok"}), err
+    said = f"{node} did not start: --device cuda: {sweep.folder}/venv/quick-"
+    assert err.index(said) < err.index("quick-1: on "), err
+    assert "cannot use the GPUs: Error 802: planted" in out
+    assert "has not answered" not in err  # the others took 12 s for their check
+
+
 def test_without_a_driver_every_node_says_so(make_sweep, tmp_path):
     sweep = make_sweep(tmp_path, SIZES, **NODES)
     code, _, err = ended(sweep.begin("--device", "cuda", "--gpus", "2"))

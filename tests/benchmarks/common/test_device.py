@@ -96,6 +96,7 @@ REASONS = [
     ),
     ("Torch not compiled with CUDA enabled", "enabled; install a build of torch for this device"),
     ("Found no NVIDIA driver on your system. Please check that", "; libcuda.so.1 cannot be loaded"),
+    ("CUDA error: all CUDA-capable devices are busy or unavailable", "; end the other processes"),
     ("CUDA unknown error - this may be due to", "; load the module nvidia-uvm"),
     ("No CUDA GPUs are available", "available; name GPUs that exist in CUDA_VISIBLE_DEVICES"),
     ("NCCL error, NCCL version 2.30.7\nLast error: x", "NCCL version 2.30.7 Last error: x"),

@@ -31,7 +31,7 @@ class DeviceSample(msgspec.Struct, frozen=True, gc=False):
 class DeviceProblem:
     """What is wrong with a device, or missing in its samples, while a benchmark uses it.
 
-    The fields are the keys of the event ``device``.
+    The fields are the keys of the event ``device_problem``.
     """
 
     sentence: str

@@ -70,7 +70,7 @@ class SampleRouter:
                 if concerns and (process.name, problem) not in self._told:
                     self._told.add((process.name, problem))
                     told = asdict(replace(problem, time=since))
-                    self._emit(Note(process.name, since, "device", told))
+                    self._emit(Note(process.name, since, "device_problem", told))
 
 
 @contextmanager

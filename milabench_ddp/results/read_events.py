@@ -109,9 +109,9 @@ class _EventReader:
                 if record.end is not None:
                     self.defect(DefectKind.TWO_ENDS, number)
                 record.end = data
-            case "device", dict():
+            case "device_problem", dict():
                 self._device_problem(number, data)
-            case "data" | "config" | "start" | "end" | "device", _:
+            case "data" | "config" | "start" | "end" | "device_problem", _:
                 self.defect(DefectKind.BAD_EVENT, number)
             case "meta", dict():
                 record.meta = record.meta or data

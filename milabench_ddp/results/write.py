@@ -8,7 +8,7 @@ History of what we add to milabench's format (added fields only):
        the events ready and begin of the start barrier
     2  a payload with a rate has ``arrived``, seconds since the epoch; the event ``writers``: the
        ranks that had the metrics channel open, where rates do not tell theirs
-    3  the event ``device``: a ``DeviceProblem``
+    3  the event ``device_problem``: a ``DeviceProblem``
 """
 
 import json

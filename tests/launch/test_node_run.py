@@ -78,7 +78,9 @@ def test_samples_go_to_the_process_whose_device_they_show() -> None:
 
 def told(events: list[Event]) -> list[tuple[str, str, float]]:
     """The problems that were told: to whom, what, since when."""
-    notes = [event for event in events if isinstance(event, Note) and event.kind == "device"]
+    notes = [
+        event for event in events if isinstance(event, Note) and event.kind == "device_problem"
+    ]
     return [(event.tag, event.data["sentence"], event.data["time"]) for event in notes]
 
 

@@ -1,5 +1,6 @@
 """Result files that are gone, or damaged as a whole, after the processes ended ok."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,13 +19,20 @@ from tests.support.workplace import GOOD
 DEVICES = 3
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two benchmarks on three devices that ended ok."""
-    programs = [program(tmp_path, name, GOOD) for name in ("a", "b")]
-    HostRunner().execute(context(tmp_path, *programs, gpus=DEVICES), RecordedProgress())
-    assert exit_code(report_of([tmp_path])) == 0
-    return tmp_path
+    path = tmp_path_factory.mktemp("whole")
+    programs = [program(path, name, GOOD) for name in ("a", "b")]
+    HostRunner().execute(context(path, *programs, gpus=DEVICES), RecordedProgress())
+    assert exit_code(report_of([path])) == 0
+    return path
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the run, to damage."""
+    return Path(shutil.copytree(whole, tmp_path / "run"))
 
 
 def of_b(report: Report) -> list[tuple[str, str]]:

@@ -86,8 +86,8 @@ BAD_LINES = {
     rate(float("inf")): DefectKind.BAD_RATE,
     line("data", {"task": "main", "gpudata": [1]}): DefectKind.BAD_SAMPLE,
     line("data", {"task": "main", "gpudata": {"0": {}}}): DefectKind.BAD_SAMPLE,
-    line("device", {"sentence": 1}): DefectKind.BAD_EVENT,
-    line("device", "GPU 1 is lost"): DefectKind.BAD_EVENT,
+    line("device_problem", {"sentence": 1}): DefectKind.BAD_EVENT,
+    line("device_problem", "GPU 1 is lost"): DefectKind.BAD_EVENT,
     start(): DefectKind.TWO_STARTS,
 }
 
@@ -169,7 +169,7 @@ def test_the_problems_of_devices(tmp_path: Path) -> None:
         "is_fault": True,
         "time": 2.5,
     }
-    path = write(tmp_path, "b.D0", config("b"), start(), line("device", told))
+    path = write(tmp_path, "b.D0", config("b"), start(), line("device_problem", told))
     assert read_events(path).device_problems == [DeviceProblem(**told)]
     assert kinds(path) == []
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from ctypes import addressof
+from ctypes import c_void_p, cast
 from typing import Any
 
 from ...samples import DeviceProblem, DeviceSample
@@ -139,6 +139,11 @@ class _DeviceReader:
         return DeviceProblem(f"{name} {predicate}", self._device.index, self._uuid, is_fault)
 
 
+def _address(handle: Any) -> int:
+    """What a handle points to; 0 for none, as in an event that is about no device."""
+    return cast(handle, c_void_p).value or 0
+
+
 @contextmanager
 def _errors(
     nvml: Any, readers: Sequence[_DeviceReader]
@@ -155,7 +160,7 @@ def _errors(
                 gpu = reader.open()
                 if reader.is_instance:
                     gpu = nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(gpu)
-                known = of.setdefault(addressof(gpu.contents), [])
+                known = of.setdefault(_address(gpu), [])
                 if not known:
                     nvml.nvmlDeviceRegisterEvents(gpu, nvml.nvmlEventTypeXidCriticalError, events)
                 known.append(reader)
@@ -169,7 +174,7 @@ def _errors(
                 is_fault = xid not in _XIDS_OF_PROGRAMS
                 about = _XIDS.get(xid, "see NVIDIA's list of Xids")
                 predicate = f"reported Xid {xid}: {about if is_fault else 'a fault of a program'}"
-                for reader in of.get(addressof(event.device.contents), ()):
+                for reader in of.get(_address(event.device), ()):
                     found.append(reader.problem(predicate, is_fault=is_fault))
         return found
 

@@ -154,12 +154,15 @@ def timed_steps(
     )
 
 
-def report(run: Session, args: argparse.Namespace, task: Task, strategy: Strategy) -> None:
-    """Report from rank 0 the model, its speed, and the figures of the strategy."""
+def report(
+    run: Session, args: argparse.Namespace, task: Task, strategy: Strategy, **more: Any
+) -> None:
+    """Report from rank 0 the model, with ``more`` facts, its speed, and the strategy's figures."""
     if run.group.rank == 0:
         replicas = strategy.data_parallel_size
         facts = model_facts(run, task, args.mode, args.batch_size, replicas)
-        run.report(model=facts | strategy.metrics(), compute_dtype=strategies.compute_dtype(args))
+        facts |= strategy.metrics() | more
+        run.report(model=facts, compute_dtype=strategies.compute_dtype(args))
 
 
 def model_facts(

@@ -44,6 +44,16 @@ def repeated_blocks(model: nn.Module) -> list[nn.Module]:
     return found
 
 
+def misaligned(**widths: int) -> dict[str, str]:
+    """The fact ``misaligned`` of a model: which widths are not multiples of 8; empty without one.
+
+    Kernels for numbers of 16 bits load 16 bytes at a time: they pad such heads, and multiply such
+    matrices more slowly.
+    """
+    odd = [f"{name} {width}" for name, width in widths.items() if width % 8]
+    return {"misaligned": ", ".join(odd)} if odd else {}
+
+
 def balanced_cuts(sizes: Sequence[int], count: int) -> list[int]:
     """Cut ``sizes`` into ``count`` non-empty runs, so that the largest sum is as small as possible.
 

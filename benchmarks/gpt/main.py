@@ -28,18 +28,21 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import torch
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import cli, data, strategies, training
+from benchmarks.common import attention, cli, data, strategies, training
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
 from benchmarks.common.strategies.batches import replica_batch, tensor_size
 from benchmarks.common.training import Task
-from benchmarks.common.workload import Batch, Workload
+from benchmarks.common.workload import Batch, Workload, misaligned
 from benchmarks.gpt import llama, memory, model, stages
 from benchmarks.gpt.shapes import CHECKED_TOKENS, SHAPES, Llama, Shape, shape_of
 
@@ -53,6 +56,7 @@ def options() -> argparse.ArgumentParser:
     add("--vocab-size", type=cli.positive, help=f"number of different tokens; {own}")
     own = "by default 128 for a GPT, 8192 for a Llama"
     add("--block-size", type=cli.positive, help=f"tokens of a sequence; {own}")
+    attention.add_option(parser)
     training.add_options(parser, batch_size=10)
     strategies.add_options(parser)
     return parser
@@ -106,6 +110,24 @@ def reduced(
     return small, make_workload(small, narrow), make_source(small, narrow, group)
 
 
+def attention_kernel(args: argparse.Namespace, shape: Shape, device: torch.device) -> str:
+    """The kernel of the model's attention, seen in one block."""
+    small = replace(shape, layers=1, vocabulary=8)
+    tokens = data.Tokens(1, small.block, small.vocabulary, args.seed)
+    return attention.kernel(args, make_workload(args, small), tokens, device)
+
+
+def odd_widths(args: argparse.Namespace, shape: Shape, ranks: int) -> dict[str, str]:
+    """The fact which heads, and shards of tensor parallelism, are of a width that kernels pad."""
+    shards = tensor_size(args, ranks)
+    return misaligned(
+        head=shape.head,
+        attention=shape.width // shards,
+        perceptron=shape.hidden // shards,
+        vocabulary=-(-shape.vocabulary // shards),
+    )
+
+
 def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
     """Forward, backward, update; ``run.lap`` marks the end of each part but the last."""
     if strategy.interleaved:  # pipelines and --accumulate: several passes in turn
@@ -131,15 +153,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         tokens, flops = sequences * shape.block, shape.flop(sequences)
         task = Task(args.model, tokens, "tokens", flops, shape.parameters)
         source = make_source(args, shape, run.group)
-        training.check_correctness(run, *reduced(args, shape, run.group))
+        kernel = attention_kernel(args, shape, run.device)
+        with attention.only(args.attention, or_math=True):
+            training.check_correctness(run, *reduced(args, shape, run.group))
 
         strategy = strategies.build(args, workload, run.group)
         batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
-        for batch in training.timed_steps(run, args, task, strategy, batches):
-            train_step(run, strategy, batch)
+        with attention.only(args.attention):
+            for batch in training.timed_steps(run, args, task, strategy, batches):
+                train_step(run, strategy, batch)
 
-        training.report(run, args, task, strategy)
-        training.profile(run, args, task, strategy, batches)
+            odd = odd_widths(args, shape, run.group.world_size)
+            training.report(run, args, task, strategy, attention=kernel, **odd)
+            training.profile(run, args, task, strategy, batches)
         if run.group.rank == 0:
             run.report(memory_estimate=estimate.mib())
             if args.activation == "checkpoint":

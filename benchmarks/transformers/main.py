@@ -20,18 +20,21 @@ the embedding of another stage); the tensor parallel modes support BERT and ViT.
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import torch
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import cli, data, strategies, training
+from benchmarks.common import attention, cli, data, strategies, training
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
 from benchmarks.common.strategies.batches import replica_batch, tensor_size
 from benchmarks.common.training import Task
-from benchmarks.common.workload import Batch, Workload, repeated_blocks
+from benchmarks.common.workload import Batch, Workload, misaligned, repeated_blocks
 from benchmarks.transformers import models, stages
 
 SCALES = ("full", "tiny")
@@ -50,6 +53,7 @@ def options() -> argparse.ArgumentParser:
         help="layers of an encoder or a decoder; by default the model's own",
     )
     add("--tokens", type=cli.positive, help="tokens of a sequence; by default the model's own")
+    attention.add_option(parser)
     training.add_options(parser, batch_size=None)
     strategies.add_options(parser)
     return parser
@@ -110,6 +114,23 @@ def reduced(
     return small, make_workload(small, narrow), make_source(small, narrow, group)
 
 
+def attention_kernel(args: argparse.Namespace, size: models.Size, device: torch.device) -> str:
+    """The kernel of the model's attention, seen in one block."""
+    small = replace(size, layers=1, vocabulary=64)
+    samples = models.samples(small, 1, args.seed)
+    return attention.kernel(args, make_workload(args, small), samples, device)
+
+
+def odd_widths(args: argparse.Namespace, size: models.Size, ranks: int) -> dict[str, str]:
+    """The fact which heads, and shards of tensor parallelism, are of a width that kernels pad."""
+    shards = tensor_size(args, ranks)
+    return misaligned(
+        head=size.width // size.heads,
+        attention=size.width // shards,
+        perceptron=size.hidden // shards,
+    )
+
+
 def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
     """Forward, backward, update; ``run.lap`` marks the end of each part but the last."""
     if strategy.interleaved:  # pipelines and --accumulate: several passes in turn
@@ -136,15 +157,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         items, flops = size.items(samples), size.flop(samples)
         task = Task(args.model, items, size.units, flops, models.parameters(workload))
         source = make_source(args, size, run.group)
-        training.check_correctness(run, *reduced(args, size, run.group))
+        kernel = attention_kernel(args, size, run.device)
+        with attention.only(args.attention, or_math=True):
+            training.check_correctness(run, *reduced(args, size, run.group))
 
         strategy = strategies.build(args, workload, run.group)
         batches = source.stream(strategy.data_parallel_rank, strategy.data_parallel_size)
-        for batch in training.timed_steps(run, args, task, strategy, batches):
-            train_step(run, strategy, batch)
+        with attention.only(args.attention):
+            for batch in training.timed_steps(run, args, task, strategy, batches):
+                train_step(run, strategy, batch)
 
-        training.report(run, args, task, strategy)
-        training.profile(run, args, task, strategy, batches)
+            odd = odd_widths(args, size, run.group.world_size)
+            training.report(run, args, task, strategy, attention=kernel, **odd)
+            training.profile(run, args, task, strategy, batches)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from .node_differences import different_nodes, lacking_nodes, unused_nodes
 from .pooling import Difference, has_local_changes, mixed_facts
 from .process import counted, units_of
 from .stragglers import SURE, slow_devices, slow_ranks
+from .strategies import misaligned_widths
 from .unsteady import (
     few_observations,
     few_visits,
@@ -259,6 +260,11 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
         hardware_above_peak, WARNING, "check its ratio of hardware FLOP to those of the model"
     ),
     "told_by_a_part": Finder(told_by_a_part, WARNING, "let each process tell the same"),
+    "misaligned_widths": Finder(
+        misaligned_widths,
+        WARNING,
+        "choose a model, or a number of ranks, whose shards are multiples of 8",
+    ),
     "no_steady_state": Finder(no_steady_state, WARNING, "let it warm up for longer"),
     "few_visits": Finder(few_visits, WARNING, "let it run for longer, or repeat it"),
     "time_between_observations": Finder(

@@ -2,7 +2,7 @@
 
 from ..results.records import Payload
 from ..table import Column, Measured, Table, without_unknown
-from .model import Row, Rows
+from .model import Finding, Findings, Row, Rows
 from .statistics import NAN
 
 
@@ -19,6 +19,7 @@ def strategies(rows: Rows) -> Table:
         Column("unit", unknown=""),
         Column("types", unknown=""),
         Column("optimizer", unknown=""),
+        Column("attention", unknown=""),
     )
     values = []
     for row in rows:
@@ -37,9 +38,18 @@ def strategies(rows: Rows) -> Table:
             row.unit,
             _types(model),
             str(model.get("optimizer_implementation", "")),
+            str(model.get("attention", "")),
         )
         values.append(shown)
     return without_unknown(Table(columns, tuple(values), "Strategies"), always=3)
+
+
+def misaligned_widths(row: Row) -> Findings:
+    """Widths of heads and shards that the kernels of matrix products and attention do not like."""
+    odd = row.reported("model").get("misaligned")
+    if odd:
+        sentence = f"widths are not multiples of 8, so kernels pad them or are slower: {odd}"
+        yield Finding(sentence, evidence={"widths": odd})
 
 
 def _told(row: Row, name: str) -> float:

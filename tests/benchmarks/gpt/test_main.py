@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from benchmarks.common import strategies
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.strategies.batches import replica_batch
 from milabench_ddp.config.facts import MachineFacts
@@ -92,3 +93,34 @@ def test_a_narrow_model_is_checked(argv, ranks, shape, batch):
     assert (len(made.blocks), heads, width, tokens.shape[1]) == shape
     assert replica_batch(small, ranks) == tokens.shape[0] == batch
     strategies.check(small, workload, group)
+
+
+@pytest.mark.parametrize(
+    ("argv", "ranks", "odd"),
+    [
+        ("--model GPTXL --mode ddp", 8, "head 86"),
+        ("--model GPTXL --mode tp", 4, "head 86, attention 516"),
+        ("--model GPTXL --mode tp", 8, "head 86, attention 258"),
+        ("--model GPTXL --mode tp --vocab-size 3076", 4, "head 86, attention 516, vocabulary 769"),
+        ("--model GPT1B --mode tp", 8, None),
+        ("--model llama3-1b --mode tp", 8, None),
+        ("--model llama3-8b --mode tp-fsdp --tp-size 8", 16, None),
+    ],
+)
+def test_widths_that_kernels_pad_are_told(argv, ranks, odd):
+    args = gpt.options().parse_args(argv.split())
+    told = gpt.odd_widths(args, gpt.checked_shape(args, ranks), ranks)
+    assert told.get("misaligned") == odd
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+@pytest.mark.parametrize("preset", ["small", "full"])
+def test_no_shard_of_the_suites_is_odd(preset, ranks):
+    for benchmark in suite(ranks, preset).benchmarks:
+        args = gpt.options().parse_args(benchmark.argv)
+        count = 1 if args.mode == "single" else ranks
+        try:
+            shape = gpt.checked_shape(args, count)
+        except UnsupportedError:  # GPTTiny has four heads
+            continue
+        assert gpt.odd_widths(args, shape, count) == {}

@@ -12,7 +12,6 @@ import pytest
 
 from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.dispatch.coordinator import Coordinator
-from milabench_ddp.dispatch.nodes import NodeHandle
 from milabench_ddp.dispatch.protocol import FindPorts, Ports
 from milabench_ddp.dispatch.this_host import ThisHost, free_ports, run_part
 from milabench_ddp.errors import RunDirError
@@ -72,15 +71,6 @@ def host(tmp_path: Path) -> Iterator[Host]:
     it = Host(tmp_path)
     yield it
     it.requests.close()
-
-
-def test_a_node_is_free_while_it_lives_and_runs_nothing() -> None:
-    handle = NodeHandle(0, node(0), "10.0.0.1", lambda _: True)
-    assert (handle.name, handle.is_free) == ("n0", True)
-    handle.benchmark = "one"
-    assert not handle.is_free
-    handle.benchmark, handle.is_alive = None, False
-    assert not handle.is_free
 
 
 def test_two_repeats_and_a_launch_that_fails(host: Host) -> None:

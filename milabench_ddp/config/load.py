@@ -22,7 +22,7 @@ from .schema import (
     check_values,
     with_defaults,
 )
-from .select import Selection, parse_selection, skip_reason
+from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
 from .system import System
@@ -121,9 +121,9 @@ def load(request: SuiteRequest, facts: MachineFacts) -> Suite:
     benchmarks: list[Benchmark] = []
     skipped: list[SkippedBenchmark] = []
     for name, result in resolved.benchmarks.items():
-        reason = skip_reason(name, result, resolved.selection, facts)
-        if reason:
-            skipped.append(SkippedBenchmark(name, reason))
+        left_out = skipped_benchmark(name, result, resolved.selection, facts)
+        if left_out:
+            skipped.append(left_out)
         else:
             benchmarks.append(build_benchmark(name, result))
     return Suite(resolved.path, resolved.preset, tuple(benchmarks), tuple(skipped))

@@ -7,6 +7,7 @@ same name; `build_benchmark` fills it. The others are read by milabench, or kept
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,12 +94,21 @@ class Benchmark:
         return self.num_machines or nodes
 
 
+class SkipKind(StrEnum):
+    """What keeps a benchmark of the configuration from running."""
+
+    DISABLED = "disabled"  # the configuration, or its preset: it is no part of the suite
+    LEFT_OUT = "left out"  # the command: --select, --exclude, --override
+    UNABLE = "unable"  # this machine, or the benchmark's own entry: it cannot run
+
+
 @dataclass(frozen=True)
 class SkippedBenchmark:
     """A benchmark of the configuration that does not run, and why, in one sentence."""
 
     name: str
     reason: str
+    kind: SkipKind = SkipKind.UNABLE
 
 
 @dataclass(frozen=True)

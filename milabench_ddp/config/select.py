@@ -9,6 +9,7 @@ from .benchmark import program_of
 from .conditions import evaluate
 from .facts import MachineFacts
 from .presets import PresetResult
+from .schema import SkipKind, SkippedBenchmark
 from .tree import Entries, MappingNode, scalar_text, text_of
 
 # The option that a user of sbatch may have meant.
@@ -71,28 +72,29 @@ def _matches(word: str, found: set[str]) -> bool:
     return word in found or bool(fnmatch.filter(found, word))
 
 
-def skip_reason(
+def skipped_benchmark(
     name: str, result: PresetResult, selection: Selection, facts: MachineFacts
-) -> str | None:
-    """The first reason to skip the benchmark, in one sentence; None if it runs.
+) -> SkippedBenchmark | None:
+    """The benchmark with the first reason to skip it; None if it runs.
 
     A disabled benchmark runs if ``--select`` gives its exact name.
     Raises ConfigError for a condition outside the grammar.
     """
     entry = result.entry
     reason = selection.reason_against(name, entry)
-    if reason is None and name not in selection.select:
-        reason = _disabled_reason(result)
     if reason:
-        return reason
-    if program_of(entry) is None:
-        return "has neither a `definition` nor a `program`"
-    return _unmet_condition(entry, facts) or _too_few_nodes(entry, facts)
+        return SkippedBenchmark(name, reason, SkipKind.LEFT_OUT)
+    if entry.scalar("enabled") is False and name not in selection.select:
+        is_overridden = not entry.entries["enabled"].origin.line
+        kind = SkipKind.LEFT_OUT if is_overridden else SkipKind.DISABLED
+        return SkippedBenchmark(name, _disabled_reason(result), kind)
+    reason = "has neither a `definition` nor a `program`"
+    if program_of(entry) is not None:
+        reason = _unmet_condition(entry, facts) or _too_few_nodes(entry, facts)
+    return SkippedBenchmark(name, reason, SkipKind.UNABLE) if reason else None
 
 
-def _disabled_reason(result: PresetResult) -> str | None:
-    if result.entry.scalar("enabled") is not False:
-        return None
+def _disabled_reason(result: PresetResult) -> str:
     origin = result.entry.entries["enabled"].origin
     reason = "disabled"
     if result.disables and origin.line:  # an override has no line, and wins over a preset

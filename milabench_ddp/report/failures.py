@@ -77,7 +77,7 @@ def benchmark_failures(
     for run in runs:
         found += _of_run(run, failed)
         never_ran -= {record.name for record in run.records}
-        never_ran -= {name for name, _ in run.skipped}
+        never_ran -= {skipped.name for skipped in run.skipped}
         if run.state is not None:
             never_ran -= run.state.benchmarks.keys()
     for name in sorted(never_ran):
@@ -138,9 +138,9 @@ def cell_state(report: Report, row: Row) -> CellState | None:
     if failures:
         return _failed(failures[0])
     for run in report.runs:
-        for name, reason in run.skipped:
-            if name == row.name and not row.n:
-                return CellState("skipped", reason)
+        for skipped in run.skipped:
+            if skipped.name == row.name and not row.n:
+                return CellState("skipped", skipped.reason)
         if row.name in run.running:
             return CellState("running")
         if row.name in run.waiting and run.outcome is None:

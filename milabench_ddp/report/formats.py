@@ -126,8 +126,7 @@ def _rank(rank: RankSummary) -> dict[str, Any]:
 
 
 def _run(run: RunInfo) -> dict[str, Any]:
-    skipped = [{"name": name, "reason": reason} for name, reason in run.skipped]
-    return {**_fields(run), "skipped": skipped}
+    return {**_fields(run), "skipped": [_fields(skipped) for skipped in run.skipped]}
 
 
 def _fields(record: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Status, Verdict
 from ..results.records import Payload
 from .milabench_summary import MilabenchSummary
@@ -199,7 +200,7 @@ class RunInfo:
     waiting: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # of benchmarks that have ended
-    skipped: tuple[tuple[str, str], ...] = ()  # benchmark, reason
+    skipped: tuple[SkippedBenchmark, ...] = ()
 
 
 @dataclass(frozen=True)

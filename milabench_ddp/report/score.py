@@ -11,17 +11,15 @@ has no score, because another part has another.
 """
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 
+from ..config.schema import SkipKind
 from .model import Report, Rows, RunInfo, Score
 from .process import Processes, ProcessResult, is_bandwidth, units_of
 from .ranks import rank_id
 from .statistics import NAN, mean
 
-# A benchmark that the configuration disables is not part of the suite.
-DISABLED = re.compile(r"disabled(?!.*\(--override)")
 Place = tuple[str, int, int]  # the node, the job, and the device of a process alone on it
 
 
@@ -110,10 +108,12 @@ def _left_out(rows: Rows, runs: Sequence[RunInfo], enabled: Container[str]) -> d
     measured = {row.name for row in rows}
     left_out: dict[str, str] = {}
     for run in runs:
-        for name, reason in run.skipped:
-            is_of_the_suite = name in enabled if enabled else not DISABLED.match(reason)
-            if is_of_the_suite and name not in measured:
-                left_out[name] = reason
+        for skipped in run.skipped:
+            is_of_the_suite = skipped.kind is not SkipKind.DISABLED
+            if enabled:
+                is_of_the_suite = skipped.name in enabled
+            if is_of_the_suite and skipped.name not in measured:
+                left_out[skipped.name] = skipped.reason
     return left_out
 
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..config.schema import SkippedBenchmark
 from ..errors import SelectionError
 from ..table import Column, Table
 from . import ddp_experiments
@@ -47,7 +48,7 @@ class Sweep:
     layout: Layout
     columns: tuple[str, ...]
     blocks: Mapping[str, Block]  # by title
-    skipped: tuple[tuple[str, str], ...] = ()  # benchmarks without a cell, and the reason
+    skipped: tuple[SkippedBenchmark, ...] = ()  # benchmarks without a cell
 
     def lines(self, title: str) -> Iterator[tuple[Label, list[Cell]]]:
         """The rows of a block, each with a cell for every column."""
@@ -98,11 +99,9 @@ def sweep_of(
         cells = blocks.setdefault(title, {}).setdefault(label, {})
         cells[column] = _cell(metric, row, states[row.name])
     shown = set(taken.values())
-    skipped = []
+    skipped: list[SkippedBenchmark] = []
     for run in report.runs:
-        for name, reason in run.skipped:
-            if name not in shown:
-                skipped.append((name, reason))
+        skipped += [each for each in run.skipped if each.name not in shown]
     return Sweep(
         metric_name,
         metric.meaning,

@@ -5,7 +5,9 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
+from ..config.schema import SkippedBenchmark
 from ..table import Table, text_lines, without_unknown
 from .columns import MAIN_COLUMNS
 from .model import Failure, Report, RunInfo, Score
@@ -42,9 +44,7 @@ def sweep_text(sweep: Sweep) -> str:
             lines.append(f"[{number}] {note}")
     if sweep.skipped:
         lines.append("")
-        skipped = []
-        for name, reason in sweep.skipped:
-            skipped.append((name, _SOURCE.sub("", reason)))
+        skipped = [replace(each, reason=_SOURCE.sub("", each.reason)) for each in sweep.skipped]
         for reason, names in _by_reason(skipped).items():
             lines.append(f"skipped: {_some(names)}: {reason}")
     return "\n".join(lines) + "\n"
@@ -153,19 +153,19 @@ def _score(score: Score) -> str:
 
 def _skipped(runs: Sequence[RunInfo]) -> Iterator[str]:
     """Each skipped benchmark with its reason; many with the same reason share a line."""
-    pairs = [pair for run in runs for pair in run.skipped]
-    for reason, names in _by_reason(pairs).items():
+    all_skipped = [skipped for run in runs for skipped in run.skipped]
+    for reason, names in _by_reason(all_skipped).items():
         if len(names) > MOST_ALIKE:
             names = [_some(names)]
         for name in names:
             yield f"{name}: {reason}"
 
 
-def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def _by_reason(all_skipped: Iterable[SkippedBenchmark]) -> dict[str, list[str]]:
     """The names for each reason, in the order in which the reasons first appear."""
     found: dict[str, list[str]] = defaultdict(list)
-    for name, reason in pairs:
-        found[reason].append(name)
+    for skipped in all_skipped:
+        found[skipped.reason].append(skipped.name)
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..codec import convert, decode, read_record
+from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
 from .lock import is_alive
@@ -155,10 +156,22 @@ def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
 
 def _upgraded_header(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields of ``run.json`` as schema 2 names them."""
+    skipped = [_with_kind(each) for each in _objects(raw.get("skipped"))]
+    raw = {**raw, "skipped": skipped}
     if raw.get("schema") == SCHEMA:
         return raw
     jobs = [_renamed(job, points="benchmarks") for job in _objects(raw.get("jobs"))]
     return {**raw, "jobs": jobs}
+
+
+def _with_kind(skipped: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A skipped benchmark; of earlier runs, only the words of the reason tell its kind."""
+    if "kind" in skipped:
+        return skipped
+    reason, kind = str(skipped.get("reason")), SkipKind.UNABLE
+    if reason.startswith("disabled"):
+        kind = SkipKind.LEFT_OUT if "(--override" in reason else SkipKind.DISABLED
+    return {**skipped, "kind": kind}
 
 
 def _upgraded_benchmark(raw: Mapping[str, Any]) -> Mapping[str, Any]:

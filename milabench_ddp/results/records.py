@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+from ..config.schema import SkippedBenchmark
 from ..events import Status, Verdict
 from ..samples import DeviceProblem, DeviceSample
 from .rank import Rank
@@ -228,14 +229,14 @@ class Run:
         return (self.state and self.state.header.name) or self.path.name
 
     @property
-    def skipped(self) -> list[tuple[str, str]]:
-        """The benchmarks that did not run, each with the reason."""
+    def skipped(self) -> list[SkippedBenchmark]:
+        """The benchmarks that did not run."""
         if self.state is None:
             return []
-        found = [(skipped.name, skipped.reason) for skipped in self.state.header.skipped]
+        found = list(self.state.header.skipped)
         for name, benchmark in self.state.benchmarks.items():
             if benchmark.status is Status.SKIPPED:
-                found.append((name, benchmark.reason))
+                found.append(SkippedBenchmark(name, benchmark.reason))
         return found
 
     @cached_property

@@ -79,6 +79,7 @@ def reason(text: str, **options: Any) -> str | None:
     return reasons.get("b")
 
 
+OFF_SMALL = "presets: {small: {enabled: false}}"
 OFF = f"b:\n  enabled: false\n  {RUNNABLE.replace(', ', chr(10) + '  ')}"
 
 
@@ -157,3 +158,20 @@ def test_templates_are_not_mentioned() -> None:
     found = suite(f"_t: {{weight: 1}}\nb: {{{RUNNABLE}, inherits: _t}}")
     assert [b.name for b in found.benchmarks] == ["b"]
     assert found.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "kind"),
+    [
+        (TWO, {"exclude": ("b",)}, "left out"),
+        (TWO, {"select": ("other",)}, "left out"),
+        (TWO, {"overrides": ("b.enabled=false",)}, "left out"),
+        (OFF, {}, "disabled"),
+        (f"b: {{{RUNNABLE}, {OFF_SMALL}}}", {"preset": "small"}, "disabled"),
+        (f"b: {{{RUNNABLE}, num_machines: 4}}", {}, "unable"),
+        ("b: {weight: 1}", {}, "unable"),
+    ],
+)
+def test_what_keeps_it_from_running(text: str, options: dict[str, Any], kind: str) -> None:
+    (skipped,) = suite(text, **options).skipped
+    assert (skipped.name, skipped.kind) == ("b", kind)

@@ -237,7 +237,7 @@ def test_times_that_no_calendar_has_do_not_count(tmp_path: Path, time: object) -
 def test_what_was_skipped_is_told_with_its_reason(tmp_path: Path) -> None:
     skipped = [SkippedBenchmark("c", "it needs 8 GPUs")]
     write_state(tmp_path, "ok", {"a": "ok"}, skipped=skipped)
-    assert run_info(read_run(tmp_path)).skipped == (("c", "it needs 8 GPUs"),)
+    assert run_info(read_run(tmp_path)).skipped == tuple(skipped)
 
 
 def test_a_run_of_schema_1_on_several_nodes(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.launch.causes import with_kernel
 from milabench_ddp.report.failures import CellState, cell_state
 from milabench_ddp.report.model import NAN, Failure, Report, Row, RunInfo
@@ -65,12 +66,15 @@ def test_a_failure(
     assert of(outcome, reason, *lines) == CellState(*(shown or ("oom", reason)))
 
 
+UNABLE = SkippedBenchmark("b", "it needs 8 GPUs")
+
+
 @pytest.mark.parametrize(
     ("run", "shown"),
     [
         ({"running": ("b",)}, CellState("running")),
         ({"waiting": ("b",)}, CellState("waiting..")),
-        ({"skipped": (("b", "it needs 8 GPUs"),)}, CellState("skipped", "it needs 8 GPUs")),
+        ({"skipped": (UNABLE,)}, CellState("skipped", "it needs 8 GPUs")),
         ({"waiting": ("b",), "outcome": "ok"}, None),
         ({"running": ("c",)}, None),
     ],

@@ -55,7 +55,7 @@ def test_json(tmp_path: Path) -> None:
     assert (failure["lines"], failure["whole"]) == (["boom"], str(tmp_path / "b.D0.stderr"))
     (run,) = data["runs"]
     assert (run["path"], run["outcome"]) == (str(tmp_path), "failed")
-    assert run["skipped"] == [{"name": "s", "reason": "no GPU"}]
+    assert run["skipped"] == [{"name": "s", "reason": "no GPU", "kind": "unable"}]
 
 
 def test_json_has_no_nan(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.config.schema import SkippedBenchmark
+from milabench_ddp.config.schema import SkipKind, SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Report, Row, RunInfo, Score
 from milabench_ddp.report.process import ProcessResult
@@ -107,7 +107,10 @@ def test_a_dead_device_takes_its_share_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("reason", ["not selected by --select", "needs 8 GPUs, but there are 2"])
 def test_a_part_of_a_suite_has_none(tmp_path: Path, reason: str) -> None:
-    skipped = [SkippedBenchmark("c", reason), SkippedBenchmark("d", "disabled (x.yaml:3)")]
+    skipped = [
+        SkippedBenchmark("c", reason),
+        SkippedBenchmark("d", "off (x.yaml:3)", SkipKind.DISABLED),
+    ]
     part = suite(tmp_path / "part", {"a": 1.0}, skipped=skipped)
     said = f"only a part of the suite was run, without c (c: {reason})"
     assert score(part, part).reason == said
@@ -119,7 +122,8 @@ def test_a_part_of_a_suite_has_none(tmp_path: Path, reason: str) -> None:
 
 
 def test_what_an_override_disables_is_missing(tmp_path: Path) -> None:
-    skipped = [SkippedBenchmark("c", "disabled (--override c.enabled=false)")]
+    reason = "disabled (--override c.enabled=false)"
+    skipped = [SkippedBenchmark("c", reason, SkipKind.LEFT_OUT)]
     assert "without c" in score(suite(tmp_path / "r", {"a": 1.0}, skipped=skipped)).reason
 
 

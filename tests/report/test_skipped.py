@@ -51,7 +51,7 @@ def test_text_and_json_have_the_reason(folder: Path) -> None:
     report = report_of([folder])
     assert f"fp8: {REASON}" in report_text(report)
     told = json.loads(FORMATS["json"].report(report))
-    assert told["runs"][0]["skipped"] == [{"name": "fp8", "reason": REASON}]
+    assert told["runs"][0]["skipped"] == [{"name": "fp8", "reason": REASON, "kind": "unable"}]
     assert told["runs"][0]["verdicts"]["fp8"] == {"outcome": "skipped", "reason": REASON}
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import sweep_csv
@@ -81,7 +82,7 @@ CELLS = {
 
 def table(*titles: str) -> Sweep:
     blocks = dict.fromkeys(titles, CELLS)
-    skipped = (("c", "it needs 8 GPUs"),)
+    skipped = (SkippedBenchmark("c", "it needs 8 GPUs"),)
     named = "model" if titles[0] else ""
     layout = replace(by_settings([], "m", (), ()), titles=named, corner=("first", "second"))
     layout = replace(layout, between=" ")
@@ -133,8 +134,8 @@ def test_a_value_of_some_launches_says_so(tmp_path: Path) -> None:
 
 def test_benchmarks_that_are_skipped_for_one_reason_share_a_line() -> None:
     why = "disabled by the preset small"
-    skipped = [(f"b{k}", f"{why} (config/ddp.yaml:{k})") for k in range(5)]
-    made = replace(table(""), skipped=(*skipped, ("c", "it needs 8 GPUs")))
+    skipped = [SkippedBenchmark(f"b{k}", f"{why} (config/ddp.yaml:{k})") for k in range(5)]
+    made = replace(table(""), skipped=(*skipped, SkippedBenchmark("c", "it needs 8 GPUs")))
     assert sweep_text(made).splitlines()[-2:] == [
         f"skipped: 5 (b0, b1, b2, ...): {why}",
         "skipped: c: it needs 8 GPUs",

@@ -182,3 +182,13 @@ def test_a_run_whose_job_still_ends_is_not_lost(
     job = JobState("all", 2, ("a",), "12")
     save(run, header("a", jobs=[job]), BenchmarkState("a", status, ended=2.0))
     assert require_state(run).header.outcome is outcome
+
+
+def test_the_words_of_an_earlier_run_tell_what_kept_a_benchmark_from_running(run: RunDir):
+    save(run, header("a"), BenchmarkState("a", Status.OK))
+    raw = json.loads(run.run_json.read_text())
+    reasons = ("disabled by the preset small", "disabled (--override b.enabled=false)", "no GPU")
+    raw["skipped"] = [{"name": reason, "reason": reason} for reason in reasons]
+    run.run_json.write_text(json.dumps(raw))
+    skipped = require_state(run).header.skipped
+    assert [each.kind for each in skipped] == ["disabled", "left out", "unable"]

@@ -8,6 +8,7 @@ variables that decide which libraries and GPUs are found. Benchmarks without tor
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..config.schema import Benchmark
@@ -45,8 +46,29 @@ def check_gpus(
     """
     if BACKENDS[plan.arch].torch_device not in _CHECKED:
         return ()
-    uuids = _uuids(plan.arch, node)
     warnings: dict[str, None] = {}  # each once
+    for part in _shown_together(node):
+        warnings |= dict.fromkeys(_check_part(plan, list(benchmarks), part, environ, check))
+    return tuple(warnings)
+
+
+def _shown_together(node: Node) -> list[Node]:
+    """The node, or for instances of MIG a node for each: CUDA shows a process one of them alone."""
+    if any(device.id.startswith("MIG-") for device in node.devices):
+        return [replace(node, devices=(device,)) for device in node.devices]
+    return [node]
+
+
+def _check_part(
+    plan: RunPlan,
+    benchmarks: Sequence[Benchmark],
+    node: Node,
+    environ: Mapping[str, str],
+    check: Check,
+) -> list[str]:
+    """Check GPUs that a process can see together; returns warnings."""
+    uuids = _uuids(plan.arch, node)
+    warnings: list[str] = []
     for (python, env), using in _interpreters(plan, benchmarks, node).items():
         compiled = [benchmark.name for benchmark in using if _is_compiled(benchmark)]
         given = json.dumps({"uuids": uuids, "compiled": compiled})
@@ -58,8 +80,8 @@ def check_gpus(
                 f"--device {plan.arch}: {python} cannot use the GPUs: {error}. "
                 f"It would run {_some(using)}. To measure the CPU: --device cpu"
             ) from error
-        warnings |= dict.fromkeys(found)
-    return tuple(warnings)
+        warnings += found
+    return warnings
 
 
 def _interpreters(

@@ -35,9 +35,11 @@ class Checks:
             raise MachineError(self.problem)
         return self.warnings
 
-    def of(self, *benchmarks: Benchmark, arch: str = "cuda", **changes: Any) -> tuple[str, ...]:
+    def of(
+        self, *benchmarks: Benchmark, arch: str = "cuda", node: Node = NODE, **changes: Any
+    ) -> tuple[str, ...]:
         made = plan(*benchmarks, arch=arch, **{"site": SITE, **changes})
-        return check_gpus(made, benchmarks, NODE, {"HOME": "/root", "CUDA_X": "caller"}, self)
+        return check_gpus(made, benchmarks, node, {"HOME": "/root", "CUDA_X": "caller"}, self)
 
 
 @pytest.fixture
@@ -77,6 +79,16 @@ def test_a_check_for_each_interpreter_and_for_what_decides_what_it_finds(
     pythons = [command[0] for command in checks.commands]
     assert pythons == ["/usr/bin/python3", "/venv/other/bin/python", "/usr/bin/python3"]
     assert [env.get("LD_LIBRARY_PATH") for env in checks.environments] == [None, None, "/compat"]
+
+
+def test_instances_of_mig_are_checked_one_by_one(checks: Checks, train: Path) -> None:
+    """CUDA shows a process one instance alone, so torch would seem to miss the others."""
+    instances = Node("n0", tuple(Device(k, f"MIG-{k}") for k in range(3)), 16)
+    checks.warnings = ["little memory"]
+    assert checks.of(benchmark(program=train), node=instances) == ("little memory",)
+    shown = [env["CUDA_VISIBLE_DEVICES"] for env in checks.environments]
+    assert shown == ["MIG-0", "MIG-1", "MIG-2"]
+    assert [json.loads(command[3])["uuids"] for command in checks.commands] == [[None]] * 3
 
 
 @pytest.mark.parametrize("arch", ["cpu", "hpu"])

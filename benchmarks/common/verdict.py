@@ -28,6 +28,7 @@ MULTIPLE, SCALE_MULTIPLE = 3.0, 0.5
 # random, and its square, by which an inexact gradient makes the other one look small. A gradient
 # that is mostly rounding, such as that of a bias of keys, has no scale.
 OF_GRADIENT, RANDOM, UNKNOWN = 4e-3, 5.0, 0.1
+OF_EXACT_GRADIENT = 1e-3  # where rounding is that of fp32; measured: 2e-4, where a ReLU switches
 SEEN = 1e-2  # the error that is to be seen
 # The scale of an update from parameters of 0. In bf16 SGD rounds three times, each by at most 2^-9,
 # which is 5.9e-3 together; measured: at most 3.6e-3, in fp32 1e-7.
@@ -154,9 +155,10 @@ def judge(
 ) -> Verdict:
     """The verdict on the parts of all ranks; ``floor`` is the tolerance without rounding."""
     rounding = expected.relative_rounding()
+    least = min(OF_GRADIENT, OF_EXACT_GRADIENT + MULTIPLE * rounding)
     scale = _guessed if expected.reordered else _known
     gradients = [
-        scale(str(part[0]), found, OF_GRADIENT)
+        scale(str(part[0]), found, least)
         for part, found in worst_copies([rank.differences for rank in ranks]).items()
     ]
     updates = [
@@ -169,7 +171,7 @@ def judge(
         scale_tolerance=floor + SCALE_MULTIPLE * rounding,
         precision=precision,
         steps=steps,
-        gradient_scale=_worst(gradients, OF_GRADIENT) if expected.rounding else None,
+        gradient_scale=_worst(gradients, least) if expected.rounding else None,
         update_scale=_worst(updates, OF_UPDATE),
     )
 

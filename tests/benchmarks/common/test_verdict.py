@@ -55,3 +55,10 @@ def test_a_gradient_that_is_no_number_is_the_worst(reordered):
     assert found.gradient_scale.parameter == "b"
     assert not found.ok
     assert found.payload()["scale_of_gradients"]["error"] is None
+
+
+def test_without_coarse_types_a_scale_is_known_to_a_thousandth():
+    exact = 0.0 * RIGHT
+    for scale, ok in ((1.0009, True), (1.0011, False)):
+        found = verdict(scale * RIGHT, exact, reordered=True)
+        assert found.gradient_scale.ok is ok

@@ -168,8 +168,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             training.profile(run, args, task, strategy, batches)
         if run.group.rank == 0:
             run.report(memory_estimate=estimate.mib())
-            if args.activation == "checkpoint":
-                recomputed = shape.flop(sequences, recomputed=True)
+            if args.activation in ("checkpoint", "selective"):
+                recomputed = shape.flop(sequences, activation=args.activation)
                 run.report(hardware_flops_ratio=round(recomputed / flops, 4))
 
 

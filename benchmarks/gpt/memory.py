@@ -85,7 +85,9 @@ def _of_rank(
     block_gradients = shape.block_parameters / tensor_size(args, ranks) * size.own
     # Inside a block: gradients of its output and of the perceptron's tensor.
     inside = (shape.hidden + shape.width) / tensor_size(args, ranks) * tokens * size.low
-    again = block if args.activation == "checkpoint" else 0.0
+    again = 0.0
+    if args.activation in ("checkpoint", "selective"):
+        again = block - tokens * _selected_bytes(shape, args, ranks)
     # Of FSDP's blocks two are gathered, and the one before is being reduced. By then its own
     # activations are gone, and half of those of the block that follows.
     reducing = share.block * (size.reduced + size.gathered * 2 / 3)
@@ -207,7 +209,18 @@ def _activations(
         case "checkpoint":
             inputs = tokens * shape.width * size.gathered
             return share.passes * inputs + ends, 0.0
+        case "selective":
+            selected = tokens * _selected_bytes(shape, args, ranks)
+            return share.passes * (tokens * shape.width * size.gathered + selected) + ends, 0.0
     return ends, share.passes * _saved_on_host(shape, args, ranks)
+
+
+def _selected_bytes(shape: Shape, args: argparse.Namespace, ranks: int) -> float:
+    """Bytes of a token that ``--activation selective`` keeps: attention, every other product."""
+    if args.activation != "selective":
+        return 0.0
+    kept = shape.width + sum(shape.product_widths[::2])
+    return kept * Bytes.of(args).low / tensor_size(args, ranks)
 
 
 def _saved_on_host(shape: Shape, args: argparse.Namespace, ranks: int) -> float:

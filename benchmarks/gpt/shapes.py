@@ -84,6 +84,11 @@ class Shape:
         """
         return (self.width,) * 7 + (self.hidden,) * 2
 
+    @property
+    def product_widths(self) -> tuple[int, ...]:
+        """The widths of the results of a block's matrix products, in their order."""
+        return 3 * self.width, self.width, self.hidden, self.width
+
     def shard_parameters(self, ranks: int) -> int:
         """Parameters on one of ``ranks`` under ``tp_plan``: every rank has the full embedding."""
         sharded, full = self.block_vectors
@@ -92,20 +97,27 @@ class Shape:
         block = (self.block_matrices + sharded) // ranks + full
         return self.layers * block + embedding + score // ranks + head - score
 
-    def flop(self, batch: int, *, recomputed: bool = False) -> float:
+    def flop(self, batch: int, *, activation: str = "noop") -> float:
         """Operations of one step on ``batch`` sequences, forward and backward.
 
         6 B s (l (m + 2 s h) + V h), with m weights in the matrices of a block. The backward pass
         takes twice the operations of the forward pass: 2 for each weight and token, and 4 s h for
         the attention of a token to all s, although a causal one may skip half (Narayanan et al.
         2021, "Efficient Large-Scale Language Model Training", appendix: with m = 12 h^2 this is its
-        72 B s l h^2 (1 + s/(6h) + V/(12 l h)). torchtitan counts the same). ``recomputed``: with a
-        second forward pass of the blocks, as under full activation checkpointing: 8 in place of 6
-        for the blocks, which is the paper's 96 B s l h^2 (1 + s/(6h) + V/(16 l h)).
+        72 B s l h^2 (1 + s/(6h) + V/(12 l h)). torchtitan counts the same).
+
+        With ``activation`` checkpoint the blocks have a second forward pass: 8 in place of 6, which
+        is the paper's 96 B s l h^2 (1 + s/(6h) + V/(16 l h)). With selective every other product of
+        a block is computed again, except the last, on which nothing in the block depends.
         """
         h, tokens = self.width, float(batch * self.block)
         blocks = self.layers * (self.block_matrices + 2 * self.block * h)
-        return tokens * ((8 if recomputed else 6) * blocks + 6 * self.vocabulary * h)
+        again = 0
+        if activation == "checkpoint":
+            again = 2 * blocks
+        elif activation == "selective":
+            again = 2 * self.layers * sum(self.matrix_sizes[1:-1:2])
+        return tokens * (6 * (blocks + self.vocabulary * h) + again)
 
     def narrow(self, tokens: int) -> Self:
         """The shape with the same layers and heads, at most 16 units of width for each head."""
@@ -157,6 +169,12 @@ class Llama(Shape):
     def saved_widths(self) -> tuple[int, ...]:
         """As of a GPT: five h, keys and values, and four of the perceptron."""
         return (self.width,) * 5 + (self.groups * self.head,) * 2 + (self.hidden,) * 4
+
+    @property
+    def product_widths(self) -> tuple[int, ...]:
+        """Of qkv h + 2 k, of the output h, of gate and up f, of down h."""
+        rows = self.width + 2 * self.groups * self.head
+        return rows, self.width, self.hidden, self.hidden, self.width
 
     def narrow(self, tokens: int) -> Self:
         """The shape as of a GPT, with a perceptron of at most four times its width."""

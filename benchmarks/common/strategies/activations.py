@@ -15,11 +15,29 @@ from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import (
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.placement_types import Placement
+from torch.utils.checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 # The activations that the backward pass needs. ``noop`` keeps them; ``checkpoint`` keeps only the
 # inputs of each block and computes the rest again in the backward pass: a third more operations,
-# least memory; ``offload`` moves what each block saves to the host, and back for the backward pass.
-ACTIVATIONS = ("noop", "checkpoint", "offload")
+# least memory; ``selective`` also keeps what is dear to compute, as torchtitan does: attention,
+# sums over ranks, and every other matrix product; ``offload`` moves what each block saves to the
+# host, and back for the backward pass.
+ACTIVATIONS = ("noop", "checkpoint", "selective", "offload")
+PRODUCTS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})
+KEPT = frozenset(
+    {
+        torch.ops.aten._scaled_dot_product_flash_attention.default,
+        torch.ops.aten._scaled_dot_product_efficient_attention.default,
+        torch.ops.aten._scaled_dot_product_cudnn_attention.default,
+        torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
+        torch.ops._c10d_functional.reduce_scatter_tensor.default,
+        torch.ops._c10d_functional.all_reduce.default,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,20 @@ class _Offloaded(OffloadWrapper):
             return self._checkpoint_wrapped_module(*args, **kwargs)
 
 
+def _selected() -> Any:
+    """The contexts of a block's forward pass and of its recomputation."""
+    products = {True: 0, False: 0}
+
+    def policy(context: SelectiveCheckpointContext, function: Any, *_: Any, **__: Any) -> Any:
+        keep = function in KEPT
+        if function in PRODUCTS:
+            products[context.is_recompute] += 1
+            keep = products[context.is_recompute] % 2 == 1
+        return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE
+
+    return create_selective_checkpoint_contexts(policy)
+
+
 def wrap_blocks(model: nn.Module, blocks: Iterable[nn.Module], activation: str) -> None:
     """Wrap each of ``blocks`` in ``model`` as one of ``ACTIVATIONS`` says."""
     if activation == "noop":
@@ -88,5 +120,8 @@ def wrap_blocks(model: nn.Module, blocks: Iterable[nn.Module], activation: str) 
             if activation == "offload":
                 wrapped = _Offloaded(child)
             else:
-                wrapped = checkpoint_wrapper(child, checkpoint_impl=CheckpointImpl.NO_REENTRANT)
+                how = {"context_fn": _selected} if activation == "selective" else {}
+                wrapped = checkpoint_wrapper(
+                    child, checkpoint_impl=CheckpointImpl.NO_REENTRANT, **how
+                )
             setattr(parent, name, wrapped)

@@ -4,8 +4,11 @@ import argparse
 from collections.abc import Iterable
 
 import torch
-from torch import nn
-from torch.distributed.tensor import DTensor
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, Partial
+
+from benchmarks.common.strategies.parameters import local
 
 OPTIMIZERS = ("sgd", "adamw")
 
@@ -13,9 +16,18 @@ OPTIMIZERS = ("sgd", "adamw")
 class Optimizer:
     """SGD with momentum, or AdamW, over parameters of any placement."""
 
-    def __init__(self, parameters: Iterable[nn.Parameter], args: argparse.Namespace) -> None:
-        """Update ``parameters`` as ``--optimizer`` and ``--lr`` say."""
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        args: argparse.Namespace,
+        stages: dist.ProcessGroup | None = None,
+    ) -> None:
+        """Update ``parameters`` as ``--optimizer``, ``--lr`` and ``--clip-norm`` say.
+
+        ``stages`` are the ranks that have the other parameters of the model, in a pipeline.
+        """
         groups = _by_mesh(parameters)
+        self._clip_norm, self._stages = args.clip_norm, stages
         sharded = any(isinstance(p, DTensor) for group in groups for p in group["params"])
         self.name = str(args.optimizer)
         # PyTorch's own choice for a ``DTensor`` would be a loop, or foreach on a GPU. It has a rule
@@ -35,9 +47,54 @@ class Optimizer:
 
     def step(self, scaler: torch.amp.GradScaler) -> None:
         """Update the parameters, and drop the gradients."""
+        if self._clip_norm is not None:
+            scaler.unscale_(self._torch)
+            parameters = [p for group in self._torch.param_groups for p in group["params"]]
+            clip(parameters, self._clip_norm, self._stages)
         scaler.step(self._torch)
         scaler.update()
         self._torch.zero_grad()
+
+
+@torch.no_grad()
+def clip(
+    parameters: Iterable[nn.Parameter], limit: float, stages: dist.ProcessGroup | None = None
+) -> None:
+    """Scale all gradients so that their norm, over all ranks, is at most ``limit``.
+
+    As torch.nn.utils.clip_grad_norm_ (Pascanu et al. 2013), which takes one mesh alone. ``stages``
+    have other parameters, in a pipeline. Nothing waits for the device.
+    """
+    by_placement: dict[object, list[Tensor]] = {}
+    for parameter in parameters:
+        gradient = parameter.grad
+        if isinstance(gradient, DTensor):
+            gradient = parameter.grad = gradient.redistribute(placements=parameter.placements)
+            by_placement.setdefault((gradient.device_mesh, gradient.placements), []).append(
+                gradient
+            )
+        elif gradient is not None:
+            by_placement.setdefault(None, []).append(gradient)
+    total = torch.stack([_squares(gradients) for gradients in by_placement.values()]).sum()
+    if stages is not None:
+        dist.all_reduce(total, group=stages)
+    factor = (limit / (total.sqrt() + 1e-6)).clamp(max=1.0)
+    for gradients in by_placement.values():
+        parts = [local(gradient) for gradient in gradients]
+        torch._foreach_mul_(parts, factor.to(parts[0].device))
+
+
+def _squares(gradients: list[Tensor]) -> Tensor:
+    """The sum of squares of gradients of one placement, over its mesh, in fp32 at least."""
+    first, parts = gradients[0], [local(gradient) for gradient in gradients]
+    exact = torch.promote_types(first.dtype, torch.float32)
+    total = torch.stack(torch._foreach_norm(parts, 2.0, exact)).square().sum()
+    if not isinstance(first, DTensor):
+        return total
+    mesh = first.device_mesh
+    shares = [each if each.is_replicate() else Partial() for each in first.placements]
+    # Offloaded shards add up on the devices, the only place that NCCL knows.
+    return DTensor.from_local(total.to(mesh.device_type), mesh, shares).full_tensor()
 
 
 def _by_mesh(parameters: Iterable[nn.Parameter]) -> list[dict[str, list[nn.Parameter]]]:

@@ -157,12 +157,14 @@ def add_options(
     """Add ``--mode`` and every option of ``modes`` to a parser."""
     add = parser.add_argument_group("strategy").add_argument
     add("--mode", choices=modes, default=default, help="how the model is spread over the devices")
-    text = "values that backward needs: keep them, compute them again, or move them to the host"
+    text = "values that backward needs: keep them, compute all or some again, move them to the host"
     add("--activation", choices=ACTIVATIONS, default="noop", help=text)
     add("--compile", choices=BACKENDS, default="none", help="backend of torch.compile")
     text = "mode of inductor; reduce-overhead and max-autotune replay a step from CUDA graphs"
     add("--compile-mode", choices=COMPILE_MODES, default="default", help=text)
     add("--optimizer", choices=OPTIMIZERS, default="sgd", help="sgd has momentum 0.9")
+    text = "largest norm of all gradients together, to which they are scaled; by default any"
+    add("--clip-norm", type=cli.positive_float, help=text)
     for option, (supporting, settings) in _OPTIONS.items():
         offered = any(mode in modes for mode in supporting)
         if offered or option in ("--optimize-ddp", "--accumulate"):

@@ -121,9 +121,9 @@ class Pipeline:
         self.model: nn.Module = nn.ModuleDict({f"_stage{k}": m for k, m in stages.items()})
         self._first, self._last = 0 in stages, count - 1 in stages
         self._device, self._compiler = setup.device, setup.compiler
-        self._optimizer = setup.optimizer(self.model)
-        self._scaler = setup.scaler()
         group = mesh["stage"].get_group()
+        self._optimizer = setup.optimizer(self.model, group)
+        self._scaler = setup.scaler()
         made = [_Stage(m, k, count, setup.device, group=group) for k, m in stages.items()]
         schedule = get_schedule_class(args.schedule)
         single = issubclass(schedule, PipelineScheduleSingle)

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 
 import torch
+import torch.distributed as dist
 from torch import nn
 
 from benchmarks.common.group import Group
@@ -83,6 +84,6 @@ class Setup:
         scale = getattr(self.args, "first_loss_scale", FIRST_LOSS_SCALE)
         return self.precision.scaler(self.device, scale)
 
-    def optimizer(self, model: nn.Module) -> Optimizer:
-        """The optimizer of the parameters that ``model`` has now."""
-        return Optimizer(model.parameters(), self.args)
+    def optimizer(self, model: nn.Module, stages: dist.ProcessGroup | None = None) -> Optimizer:
+        """The optimizer of the parameters that ``model`` has now; ``stages``: in a pipeline."""
+        return Optimizer(model.parameters(), self.args, stages)

@@ -109,6 +109,7 @@ FEW, MANY = 1, 16  # sequences of a rank: weights, or activations, take most of 
         ("--mode single", 1, FEW),
         ("--mode single --precision amp", 1, MANY),
         ("--mode single --activation checkpoint", 1, MANY),
+        ("--mode single --activation selective", 1, MANY),
         ("--mode single --activation offload", 1, MANY),
         ("--mode single --accumulate 4", 1, MANY),
         ("--mode fsdp", 8, FEW),

@@ -21,7 +21,7 @@ def batch(size=4):
 def test_recomputation_is_a_third_of_the_blocks():
     head = 6 * 8 * TINY.block * TINY.width * TINY.vocabulary
     blocks = TINY.flop(8) - head
-    assert TINY.flop(8, recomputed=True) == pytest.approx(blocks * 4 / 3 + head)
+    assert TINY.flop(8, activation="checkpoint") == pytest.approx(blocks * 4 / 3 + head)
 
 
 def test_no_token_sees_what_follows():

@@ -75,7 +75,7 @@ def test_operations_are_those_of_the_papers():
     body = 7 * s * layers * h**2 * (1 + s / (6 * h))
     head = 7 * s * h * v
     assert shape.flop(7) == pytest.approx(72 * body + 6 * head, rel=1e-12)
-    assert shape.flop(7, recomputed=True) == pytest.approx(96 * body + 6 * head, rel=1e-12)
+    assert shape.flop(7, activation="checkpoint") == pytest.approx(96 * body + 6 * head, rel=1e-12)
     # torchtitan: for each token 6 (N - N_embedding) + 12 l heads d s.
     shape = SHAPES["llama3-8b"]
     weights = shape.parameters - shape.end_parameters[0]

@@ -150,6 +150,11 @@ def lost_momentum(strategy, group):
     strategy.step = forgetful
 
 
+def clipped_in_parts(strategy, group):
+    """Each stage clips by the norm of its own gradients."""
+    strategy._optimizer._stages = None
+
+
 def before_reduction(strategy, group):
     """Rank 1 is off by a thousandth before the replicas average: all have the same wrong sum."""
     if group.rank == 1:
@@ -188,6 +193,7 @@ PLANTED = {
     "unreduced": no_reduction,
     "momentum": lost_momentum,
     "doubled": added_up,
+    "parts": clipped_in_parts,
 }
 
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.common.strategies import parameters
 from benchmarks.common.strategies.activations import wrap_blocks
@@ -34,7 +35,10 @@ def trained(made):
     return loss.detach(), gradients, len(calls), sum(kept)
 
 
-@pytest.mark.parametrize(("how", "runs"), [("noop", 1), ("checkpoint", 2), ("offload", 1)])
+@pytest.mark.filterwarnings("ignore:A saved_tensors_hooks context")  # the count of this test
+@pytest.mark.parametrize(
+    ("how", "runs"), [("noop", 1), ("checkpoint", 2), ("selective", 2), ("offload", 1)]
+)
 def test_the_gradients_are_the_same(how, runs):
     loss, gradients, _, kept = trained(model("noop"))
     loss_too, gradients_too, calls, kept_too = trained(model(how))
@@ -42,7 +46,7 @@ def test_the_gradients_are_the_same(how, runs):
     assert gradients.keys() == gradients_too.keys()
     assert all(torch.equal(gradients[name], gradients_too[name]) for name in gradients)
     assert calls == runs * SHAPE.layers
-    # Both keep the ends: the embedding's words, and the scores.
+    # All keep the ends: the embedding's words, and the scores.
     assert kept_too == kept if how == "noop" else kept_too < 0.3 * kept
 
 
@@ -54,3 +58,17 @@ def test_only_the_blocks_are_wrapped():
     assert wrapped is not blocks[0]
     assert wrapped._checkpoint_wrapped_module is blocks[0]
     assert (second, third) == tuple(blocks[1:])
+
+
+def operations(how):
+    """The operations of matrix products and attention in a step."""
+    made, words = model(how), torch.zeros(2, 16, dtype=torch.long)
+    with FlopCounterMode(display=False) as counter:
+        gpt.loss(made, (words, words)).backward()
+    return counter.get_total_flops()
+
+
+def test_selective_computes_every_other_product_again():
+    again = SHAPE.flop(2, activation="selective") - SHAPE.flop(2)
+    assert again == 2 * SHAPE.layers * 2 * 16 * 32 * 32  # the attention's output
+    assert operations("selective") - operations("noop") == again

@@ -34,13 +34,24 @@ TWO = {
     "tp-sequence": "--mode tp --sequence-parallel",
     "tp-offload": "--mode tp --sequence-parallel --activation offload",
 } | {f"pipeline-{name}": f"--mode pipeline --schedule {name}" for name in SCHEDULES}
+TWO |= {
+    f"{mode}-clip": f"--mode {mode} --clip-norm 0.05" for mode in ("ddp", "fsdp", "tp", "pipeline")
+} | {
+    "ddp-selective": "--mode ddp --activation selective",
+    "fsdp-selective": "--mode fsdp --activation selective --cpu-offload --clip-norm 0.05",
+    "tp-selective": "--mode tp --sequence-parallel --activation selective",
+    "pipeline-selective": "--mode pipeline --activation selective",
+    "ddp-selective-compiled": "--mode ddp --activation selective --compile eager",
+}
 TWO_COARSE = {
+    "ddp-clip in amp-fp16": "--mode ddp --clip-norm 0.05",
     "bf16-hook": "--mode ddp --comm-hook bf16",
     "fsdp-bf16": "--mode fsdp --mixed-precision bf16 --reduce-dtype fp32",
     "fsdp in amp": "--mode fsdp",
     "fsdp-accumulate in amp": "--mode fsdp --accumulate 2",
 }
 PRECISION = {
+    "ddp-clip in amp-fp16": "amp-fp16",
     "bf16-hook": "fp32, comm-hook bf16",
     "fsdp-bf16": "fp32, mixed-precision bf16, reduce-dtype fp32",
     "fsdp in amp": "amp",
@@ -68,6 +79,7 @@ TWO_WRONG = {
     for error in ("last", "shard", "stale", "momentum")
 } | {
     "planted-loss-ddp in amp": "--mode ddp",
+    "planted-parts-pipeline in fp32": "--mode pipeline --clip-norm 0.05",
     "planted-loss-fsdp in bf16": "--mode fsdp",
     "planted-divisor-tp in bf16": "--mode tp",
     "planted-unreduced-ddp in bf16": "--mode ddp",
@@ -107,6 +119,9 @@ FOUR = {
     for name in SCHEDULES
     for how in ("fully_shard", "replicate")
 }  # fmt: skip
+FOUR |= {
+    f"{mode}-clip": f"--mode {mode} --clip-norm 0.05" for mode in ("hsdp", "tp-fsdp", "pdp")
+} | {"pdp-replicate-clip": "--mode pdp --replicated-by replicate --clip-norm 0.05"}
 FOUR_COARSE = {
     f"{mode} in amp": f"--mode {mode}"
     for mode in ("hsdp", "tp-fsdp", "pdp", "pdp --replicated-by replicate")

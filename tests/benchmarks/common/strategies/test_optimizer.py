@@ -8,6 +8,7 @@ from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.common import strategies
+from benchmarks.common.strategies.optimizer import clip
 from tests.support.fake_ranks import fake_ranks
 from tests.support.strategies import options, workload
 
@@ -75,3 +76,35 @@ def test_three_operations_of_sgd_update_all_sharded_parameters_of_a_mesh(mode):
     counts, meshes, told = updates(f"--mode {mode} --optimizer sgd")
     assert counts == {name: count * meshes for name, count in FOREACH.items()}
     assert told == "sgd, foreach"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_all_gradients_are_scaled_to_the_norm(dtype):
+    parameters = [torch.nn.Parameter(torch.zeros(3, dtype=dtype)) for _ in range(2)]
+    for parameter, value in zip(parameters, (3.0, 4.0), strict=True):
+        parameter.grad = torch.tensor([value, 0, 0], dtype=dtype)
+    clip(parameters, 10.0)
+    assert [float(parameter.grad[0]) for parameter in parameters] == [3, 4]  # of norm 5
+    clip(parameters, 1.0)
+    clipped = [float(parameter.grad[0]) for parameter in parameters]
+    assert clipped == pytest.approx([0.6, 0.8], rel=4e-3 if dtype is torch.bfloat16 else 1e-5)
+
+
+def test_a_parameter_without_a_gradient_has_no_part_in_the_norm():
+    idle, used = (torch.nn.Parameter(torch.zeros(1)) for _ in range(2))
+    used.grad = torch.tensor([5.0])
+    clip([idle, used], 1.0)
+    assert idle.grad is None
+    assert float(used.grad) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mode", ["ddp", "fsdp", "hsdp", "tp", "tp-fsdp", "pdp", "pipeline"])
+def test_clipping_never_waits_for_the_device(mode):
+    with fake_ranks(4) as group:
+        args = options(f"--mode {mode} --clip-norm 1")
+        strategy = strategies.build(args, workload(args), group)
+        for _ in range(2):
+            step(strategy)
+        counts = step(strategy)
+    assert "aten._local_scalar_dense.default" not in counts
+    assert "aten._foreach_mul_.Tensor" in counts

@@ -1,4 +1,4 @@
-"""The tables of measurements that programs report row by row: communication and matrix products.
+"""The tables of what programs report: their numbers, communication, and matrix products.
 
 A cell is the median over launches. The program fits ``alpha`` and ``beta`` of an operation to the
 line ``time = alpha + bytes / beta``, or to several lines, each for a range of sizes. A note says
@@ -163,3 +163,19 @@ def matrix_products(rows: Rows) -> Table:
             measured = Measured(row.perf, row.perf * row.uncertainty)
             values.append((row.name, type_, len(means), shape, means[best], measured))
     return Table(columns, tuple(values), "Matrix products")
+
+
+def numbers(rows: Rows) -> Table:
+    """A row for each number of each benchmark: its mean and deviation, and how many told it."""
+    columns = (
+        Column("bench"),
+        Column("number"),
+        Column("mean", ".6g"),
+        Column("std", ".2g"),
+        Column("told by", "d"),  # processes and ranks, over all repeats
+    )
+    values = []
+    for row in rows:
+        for name, told in sorted(row.told.items()):
+            values.append((row.name, name, told.mean, told.std, len(told.values)))
+    return Table(columns, tuple(values), "Numbers of the programs")

@@ -43,6 +43,11 @@ def deviation(values: Iterable[object]) -> float:
     return statistics.pstdev(numbers) if len(numbers) > 1 else NAN
 
 
+def robust_std(values: Iterable[float], middle: float) -> float:
+    """The standard deviation of normal values by the median of their distances from the middle."""
+    return MAD_TO_STD * median(abs(value - middle) for value in values)
+
+
 def is_far(deviations: "Floats", level: float) -> "Marks":
     """Which of these deviations from about ``level`` are more than chance makes them.
 

@@ -32,7 +32,7 @@ from .model import Finding, Findings, Row
 from .process import counted, series_of_devices
 from .rank_launch import FEWEST_BLOCKS, LaunchKey, blocks_of, undisturbed
 from .ranks import RankId, RankSummary
-from .statistics import FAR, MAD_TO_STD, NAN, mean, median
+from .statistics import FAR, NAN, mean, median, robust_std
 
 MEDIAN_TO_MEAN = 1.2533  # standard errors of a median and of a mean, of a normal distribution
 SLOW = 0.03  # a smaller difference is not reported
@@ -147,7 +147,7 @@ def slower_places(blocks: Mapping[RankId, Blocks]) -> set[RankId]:
     level = median(typical.values())
     far = 0.0
     if len(typical) > 2:
-        far = FAR * MAD_TO_STD * median(abs(value - level) for value in typical.values())
+        far = FAR * robust_std(typical.values(), level)
     slow: set[RankId] = set()
     for id, excess in typical.items():
         if excess > max(SLOW, far) and _is_steady(excess, excesses[id]):
@@ -187,8 +187,8 @@ def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
     signs = [math.copysign(1.0, one - excess) for one in excesses]
     alike = mean(one * following for one, following in pairwise(signs))
     alike = min(max(alike, 0.0), 0.95)
-    spread = MAD_TO_STD * median(abs(one - excess) for one in excesses)
-    error = MEDIAN_TO_MEAN * spread * math.sqrt((1 + alike) / (1 - alike) / len(excesses))
+    error = MEDIAN_TO_MEAN * robust_std(excesses, excess)
+    error *= math.sqrt((1 + alike) / (1 - alike) / len(excesses))
     return excess > SURE * error
 
 
@@ -197,8 +197,7 @@ def _by_means(ranks: Sequence[RankSummary]) -> set[RankId]:
     if len(ranks) < FEWEST_RANKS:
         return set()
     level = median(rank.local_ms for rank in ranks)
-    spread = MAD_TO_STD * median(abs(rank.local_ms - level) for rank in ranks)
-    far = max(SLOW * level, FAR * spread)
+    far = max(SLOW * level, FAR * robust_std((rank.local_ms for rank in ranks), level))
     slow: set[RankId] = set()
     for rank in ranks:
         deviation = rank.local_error * math.sqrt(max(rank.steps, 1))

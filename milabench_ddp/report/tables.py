@@ -13,8 +13,7 @@ from .columns import MAIN_COLUMNS, OWN_COLUMNS
 from .mfu import hardware_utilisation
 from .model import Row, Rows
 from .monitored import devices
-from .program_tables import communication, curve, matrix_products
-from .reported import numbers
+from .program_tables import communication, curve, matrix_products, numbers
 from .speedup import speedup
 from .statistics import NAN, mean, median
 from .stragglers import can_be_judged, slowest_part, stragglers

@@ -9,7 +9,7 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import sweep_csv
-from milabench_ddp.report.reported import numbers
+from milabench_ddp.report.program_tables import numbers
 from milabench_ddp.report.sweep import sweep_of
 from milabench_ddp.report.tables import steps as steps_table
 from milabench_ddp.report.text import sweep_text

@@ -21,14 +21,9 @@ def stages(model: nn.Module, count: int) -> list[nn.Module]:
     assert model.embedding is not None
     assert model.head is not None
     parts = [model.embedding, *model.blocks.values(), model.head]
-    if count > len(parts):
-        raise UnsupportedError(
-            f"a model of {len(model.blocks)} blocks, an embedding and a head cannot have "
-            f"{count} stages"
-        )
     sizes = [sum(p.numel() for p in part.parameters()) for part in parts]
     made: list[nn.Module] = []
-    for first, end in pairwise(balanced_cuts(sizes, count)):
+    for first, end in pairwise(_cuts(sizes, count)):
         embedding = model.embedding if first == 0 else None
         head = model.head if end == len(parts) else None
         names = list(model.blocks)[max(first - 1, 0) : end - 1]
@@ -46,11 +41,21 @@ class StageSize:
 
 
 def stage_sizes(shape: Shape, count: int) -> list[StageSize]:
-    """The sizes of ``count`` stages."""
+    """The sizes of ``count`` stages; ``UnsupportedError`` as for ``stages``."""
     first, last = shape.end_parameters
     sizes = [first, *[shape.block_parameters] * shape.layers, last]
     found = []
-    for begin, end in pairwise(balanced_cuts(sizes, min(count, len(sizes)))):
+    for begin, end in pairwise(_cuts(sizes, count)):
         blocks = min(end, len(sizes) - 1) - max(begin, 1)
         found.append(StageSize(sum(sizes[begin:end]), blocks))
     return found
+
+
+def _cuts(sizes: list[int], count: int) -> list[int]:
+    """Where the stages of a model whose parts have these sizes begin and end."""
+    if count > len(sizes):
+        raise UnsupportedError(
+            f"a model of {len(sizes) - 2} blocks, an embedding and a head cannot have {count} "
+            f"stages"
+        )
+    return balanced_cuts(sizes, count)

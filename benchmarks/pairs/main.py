@@ -8,10 +8,10 @@ in their time. Here a rank sends --bytes to another, through NCCL on GPUs and gl
 
     GB/s = ways * bytes * number / seconds / 1e9
 
-The time is that of the slower of the two ranks. By default a pair has the machine for itself. With
---schedule rounds all ranks are busy, each with one other, as in a tournament: then pairs share
-switches and network cards, and n ranks take n - 1 rounds instead of n (n - 1) / 2. The data that
-arrives first is checked.
+The time of an observation is that of the slower of the two ranks. By default a pair has the
+machine for itself. With --schedule rounds all ranks are busy, each with one other, as in a
+tournament: then pairs share switches and network cards, and n ranks take n - 1 rounds instead of
+n (n - 1) / 2. The data that arrives first is checked.
 
 The slowest way, and each that takes a quarter longer than the median of its kind (within a node or
 between nodes, one way or both), is measured --again times more at the end: the worst of many noisy

@@ -41,7 +41,9 @@ def schedule(kind: str, ranks: int) -> Iterator[list[Pair]]:
 
 
 def slower(all_seen: Sequence[Sequence[Seen]]) -> dict[Ways, Times]:
-    """The times of each pair and way, on the rank that took longer.
+    """The times of each pair and way: of each observation, that of the rank that took longer.
+
+    A sender can be done before its data has arrived, and a receiver can begin late.
 
     Args:
         all_seen: what each rank saw.
@@ -49,9 +51,8 @@ def slower(all_seen: Sequence[Sequence[Seen]]) -> dict[Ways, Times]:
     found: dict[Ways, Times] = {}
     for of_rank in all_seen:
         for seen in of_rank:
-            known = found.get(seen.ways)
-            if known is None or total(seen.ms) > total(known):
-                found[seen.ways] = seen.ms
+            known = found.get(seen.ways, seen.ms)
+            found[seen.ways] = [max(pair) for pair in zip(known, seen.ms, strict=True)]
     return found
 
 

@@ -164,6 +164,11 @@ def _of(facts: Payload, name: str) -> Payload:
     return mapping_or_empty(facts.get(name))
 
 
+def _gpus(meta: Payload) -> list[Payload]:
+    """The GPUs of a node."""
+    return [mapping_or_empty(gpu) for gpu in _of(_of(meta, "accelerators"), "gpus").values()]
+
+
 def _fact(place: str, key: str) -> Callable[[Payload], str]:
     return lambda meta: str(_of(meta, place).get(key) or "")
 
@@ -173,8 +178,8 @@ def _of_gpus(key: str, unit: str = "") -> Callable[[Payload], str]:
 
     def of(meta: Payload) -> str:
         values = set()
-        for gpu in _of(_of(meta, "accelerators"), "gpus").values():
-            value = mapping_or_empty(gpu).get(key)
+        for gpu in _gpus(meta):
+            value = gpu.get(key)
             if value is not None:
                 values.add(f"{value:g}{unit}" if is_finite(value) else str(value))
         return ", ".join(sorted(values))
@@ -184,12 +189,9 @@ def _of_gpus(key: str, unit: str = "") -> Callable[[Payload], str]:
 
 def devices_of(meta: Payload) -> str:
     """The devices of a node: ``8 x NVIDIA H200``; empty if they were not recorded."""
-    accelerators = _of(meta, "accelerators")
-    products: Counter[str] = Counter()
-    for gpu in _of(accelerators, "gpus").values():
-        products[str(mapping_or_empty(gpu).get("product") or "unnamed device")] += 1
+    products = Counter(str(gpu.get("product") or "unnamed device") for gpu in _gpus(meta))
     if not products:
-        return "no GPU" if accelerators.get("arch") == "cpu" else ""
+        return "no GPU" if _of(meta, "accelerators").get("arch") == "cpu" else ""
     return ", ".join(f"{count} x {name}" for name, count in products.items())
 
 
@@ -202,8 +204,8 @@ def cpu_of(meta: Payload) -> str:
 def _device_memory(meta: Payload) -> str:
     """The memory of the GPUs of a node in whole GiB, as drivers keep different amounts of it."""
     sizes = set()
-    for gpu in _of(_of(meta, "accelerators"), "gpus").values():
-        total = _of(mapping_or_empty(gpu), "memory").get("total")
+    for gpu in _gpus(meta):
+        total = _of(gpu, "memory").get("total")
         if is_finite(total):
             sizes.add(f"{total / 1024:.0f} GiB")
     return ", ".join(sorted(sizes))

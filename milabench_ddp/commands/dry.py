@@ -1,5 +1,6 @@
 """``milabench dry``: print the bash that ``run`` would execute."""
 
+import io
 import sys
 
 from ..config.load import load
@@ -34,5 +35,7 @@ def main(options: DryOptions) -> int:
     ]
     comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
     request = ScriptRequest(profile, launches, len(cluster.nodes), site.python, comments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")  # paths need not be UTF-8
     sys.stdout.write(runner.script(request))
     return 0

@@ -140,6 +140,16 @@ def test_a_path_that_is_not_utf_8(at: Workplace, suite: Suite):
     assert row(out, "one")[1:3] == ["0", "2"]
 
 
+def test_the_script_for_a_path_that_is_not_utf_8(at: Workplace, suite: Suite, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")  # as in a locale of UTF-8
+    base = os.fsdecode(bytes(at.folder) + b"/\xff")
+    words = ("dry", suite(one=GOOD), "--device", "cpu", "--gpus", "2", "--base", base)
+    with at.start(*words, errors="surrogateescape") as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert f"{base}/runs/dry/one/cache" in out
+
+
 def test_a_name_that_is_taken_is_refused(at: Workplace, suite: Suite):
     config = suite(one=GOOD)
     at.milabench("run", config, *ON_CPU)

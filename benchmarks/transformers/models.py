@@ -133,23 +133,24 @@ def make(size: Size, *, tied: bool = True, attention: str = "sdpa") -> nn.Module
 def _implementation(family: str, attention: str) -> str:
     """The name in transformers of an attention, for a family of models.
 
-    Of ``sdpa`` the causal GPT-2 gets a second name, for which transformers makes no mask, so that
-    SDPA is told ``is_causal``. For the first one transformers 5 looks whether the positions are
-    those of several sequences: each forward pass waits for the device, and a compiled one, which
-    cannot look, masks all scores, which flash attention does not support. T5 has no SDPA in
-    transformers 4.
+    ``sdpa`` gets a second name, for which transformers makes no mask: no sequence is padded, and
+    SDPA is told ``is_causal``. For the first one transformers 5 looks whether the positions of
+    GPT-2 are those of several sequences: each forward pass waits for the device, and a compiled
+    one, which cannot look, masks all scores, which flash attention does not support. With torch
+    2.11 it also makes masks for compiled encoders. The masks of T5 hold the biases of positions. In
+    transformers 4, BERT takes no other name, and T5 has no SDPA.
     """
     import transformers
 
     if attention != "sdpa":
         return attention
-    if family == "gpt2":
-        known = transformers.AttentionInterface
-        known.register("sdpa_without_mask", known()["sdpa"])
-        return "sdpa_without_mask"
-    if family == "t5" and not transformers.T5ForConditionalGeneration._supports_sdpa:
-        return "eager"
-    return attention
+    if family == "t5":
+        return "sdpa" if transformers.T5ForConditionalGeneration._supports_sdpa else "eager"
+    if family == "bert" and int(transformers.__version__.split(".")[0]) < 5:
+        return "sdpa"
+    known = transformers.AttentionInterface
+    known.register("sdpa_without_mask", known()["sdpa"])
+    return "sdpa_without_mask"
 
 
 def parameters(workload: Workload) -> int:

@@ -36,9 +36,8 @@ from benchmarks.common.precision import PRECISIONS, exact_on
 from benchmarks.common.reference import Batches, Reference, cast, gradient_type
 from benchmarks.common.strategies import Strategy
 from benchmarks.common.strategies.batches import parts
-from benchmarks.common.strategies.dtypes import gathered_dtype
 from benchmarks.common.updates import Updates
-from benchmarks.common.verdict import IN_FP32, IN_FP64, IN_GATHERED, Verdict, judge
+from benchmarks.common.verdict import IN_FP32, IN_FP64, Verdict, judge
 from benchmarks.common.workload import Batch, Workload
 
 OWN_STEPS = 2  # in the program's own types; the last is compared
@@ -151,8 +150,6 @@ def _compared(
     if expected is None:
         return None
     floor = IN_FP32 if _own_types(args) else IN_FP64
-    if gathered_dtype(args) is not None:
-        floor = IN_GATHERED
     return judge(expected, ranks, floor, _types(args), steps or OWN_STEPS)
 
 

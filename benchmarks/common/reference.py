@@ -81,7 +81,11 @@ class Reference:
         their speed.
         """
         args, cpu = self.args, self.device.type == "cpu"
-        return cpu and args.mode not in TENSOR_PARALLEL and args.compile in ("none", "eager")
+        # Gradients of what many blocks use (T5's position bias) are added in the gathered type, in
+        # the order of FSDP's hooks. What can be cut into stages has nothing of the kind.
+        mixed = gathered_dtype(args) is not None and self.workload.stages is None
+        alike = args.mode not in TENSOR_PARALLEL and args.compile in ("none", "eager")
+        return cpu and alike and not mixed
 
     def _in_fp64(self, low: WrappedModel, step: int) -> dict[str, Tensor]:
         """The gradients from the parameters of ``low`` in fp64, times its loss scale."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..config.schema import SkippedBenchmark
+from ..events import Outcome
 from ..table import Table, text_lines, without_unknown
 from .columns import MAIN_COLUMNS
 from .model import Failure, Report, RunInfo, Score
@@ -141,7 +142,10 @@ def _failure_rate(report: Report) -> str:
     if report.goes_on and not report.compat:
         return f"{rate:10.2%} so far"
     unmeasured = ", ".join(report.unmeasured) if report.has_measured else "every benchmark"
-    return f"{rate:10.2%} (FAIL: nothing was measured in {unmeasured})"
+    if unmeasured:
+        return f"{rate:10.2%} (FAIL: nothing was measured in {unmeasured})"
+    outcomes = dict.fromkeys(run.outcome for run in report.runs if run.outcome != Outcome.OK)
+    return f"{rate:10.2%} (FAIL: the run was {' and '.join(filter(None, outcomes))})"
 
 
 def _score(score: Score) -> str:

@@ -24,7 +24,9 @@ IRRELEVANT = (
 OF_MILABENCH = ("argv", "env", "num_machines", "plan", "voir")
 PACKAGES = ("torchvision", "transformers", "triton")
 # Variables that change the speed of programs, unless they are paths or choose devices.
-VARIABLE = re.compile(r"(CUDA|GLOO|GOMP|HIP|HSA|KMP|MKL|NCCL|OMP|PYTORCH|RCCL|TORCH|UCX|XLA)")
+VARIABLE = re.compile(
+    r"(CUDA|GLOO|GOMP|HIP|HSA|KMP|MALLOC|MKL|NCCL|NVIDIA_TF32|OMP|PYTORCH|RCCL|TORCH|UCX|XLA)"
+)
 # The plan sets OMP_NUM_THREADS itself.
 NO_SETTING = re.compile(r"OMP_NUM_THREADS$|.*_(DEVICES|DEVICE_ORDER|DIR|FILE|HOME|PATH|ROOT)$")
 PROGRAM = re.compile(r".*/(?=benchmarks/)")  # the folder of a checkout

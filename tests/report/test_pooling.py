@@ -38,6 +38,12 @@ DIFFERENT: Sequence[tuple[Change, str, str, str]] = [
         "NCCL_ALGO=Ring",
         "NCCL_ALGO=Tree",
     ),
+    (
+        to("machine.environment.NVIDIA_TF32_OVERRIDE", "0"),
+        "environment",
+        "NCCL_ALGO=Ring",
+        "NCCL_ALGO=Ring NVIDIA_TF32_OVERRIDE=0",
+    ),
     (to("meta.accelerators.gpus", SLOWER_GPU), "devices", "2 x NVIDIA H100", "2 x NVIDIA A100"),
     (to("meta.accelerators.gpus", {"0": GPU}), "devices", "2 x NVIDIA H100", "1 x NVIDIA H100"),
     (

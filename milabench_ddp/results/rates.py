@@ -51,6 +51,7 @@ class RateCounts:
     ranks: set[int] = field(default_factory=set)  # those that told a usable rate, and their rank
     units: set[str] = field(default_factory=set)  # of the usable rates
     writers: set[int] = field(default_factory=set)  # ranks that had the channel open, if several
+    not_ranks: set[str] = field(default_factory=set)  # told in place of a rank, such as text
     reopened: bool = False  # the channel was opened for each line: by whom is not known
 
     def add(self, payload: Mapping[str, Any], own_rank: int | None = None) -> None:
@@ -80,6 +81,8 @@ class RateCounts:
         rank = own_rank if rank is None else rank
         if rank is None:
             self.unranked += 1
+            if payload.get("rank") is not None:
+                self.not_ranks.add(str(payload["rank"])[:_SHOWN])
         else:
             self.ranks.add(rank)
         if isinstance(units := payload.get("units"), str) and units:
@@ -136,9 +139,10 @@ def _why_not_one_rate(counts: list[RateCounts]) -> str:
     if not unranked:
         return ""
     writers = set().union(*(each.writers for each in counts))
+    not_ranks = set().union(*(each.not_ranks for each in counts))
     if len(unranked) > 1:
         who = f"its processes on {len(unranked)} nodes tell rates"
-    elif ranks - {0}:
+    elif ranks - {0} or len(not_ranks) + len(ranks) > 1:
         who = "several of its ranks tell rates"
     elif len(writers) > 1:
         who = f"{len(writers)} of its ranks had the file of $MILABENCH_METRICS open"
@@ -146,6 +150,6 @@ def _why_not_one_rate(counts: list[RateCounts]) -> str:
         return ""
     lines = sum(each.unranked for each in unranked)
     return (
-        f"{who}, and {lines} lines do not tell their `rank`, so the rates can be neither summed "
-        f"nor averaged: add the rank to each line, or let one rank alone write them"
+        f"{who}, and {lines} lines do not tell their `rank` as a whole number, so the rates can be "
+        f"neither summed nor averaged: add the rank to each line, or let one rank alone write them"
     )

@@ -86,6 +86,12 @@ def test_rates_of_several_ranks_must_tell_them() -> None:
     assert why_nothing_measured([counted(of_0, GOOD)]) == ""  # nothing shows another rank
     assert CANNOT in why_nothing_measured([counted(of_1, GOOD)])
     assert CANNOT in why_nothing_measured([counted(GOOD), counted(GOOD)])
+    # as a program tells it that takes it from its environment
+    first, last = {**GOOD, "rank": "0"}, {**GOOD, "rank": "1"}
+    assert CANNOT in why_nothing_measured([counted(first, last)])
+    assert CANNOT in why_nothing_measured([counted(of_0, last)])
+    assert why_nothing_measured([counted(first, first)]) == ""
+    assert why_nothing_measured([counted(first, own_rank=0)]) == ""
     # a process that is a rank itself need not tell it
     assert why_nothing_measured([counted(GOOD, own_rank=k) for k in range(2)]) == ""
 

@@ -21,7 +21,10 @@ from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
-TIMED_WARMUP = 4  # steps of warm-up from which the time of a step is known: not from the first
+# Steps of warm-up from whose second half the time of a step is known. Not from the first two: the
+# first compiles and allocates, and the second allocates again, rebuilds DDP's buckets or records
+# CUDA graphs.
+TIMED_WARMUP = 6
 
 Batch = TypeVar("Batch")
 

@@ -13,7 +13,7 @@ from benchmarks.common import session as session_module
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.session import session, start_barrier
-from tests.support.fake_time import Time
+from tests.support.fake_time import Device, Time
 from tests.support.programs import measured, torchrun
 
 
@@ -48,7 +48,18 @@ def test_the_slowest_rank_says_how_many_steps_take_so_long(wire, monkeypatch):
             clock.sleep(10)
     payloads = wire.close()
     assert [p["loop"]["steps"] for p in payloads if "loop" in p] == [40]
-    assert sum(p["steps"] for p in payloads if p.get("warmup")) == 4
+    assert sum(p["steps"] for p in payloads if p.get("warmup")) == 6
+
+
+@pytest.mark.parametrize(("clock", "step"), [(Time(), "sleep"), (Device(), "work")])
+def test_the_slow_first_two_steps_do_not_make_the_loop_shorter(wire, monkeypatch, clock, step):
+    monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
+    first = iter([5000, 1000])  # compiles and allocates; allocates again, or records CUDA graphs
+    with session("cpu") as run:
+        endless = repeat(None)
+        for _ in run.steps(endless, work=1, units="items", count=3, warmup=1, seconds=2):
+            getattr(clock, step)(next(first, 10))
+    assert [p["loop"]["steps"] for p in wire.close() if "loop" in p] == [200]
 
 
 @pytest.mark.parametrize(("seconds", "least"), [(None, 7), (0.01, 7)])

@@ -87,8 +87,15 @@ class LauncherSummary:
 
     @property
     def aborted(self) -> str:
-        """The same, also for signals that may be the consequence of another rank's end."""
-        return self._first_by_signal((signal.SIGTERM,))
+        """The same, also for signals that may be the consequence of another rank's end.
+
+        SIGTERM is torchrun's own, but not for the root cause, which it lists last.
+        """
+        found = self._first_by_signal((signal.SIGTERM,))
+        if found or not self.exits or self.names_an_exit:
+            return found
+        rank, code = [*self.exits.items()][-1]
+        return f"rank {rank}: {exit_reason(code)}"
 
     def _first_by_signal(self, ignored: tuple[signal.Signals, ...]) -> str:
         for rank, code in sorted(self.exits.items()):

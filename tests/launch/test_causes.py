@@ -44,6 +44,14 @@ def test_a_rank_that_aborted_may_have_waited_for_another() -> None:
     assert summary(r0=-15, r1=1).aborted == ""
 
 
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_the_rank_that_someone_ended_is_the_root_cause(rank: int) -> None:
+    """torchrun ends the others by the same signal, afterwards."""
+    others = {f"r{each}": -15 for each in range(3) if each != rank}
+    found = summary(**others, **{f"r{rank}": -15})
+    assert (found.killed, found.aborted) == ("", f"rank {rank}: killed by SIGTERM")
+
+
 def test_the_summary_of_torchrun() -> None:
     found = LauncherSummary()
     for line in TORCHRUN:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from ..errors import SelectionError, did_you_mean
 from ..table import Measured
 from .model import Row, Rows
+from .pooling import PROGRAM
 from .settings import NODES, matrix, nodes_of
 from .statistics import NAN, median
 from .tables import TABLES
@@ -191,17 +192,43 @@ def _ideals(rows: Rows) -> str:
 
 def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Efficiency]:
     """The efficiency of each benchmark that has a throughput and usable results, by name."""
-    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[_settings_but_nodes(row)].append(row)
     found: dict[str, Efficiency] = {}
-    for group in groups.values():
+    for group in _sweeps_over_nodes(rows):
         measured = [row for row in group if row.throughput > 0 and is_usable(row)]
         if measured:
             base = min(measured, key=nodes_of)
             fewest = min(map(nodes_of, group))
             found |= {row.name: _efficiency(row, base, fewest) for row in measured}
     return found
+
+
+def _sweeps_over_nodes(rows: Rows) -> list[list[Row]]:
+    """The combinations that differ only in their nodes.
+
+    Two matrices may have the same axes: where a number of nodes comes twice, the options tell them
+    apart. What then lacks the fewest nodes, as if its options depended on them, is in no sweep.
+    """
+    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[_settings_but_nodes(row)].append(row)
+    sweeps = []
+    for group in groups.values():
+        if _has_each_once(group):
+            sweeps.append(group)
+            continue
+        fewest = min(map(nodes_of, group))
+        alike: dict[str, list[Row]] = defaultdict(list)
+        for row in group:
+            alike[_options(row)].append(row)
+        for part in alike.values():
+            if _has_each_once(part) and min(map(nodes_of, part)) == fewest:
+                sweeps.append(part)
+    return sweeps
+
+
+def _has_each_once(rows: Rows) -> bool:
+    """Whether each number of nodes comes once."""
+    return len(set(map(nodes_of, rows))) == len(rows)
 
 
 def scaling(row: Row) -> str:
@@ -229,8 +256,11 @@ def _settings_but_nodes(row: Row) -> tuple[str, ...]:
     if point := matrix(row):
         kept = {key: str(value) for key, value in point.items()}
         kept.pop(NODES, None)
-        return "matrix", scaling(row), str(sorted(kept.items()))
+        program = PROGRAM.sub("", str(row.config.get("program")))
+        return "matrix", scaling(row), program, str(sorted(kept.items()))
+    return "argv", scaling(row), str(row.config.get("group")), _options(row)
+
+
+def _options(row: Row) -> str:
     argv = row.config.get("argv")
-    if isinstance(argv, dict):
-        argv = sorted(argv.items(), key=str)
-    return "argv", scaling(row), str(row.config.get("group")), str(argv)
+    return str(sorted(argv.items(), key=str) if isinstance(argv, dict) else argv)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,41 @@ def test_what_scales_perfectly_has_1(first: int, second: int, rate: float) -> No
     table = [point(n, rate * n) for n in {first, second}]
     for found in efficiencies(table, lambda _: True).values():
         assert found.value == pytest.approx(1.0)
+
+
+def sweep_of(name: str, rates: dict[int, float], **settings: Any) -> list[Row]:
+    """The combinations of a matrix of nodes, with more of their configuration."""
+    found = []
+    for nodes, rate in rates.items():
+        of = point(nodes, rate)
+        found.append(replace(of, name=f"{name}-{nodes}", config={**of.config, **settings}))
+    return found
+
+
+@pytest.mark.parametrize("differ", [{"program": "b.py"}, {"argv": {"--model": "b"}}])
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_a_matrix_is_not_compared_with_another_of_the_same_axes(
+    differ: dict[str, Any], first: str
+) -> None:
+    table = sweep_of("a", {1: 100.0, 2: 180.0}) + sweep_of("b", {1: 50.0, 2: 80.0}, **differ)
+    table.sort(key=lambda row: row.name[0] != first)
+    found = efficiencies(table, lambda _: True)
+    values = {name: of.value for name, of in found.items()}
+    assert values == {"a-1": 1.0, "a-2": 0.9, "b-1": 1.0, "b-2": 0.8}
+
+
+def test_checkouts_may_differ() -> None:
+    table = sweep_of("a", {1: 100.0}, program="/x/benchmarks/gpt/main.py")
+    table += sweep_of("a", {2: 180.0}, program="/y/benchmarks/gpt/main.py")
+    assert efficiencies(table, lambda _: True)["a-2"].value == pytest.approx(0.9)
+
+
+def test_two_matrices_whose_options_depend_on_the_nodes_have_no_efficiency() -> None:
+    table = []
+    for name in "ab":
+        for nodes in (1, 2):
+            table += sweep_of(name, {nodes: 10.0}, argv={"--batch": f"{name}{nodes}"})
+    assert efficiencies(table, lambda _: True).keys() == {"a-1", "b-1"}
 
 
 def fabric(folder: Path, bandwidths: dict[int, float], **comm: Any) -> Path:

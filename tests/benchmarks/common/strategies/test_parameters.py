@@ -15,8 +15,8 @@ from benchmarks.common import strategies
 from benchmarks.common.group import Group
 from benchmarks.common.strategies import parameters
 from benchmarks.common.strategies.parameters import plain_name
-from benchmarks.gpt import memory as gpt_memory
 from benchmarks.gpt import model as gpt
+from benchmarks.gpt.shares import share_of
 from tests.support.live_memory import Live
 from tests.support.programs import torchrun
 from tests.support.strategies import options, workload
@@ -106,7 +106,7 @@ def test_a_rank_holds_what_the_estimate_says(fake, argv):
     group = fake(8)
     args = argparse.Namespace(**vars(options(argv)) | {"model": "deep"})
     strategy = build(argv, group)
-    said, _ = gpt_memory._parameters(DEEP, args, 8)
+    said = share_of(DEEP, args, 8, rank=0).kept
     # FSDP cuts rows, so that a rank may have one more of each; stages are not all the largest.
     assert strategy.metrics()["parameters_held"] == pytest.approx(said, rel=0.1)
 

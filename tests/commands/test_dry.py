@@ -24,6 +24,7 @@ def test_the_suite_for_eight_gpus(
     no_gpu: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.chdir(REPOSITORY)
+    monkeypatch.delenv("MILABENCH_BASE", raising=False)  # the folder of the caches is below it
     assert main(["dry", "config/ddp.yaml", "--gpus", "8"]) == 0
     script = capsys.readouterr().out
     script = script.replace(sys.executable, "<python>").replace(f"{REPOSITORY}/", "")

@@ -31,8 +31,10 @@ class Optimizer:
         sharded = any(isinstance(p, DTensor) for group in groups for p in group["params"])
         self.name = str(args.optimizer)
         # PyTorch's own choice for a ``DTensor`` would be a loop, or foreach on a GPU. It has a rule
-        # for the fused kernel of AdamW, but none for that of SGD.
-        self.implementation = "foreach" if sharded and self.name == "sgd" else "fused"
+        # for the fused kernel of AdamW, but none for that of SGD. On a CPU that of PyTorch 2.11
+        # leaves most of a parameter in 16 bits as it was.
+        without_fused = self.name == "sgd" and (sharded or _on_cpu_in_16_bits(groups))
+        self.implementation = "foreach" if without_fused else "fused"
         how = {self.implementation: True}
         if self.name == "sgd":
             self._torch: torch.optim.Optimizer = torch.optim.SGD(
@@ -95,6 +97,11 @@ def _squares(gradients: list[Tensor]) -> Tensor:
     shares = [each if each.is_replicate() else Partial() for each in first.placements]
     # Offloaded shards add up on the devices, the only place that NCCL knows.
     return DTensor.from_local(total.to(mesh.device_type), mesh, shares).full_tensor()
+
+
+def _on_cpu_in_16_bits(groups: Iterable[dict[str, list[nn.Parameter]]]) -> bool:
+    parameters = [p for group in groups for p in group["params"]]
+    return any(p.device.type == "cpu" and p.dtype.itemsize == 2 for p in parameters)
 
 
 def _by_mesh(parameters: Iterable[nn.Parameter]) -> list[dict[str, list[nn.Parameter]]]:

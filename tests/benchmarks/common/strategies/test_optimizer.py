@@ -8,7 +8,8 @@ from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.common import strategies
-from benchmarks.common.strategies.optimizer import clip
+from benchmarks.common.precision import PRECISIONS
+from benchmarks.common.strategies.optimizer import Optimizer, clip
 from tests.support.fake_ranks import fake_ranks
 from tests.support.strategies import options, workload
 
@@ -69,6 +70,18 @@ def test_one_kernel_of_sgd_updates_all_plain_parameters(mode):
     counts, _, told = updates(f"--mode {mode} --optimizer sgd")
     assert counts == {FUSED["sgd"]: 1}
     assert told == "sgd, fused"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_sgd_on_a_cpu_updates_every_number(dtype):
+    """The fused kernel of PyTorch 2.11 updates the last of 33 numbers in 16 bits, and no other."""
+    parameter = torch.nn.Parameter(torch.zeros(33, dtype=dtype))
+    parameter.grad = torch.ones_like(parameter)
+    optimizer = Optimizer([parameter], options("", lr=0.5))
+    optimizer.step(PRECISIONS["fp32"].scaler(torch.device("cpu"), 1.0))
+    assert parameter.tolist() == [-0.5] * 33
+    how = "fused" if dtype is torch.float32 else "foreach"
+    assert optimizer.metrics() == {"optimizer_implementation": f"sgd, {how}"}
 
 
 @pytest.mark.parametrize("mode", SHARDED)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
+from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.benchmark import Timer
 
@@ -72,10 +73,16 @@ def profiled_ms(call: Callable[[], object], device: torch.device) -> tuple[float
             call()
         end = clock.mark()
         clock.wait(end)
-    name = "self_cpu_time_total" if device.type == "cpu" else "self_device_time_total"
-    kernels = sum(getattr(event, name) for event in profiler.key_averages()) / 1e3
+    # An operation of the host has the time of its kernels, too: only the kernels count.
+    on_cpu = device.type == "cpu"
+    name = "self_cpu_time_total" if on_cpu else "self_device_time_total"
+    microseconds = sum(
+        getattr(event, name)
+        for event in profiler.key_averages()
+        if (event.device_type == DeviceType.CPU) == on_cpu
+    )
     # the profiler also saw the call before the first mark
-    return clock.milliseconds(start, end), kernels * CALLS / (CALLS + 1)
+    return clock.milliseconds(start, end), microseconds / 1e3 * CALLS / (CALLS + 1)
 
 
 def checks(device: torch.device) -> Iterator[Check]:

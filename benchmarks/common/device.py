@@ -47,7 +47,7 @@ def pick(kind: str | None, local_rank: int = 0) -> torch.device:
 
     Without either, in a program that is run by hand, it is the machine's accelerator, else the CPU.
     ``local_rank`` counts among the devices that the launcher makes visible to a process. Raises
-    ``UnsupportedError`` if there is no such device, or if ``kind`` is not the plan's.
+    ``UnsupportedError`` if the machine lacks such a device, or if ``kind`` is not the plan's.
     """
     kind = _planned(kind)
     if kind is None:
@@ -80,7 +80,7 @@ def _planned(kind: str | None) -> str | None:
 def usable(kind: str) -> int:
     """How many devices of ``kind`` this process can use, at least one.
 
-    Raises ``UnsupportedError`` with torch's own reason, and what to do, if there is none.
+    Raises ``UnsupportedError`` with torch's own reason, and what to do, if torch cannot use any.
     """
     module = torch.get_device_module(kind)
     with explained(kind):

@@ -107,7 +107,7 @@ def warnings(devices: int, compiled: Sequence[str], shm: Path = Path("/dev/shm")
         )
     headers = Path(sysconfig.get_paths()["include"], "Python.h")
     if compiled and not (os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")):
-        yield f"Triton needs a C compiler, and there is no gcc: {_will_fail(compiled)}"
+        yield f"Triton needs a C compiler, and gcc is missing: {_will_fail(compiled)}"
     elif compiled and not headers.is_file():
         yield f"Triton needs {headers}, which python's -dev package has: {_will_fail(compiled)}"
 

@@ -114,7 +114,7 @@ class StepTimer:
 
         The body of the caller's ``for`` is the step. A ``count`` that depends on the time of a step
         is asked for with that time, in milliseconds, in the second half of the warm-up but its last
-        step (0 if there is none). Then the device's queue is empty; the last step fills it again.
+        step (0 without such steps). Then the device's queue is empty; the last step fills it again.
         """
         iterator, last = iter(batches), max(warmup - 1, 0)
         first = min(last, 1)

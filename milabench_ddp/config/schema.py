@@ -97,7 +97,7 @@ class Benchmark:
 class SkipKind(StrEnum):
     """What keeps a benchmark of the configuration from running."""
 
-    DISABLED = "disabled"  # the configuration, or its preset: it is no part of the suite
+    DISABLED = "disabled"  # by the configuration or its preset: the suite does not include it
     LEFT_OUT = "left out"  # the command: --select, --exclude, --override
     UNABLE = "unable"  # this machine, or the benchmark's own entry: it cannot run
 

@@ -14,7 +14,7 @@ class Device:
     memory_mib: float = 0.0
     # The cores of a CPU slot, or those next to a GPU; empty if a process may use any.
     cpus: tuple[int, ...] = ()
-    capability: float = 0.0  # CUDA's: 9.0; 0 if it is not known or there is none
+    capability: float = 0.0  # CUDA's, such as 9.0; 0 if unknown, or without CUDA
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ WINDOWS = 30  # sliding medians reach over this part of a series on each side
 SHARED = 8  # of them in half of such a window: the windows of a long series would fill the memory
 APART = 0.85  # the share of the squared deviations that two levels explain; of normal noise 0.64
 MATTERS = 0.005  # the smallest distance of two levels, as a fraction
-STAYS = 3  # observations in a row that are no pause,
-STAYS_SHARE = 0.01  # and what part of a series they must be
+STAYS = 3  # observations in a row: a pause is shorter,
+STAYS_SHARE = 0.01  # and the least share of a series
 FEW = 6  # visits; from so many on, the interval holds as often as it says
 
 

@@ -20,8 +20,8 @@ _SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "power": lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
 }
 
-# NVIDIA's "XID Errors": the common ones. Those of programs are no fault of the GPU; NVIDIA's device
-# plugin for Kubernetes ignores the same ones.
+# The common ones of NVIDIA's "XID Errors". Programs cause some of them, and the GPU is healthy;
+# NVIDIA's device plugin for Kubernetes ignores the same ones.
 _XIDS = {
     48: "a memory error that ECC could not correct",
     63: "a row of its memory was replaced",
@@ -104,7 +104,7 @@ class _DeviceReader:
         return DeviceSample(**values) if values else None
 
     def _why_missing(self, name: str, error: Any) -> str:
-        """Why there is no such sensor; raises ``error`` if there is."""
+        """Why the device lacks this sensor; raises ``error`` if it has it."""
         if name in self._answered:
             raise error
         nvml = self._nvml
@@ -167,7 +167,7 @@ def _errors(
 
     def new_errors() -> list[DeviceProblem]:
         found: list[DeviceProblem] = []
-        with suppress(nvml.NVMLError):  # there are no more
+        with suppress(nvml.NVMLError):  # all have been read
             while of:
                 event = nvml.nvmlEventSetWait(events, 0)
                 xid = event.eventData

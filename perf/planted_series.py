@@ -37,8 +37,8 @@ import numpy as np
 from planted_kinds import KINDS, Floats, Kind, noise
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from milabench_ddp.report.interval import Series, interval
-from milabench_ddp.report.steady import steady_state
+from milabench_ddp.report.statistics.interval import Series, interval
+from milabench_ddp.report.statistics.steady import steady_state
 from milabench_ddp.table import Column, Table, text_lines
 
 COLUMNS = (

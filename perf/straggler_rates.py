@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from milabench_ddp.report.ranks import RankSummary, summarize_ranks
-from milabench_ddp.report.stragglers import stragglers
+from milabench_ddp.report.ranks.rank_summary import RankSummary, summarize_ranks
+from milabench_ddp.report.ranks.stragglers import stragglers
 from milabench_ddp.results.records import Rank, Record
 
 STEPS, OWN, STEP = 100, 50.0, 125.0  # ms

@@ -12,7 +12,7 @@ from ..options import ReportOptions
 from ..report.assemble import report_of
 from ..report.formats import FORMATS
 from ..report.model import Report
-from ..report.sweep import sweep_of
+from ..report.sweeps.sweep import sweep_of
 from ..report.tables import TABLES
 from ..report.text import report_text
 from ..results.read_state import read_header

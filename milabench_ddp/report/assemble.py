@@ -8,15 +8,16 @@ from typing import TypeGuard
 
 from ..events import Status
 from ..results.read_run import read_run
-from ..results.records import Payload, Run, is_finite, recorded_weight
-from . import compat, failures, findings
+from ..results.records import Payload, Run, is_finite, mapping_or_empty, recorded_weight
+from . import compat, failures
+from .findings import findings_of
+from .findings.finder import Measurements
 from .mfu import peaks
 from .model import UNKNOWN_OUTCOME, Failure, Report, Row, RunInfo
 from .pooling import check_distinct, check_poolable, cpu_of, devices_of, differences_of
 from .process import Processes, ProcessResult, succeeded
 from .score import suite_score
-from .settings import mapping_or_empty
-from .statistics import NAN
+from .statistics.values import NAN
 from .summary import summary_row
 
 Weights = Mapping[str, float]
@@ -63,15 +64,14 @@ def report_of(
         failed += failures.missing_records(runs)
         rows = _our_rows(processes_of, weights, missing, _without_records(runs), planned)
     infos = tuple(map(run_info, runs))
-    measured = findings.Measurements(
+    measured = Measurements(
         compat_formulas,
         runs,
-        infos,
         rows,
         differences,
         differences_of([*runs, base]) if base else (),
     )
-    found = findings.findings_of(measured)
+    found = findings_of(measured)
     if compat_formulas:
         score = compat.milabench_score(rows)
     else:

@@ -22,7 +22,7 @@ from ..samples import DeviceSample
 from .milabench_summary import MilabenchStatistics, MilabenchSummary
 from .model import Row, Rows, Score
 from .process import succeeded
-from .statistics import NAN, percentile, ratio
+from .statistics.values import NAN, percentile, ratio
 
 UNFIT = (
     DefectKind.NOT_OBJECT,

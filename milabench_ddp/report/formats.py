@@ -10,14 +10,13 @@ from typing import Any
 
 from ..codec import encode_indented
 from ..table import Table, csv_text
-from .columns import MAIN_COLUMNS
 from .model import Report, Row, RunInfo
-from .monitored import devices
 from .process import ProcessResult
-from .ranks import RankSummary
-from .statistics import deviation
-from .sweep import Sweep, sweep_table
-from .tables import main_table, main_values
+from .ranks.rank_summary import RankSummary
+from .statistics.values import deviation
+from .sweeps.sweep import Sweep, sweep_table
+from .tables.main_table import MAIN_COLUMNS, main_table, main_values
+from .tables.monitored import devices
 from .text import report_text, sweep_text, table_text
 from .told import Told
 

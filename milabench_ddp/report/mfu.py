@@ -9,17 +9,15 @@ it. If several benchmarks measured products of a precision, the fastest is the p
 exceeds it: where one seems to, there is no MFU.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..results.records import Record
-from .model import Finding, Findings, Row
-from .process import Processes, counted
-from .statistics import NAN, mean
+from .process import Processes
+from .statistics.values import NAN, mean
 from .told import TFLOPS, told_by
-from .utilisation import UNKNOWN, Peak, Utilisation
 
 UNIT = "TFLOP/s"
 HARDWARE_RATIO = "hardware_flops_ratio"  # FLOPs with recomputation over those of the model
@@ -34,6 +32,34 @@ NAMES = {  # the precision of matrix products, by its other names
     "float32": "fp32",
 }
 
+
+@dataclass(frozen=True)
+class Peak:
+    """The fastest matrix products of a precision that a run measured."""
+
+    benchmark: str
+    precision: str
+    tflop_s: float  # of one device
+
+
+@dataclass(frozen=True)
+class Utilisation:
+    """The MFU of a benchmark, which is NaN if it is not known."""
+
+    mfu: float = NAN
+    peak: Peak | None = None  # TFLOP/s over MFU; or the one that is exceeded
+    peaks: tuple[Peak, ...] = ()  # those that it is relative to
+    impossible: float = NAN  # TFLOP/s that no device can reach: then there is no MFU
+    without_peak: int = 0  # processes, beside others that have one: then there is none, too
+    with_recomputation: float = NAN  # the MFU with the FLOPs of recomputation, as claimed
+
+    @property
+    def hfu(self) -> float:
+        """The MFU with the FLOPs of recomputation; NaN if it is not known, or impossible."""
+        return self.with_recomputation if self.with_recomputation <= 1 else NAN
+
+
+UNKNOWN = Utilisation()
 RunPrecision = tuple[Path, str]
 Peaks = Mapping[RunPrecision, Peak]
 
@@ -72,7 +98,7 @@ def utilisation(processes: Processes, known: Peaks) -> Utilisation:
     impossible: list[tuple[float, float, Peak]] = []
     without_peak = 0
     for process in processes:
-        told = told_by(process, TFLOPS)
+        told = told_by([process], TFLOPS)
         if told is None:
             continue
         peak = known.get((process.run.path, precision(process.record)))
@@ -99,60 +125,9 @@ def utilisation(processes: Processes, known: Peaks) -> Utilisation:
         names = " and ".join(dict.fromkeys(peak.benchmark for peak in several))
         types = " and ".join(dict.fromkeys(peak.precision for peak in several))
         peak = Peak(names, types, mean(speeds) / mfu)
-    return Utilisation(mfu, peak, several)
-
-
-def above_peak(row: Row) -> Findings:
-    """A program that claims more than the measured peak, or not even a positive number."""
-    reached, peak = row.used.impossible, row.used.peak
-    if peak is None or math.isnan(reached):
-        return
-    claimed, measured = (f"{value:.4g}" for value in (reached, peak.tflop_s))
-    if claimed == measured:
-        claimed, measured = (f"{value:.8g}" for value in (reached, peak.tflop_s))
-    sentence = f"no MFU: it claims {claimed} TFLOP/s on a device"
-    if reached > 0:
-        sentence += (
-            f", and {peak.benchmark} reached only {measured} TFLOP/s in {peak.precision}: one of "
-            f"the two is wrong"
-        )
-    yield Finding(sentence, evidence={TFLOPS: reached, "tflop_s": peak.tflop_s})
-
-
-def hardware_utilisation(row: Row) -> float:
-    """The HFU: the MFU with the FLOPs of recomputation; NaN if it is not known, or impossible."""
-    reached = _claimed_with_recomputation(row)
-    return reached if reached <= 1 else NAN
-
-
-def _claimed_with_recomputation(row: Row) -> float:
-    ratio = row.told.get(HARDWARE_RATIO)
-    return NAN if ratio is None else row.used.mfu * ratio.mean
-
-
-def hardware_above_peak(row: Row) -> Findings:
-    """A program that claims more than the measured peak with its recomputation."""
-    reached, peak = _claimed_with_recomputation(row), row.used.peak
-    if peak is None or not reached > 1:
-        return
-    sentence = (
-        f"no HFU: with its recomputation it claims {reached:.1%} of the {peak.tflop_s:.4g} TFLOP/s "
-        f"that {peak.benchmark} reached in {peak.precision}: one of the two is wrong"
-    )
-    yield Finding(sentence, evidence={"hfu": reached, "tflop_s": peak.tflop_s})
-
-
-def told_by_a_part(row: Row) -> Findings:
-    """TFLOP/s, or the type that the MFU needs, of a part of the processes alone."""
-    measured = [process for process in counted(row.processes) if process.series is not None]
-    telling = [process for process in measured if told_by(process, TFLOPS) is not None]
-    if 0 < len(telling) < len(measured):
-        sentence = f"only {len(telling)} of {len(measured)} processes tell their TFLOP/s"
-        yield Finding(sentence, evidence={"telling": len(telling), "processes": len(measured)})
-    if row.used.without_peak:
-        count = f"{row.used.without_peak} of {len(telling)} processes"
-        sentence = f"no MFU: no peak is known for the precision of {count}"
-        yield Finding(sentence, evidence={"without_peak": row.used.without_peak})
+    ratio = told_by(processes, HARDWARE_RATIO)
+    with_recomputation = NAN if ratio is None else mfu * ratio.mean
+    return Utilisation(mfu, peak, several, with_recomputation=with_recomputation)
 
 
 def precision(record: Record) -> str:

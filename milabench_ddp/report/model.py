@@ -9,12 +9,13 @@ from pathlib import Path
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Status, Verdict
 from ..results.records import Payload
+from ..table import Measured
+from .mfu import UNKNOWN, Utilisation
 from .milabench_summary import MilabenchSummary
 from .process import ProcessResult, counted, is_bandwidth
-from .ranks import RankSummary
-from .statistics import NAN, largest, median
-from .told import TFLOPS, Told
-from .utilisation import UNKNOWN, Utilisation
+from .ranks.rank_summary import RankSummary
+from .statistics.values import NAN, largest, median
+from .told import Told
 
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
@@ -126,11 +127,9 @@ class Row:
         medians = [rank.median for rank in self.timed]
         return median(medians or [self.reported("model").get("step_ms")])
 
-    @property
-    def tflops(self) -> float:
-        """Model TFLOP/s of a device in the steady state; NaN if the programs did not tell them."""
-        told = self.told.get(TFLOPS)
-        return NAN if told is None else told.mean
+    def told_mean(self, name: str) -> float:
+        """The mean of a number that the programs told; NaN if they did not."""
+        return self.told[name].mean if name in self.told else NAN
 
     @property
     def half_width(self) -> float:
@@ -144,6 +143,10 @@ class Row:
     def uncertainty(self) -> float:
         """To which digits are cut: ``half_width``, or ``std`` where there is no interval."""
         return self.std if math.isnan(self.half_width) else self.half_width
+
+    def like_perf(self, value: float) -> Measured:
+        """A number that is as uncertain as ``perf``, which it is proportional to."""
+        return Measured(value, abs(value) * self.uncertainty)
 
 
 @dataclass(frozen=True)

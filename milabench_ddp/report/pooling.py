@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import PoolingError
-from ..results.records import Payload, Run, is_finite
-from .settings import mapping_or_empty
+from ..results.records import Payload, Run, is_finite, mapping_or_empty
 
 MOST_SHOWN = 12
 ABSENT = "(absent)"

@@ -13,10 +13,10 @@ from functools import cached_property
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..results.rates import why_nothing_measured
 from ..results.records import Observation, Payload, Record, Run, unit_of
-from . import steady
-from .durations import Weighed, between, sum_of_ranks, weighed
-from .interval import Series
-from .ranks import RankId, rank_id
+from .ranks.rank_summary import RankId, rank_id
+from .statistics import steady
+from .statistics.durations import Weighed, between, sum_of_ranks, weighed
+from .statistics.interval import Series
 
 BANDWIDTH = "GB/s"
 

@@ -17,8 +17,8 @@ from collections.abc import Container, Iterable, Sequence
 from ..config.schema import SkipKind
 from .model import Report, Rows, RunInfo, Score
 from .process import Processes, ProcessResult, is_bandwidth, units_of
-from .ranks import rank_id
-from .statistics import NAN, mean
+from .ranks.rank_summary import rank_id
+from .statistics.values import NAN, mean
 
 Place = tuple[str, int, int]  # the node, the job, and the device of a process alone on it
 

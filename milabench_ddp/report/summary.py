@@ -16,13 +16,13 @@ from typing import Any
 
 from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
-from .interval import Launches, Series, interval, pooled_mean
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
 from .process import Processes, counted, per_launch, units_of
-from .ranks import summarize_ranks
+from .ranks.rank_summary import summarize_ranks
 from .score import machine_rate
-from .statistics import NAN, deviation, known, largest, ratio
+from .statistics.interval import Launches, Series, interval, pooled_mean
+from .statistics.values import NAN, deviation, known, largest, ratio
 from .told import Told, told_numbers
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome
 from ..table import Table, text_lines, without_unknown
-from .columns import MAIN_COLUMNS
 from .model import Failure, Report, RunInfo, Score
-from .sweep import Sweep, block_table
-from .tables import IN_THE_TEXT, main_table
+from .sweeps.sweep import Sweep, block_table
+from .tables import IN_THE_TEXT
+from .tables.main_table import MAIN_COLUMNS, main_table
 
 MOST_WARNINGS = 40
 MOST_ALIKE = 5

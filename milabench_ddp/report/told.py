@@ -6,7 +6,6 @@ The mean of a speed is over time, as that of the rate.
 
 import math
 import statistics
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from operator import mul
 
 from ..results.records import ToldNumber
 from .process import Processes, ProcessResult
-from .statistics import deviation
+from .statistics.values import deviation
 
 TFLOPS = "tflops_per_gpu"  # model TFLOP/s of a device
 # Programs that tell these once do so over all steps after their warm-up. The rate of the steady
@@ -44,17 +43,18 @@ class Told:
 
 def told_numbers(processes: Processes) -> dict[str, Told]:
     """Every number that the processes told, by its name."""
-    values: dict[str, list[float]] = defaultdict(list)
+    names = dict.fromkeys(name for process in processes for name in process.record.numbers)
+    numbers = {name: told_by(processes, name) for name in names}
+    return {name: told for name, told in numbers.items() if told is not None}
+
+
+def told_by(processes: Processes, name: str) -> Told | None:
+    """The number ``name`` of the ranks of these processes; None if they told none."""
+    values: list[float] = []
     for process in processes:
-        for name, by_rank in process.record.numbers.items():
-            for told in by_rank.values():
-                values[name].append(_in_steady_state(process, name, told))
-    return {name: Told(tuple(found)) for name, found in values.items()}
-
-
-def told_by(process: ProcessResult, name: str) -> Told | None:
-    """The number ``name`` of the ranks of a process; None if it told none."""
-    return told_numbers([process]).get(name)
+        for told in process.record.numbers.get(name, {}).values():
+            values.append(_in_steady_state(process, name, told))
+    return Told(tuple(values)) if values else None
 
 
 def _in_steady_state(process: ProcessResult, name: str, told: Sequence[ToldNumber]) -> float:

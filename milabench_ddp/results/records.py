@@ -31,6 +31,11 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1000)
 
 
+def mapping_or_empty(value: object) -> Payload:
+    """The value if it is a mapping, else an empty mapping."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def recorded_weight(config: Payload) -> float:
     """The weight in the configuration of a file; 0 if it has none."""
     weight = config.get("weight", 0)

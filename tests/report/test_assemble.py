@@ -9,9 +9,9 @@ from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.events import NO_RATE, NO_USABLE_RATE
 from milabench_ddp.report.assemble import report_of, run_info
 from milabench_ddp.report.formats import FORMATS, sweep_csv
-from milabench_ddp.report.metrics import METRICS
 from milabench_ddp.report.model import RunInfo
-from milabench_ddp.report.sweep import sweep_of
+from milabench_ddp.report.sweeps.metrics import METRICS
+from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables import TABLES
 from milabench_ddp.report.text import report_text, sweep_text
 from milabench_ddp.results.read_run import read_run

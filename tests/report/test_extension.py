@@ -40,14 +40,14 @@ def test_a_report_format_is_a_file_and_a_line(package_copy: PackageCopy) -> None
 
 def test_a_report_table_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
     package_copy.add_file(
-        "milabench_ddp/report/units.py",
+        "milabench_ddp/report/tables/units.py",
         '''
         """Which benchmark measures in which unit."""
 
         from collections.abc import Sequence
 
-        from ..table import Column, Table
-        from .model import Row
+        from ...table import Column, Table
+        from ..model import Row
 
 
         def units(rows: Sequence[Row]) -> Table:
@@ -56,8 +56,8 @@ def test_a_report_table_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
             return Table((Column("bench"), Column("measured in")), values, "Units")
         ''',
     )
-    tables = "milabench_ddp/report/tables.py"
-    package_copy.add_line(tables, after="from .stragglers", line="from .units import units")
+    tables = "milabench_ddp/report/tables/__init__.py"
+    package_copy.add_line(tables, after="from .strategies", line="from .units import units")
     package_copy.add_line(tables, after='"curve": curve', line='    "units": units,')
     assert len(package_copy.touched) == 2
     text = package_copy.milabench("report", FIRST, "--table", "units")
@@ -69,11 +69,11 @@ def test_a_report_table_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
 
 def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
     package_copy.add_file(
-        "milabench_ddp/report/few_steps.py",
+        "milabench_ddp/report/findings/few_steps.py",
         '''
         """Benchmarks of which few rates were measured."""
 
-        from .model import Finding, Findings, Row
+        from ..model import Finding, Findings, Row
 
         FEWEST = 30
 
@@ -85,10 +85,10 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
                 yield Finding(f"only {count} rates were measured", evidence={"rates": count})
         ''',
     )
-    findings = "milabench_ddp/report/findings.py"
+    findings = "milabench_ddp/report/findings/__init__.py"
     imported = "from .few_steps import few_rates"
     line = '    "few_rates": Finder(few_rates, NOTE, "measure for longer"),'
-    package_copy.add_line(findings, after="from .stragglers", line=imported)
+    package_copy.add_line(findings, after="from .device_problems", line=imported)
     package_copy.add_line(findings, after='"slow_rank":', line=line)
     assert len(package_copy.touched) == 2
     assert "resnet50-ddp: only 24 rates" in package_copy.milabench("report", FIRST).out

@@ -11,7 +11,7 @@ from milabench_ddp.dispatch.runners.attached import HostRunner
 from milabench_ddp.events import Outcome
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import FORMATS
-from milabench_ddp.report.sweep import sweep_of
+from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.text import report_text
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.progress import RecordedProgress

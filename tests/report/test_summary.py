@@ -9,7 +9,7 @@ from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Row
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.report.summary import summary_row
-from milabench_ddp.report.tables import main_table
+from milabench_ddp.report.tables.main_table import main_table
 from milabench_ddp.results.read_run import read_run
 from milabench_ddp.table import text_lines
 from tests.support.rates import noisy

@@ -8,7 +8,7 @@ import pytest
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Finding, Report, Row
-from milabench_ddp.report.tables import main_table
+from milabench_ddp.report.tables.main_table import main_table
 from milabench_ddp.report.text import MOST_WARNINGS, report_text
 from milabench_ddp.table import text_lines
 from tests.golden import check_golden

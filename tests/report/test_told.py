@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.metrics import metric_of
 from milabench_ddp.report.model import Row
-from milabench_ddp.report.told import Told
+from milabench_ddp.report.sweeps.metrics import metric_of
+from milabench_ddp.report.told import TFLOPS, Told
 from tests.support.result_files import (
     config,
     end,
@@ -73,7 +73,7 @@ def test_a_speed_that_is_told_with_each_rate_agrees_with_the_rate(
         lines.append(rate(value, steps=1, tflops_per_gpu=value / 10, step_ms=1000 / value))
     write(tmp_path, "b.0", job("b"), start(), *lines, OK)
     row = only_row(tmp_path)
-    assert row.tflops == pytest.approx(row.perf / 10)
+    assert row.told[TFLOPS].mean == pytest.approx(row.perf / 10)
     assert row.told["step_ms"].mean == pytest.approx(1000 / row.perf)
 
 
@@ -97,7 +97,7 @@ def test_speed_is_that_of_the_steady_state_as_perf_is(tmp_path: Path) -> None:
     write(tmp_path, "b.0", job("b"), start(), rates(RAMP, steps=1), *lines, OK)
     row = only_row(tmp_path)
     assert row.perf == pytest.approx(100.1, rel=1e-3)
-    assert row.tflops == pytest.approx(10.0, rel=2e-3)
+    assert row.told[TFLOPS].mean == pytest.approx(10.0, rel=2e-3)
     assert row.told["step_ms"].mean == pytest.approx(9.99, rel=2e-3)
     (rank,) = row.ranks
     assert rank.shares == pytest.approx(
@@ -115,7 +115,7 @@ def test_a_failed_process_is_in_no_number(tmp_path: Path, dead: int) -> None:
         lines = rates([speed] * 4), told(model={"tflops_per_gpu": speed}), steps(0, [speed] * 4)
         write(tmp_path, ".".join(tag), config("b", device=device, tag=tag), start(), *lines, ended)
     row = only_row(tmp_path)
-    assert (row.perf, row.tflops, row.step_ms) == (10.0, 10.0, 10.0)
+    assert (row.perf, row.told[TFLOPS].mean, row.step_ms) == (10.0, 10.0, 10.0)
     assert (row.n, row.fail, len(row.ranks)) == (8, 1, 7)
 
 

@@ -1,0 +1,46 @@
+"""The results of ``--check-correctness``: a program's gradients beside those of one device."""
+
+from collections import Counter
+from typing import Any
+
+from ...results.records import Payload, is_finite
+from ..model import Finding, Findings, Row
+
+
+def checked_gradients(row: Row) -> Findings:
+    """What was compared, in which precision, and how far apart it is; equal ones are counted."""
+    checks = [process.record.reported("correctness") for process in row.processes]
+    for sentence, count in Counter(map(_sentence, filter(None, checks))).items():
+        times = f" ({count} processes)" if count > 1 else ""
+        yield Finding(f"{sentence}{times}", evidence={"count": count})
+
+
+def _sentence(check: Payload) -> str:
+    limit, reference = check.get("tolerance"), check.get("reference", "the reference")
+    sentence = f"its gradients differ{_by(check)} (relative, at most {limit})"
+    sentence += f" from those of {reference}"
+    if isinstance(check.get("precision"), str):
+        sentence += f" in {check['precision']}"
+    if isinstance(check.get("steps"), int):
+        sentence += f" after {check['steps']} steps"
+    covers, leaves_out = _words(check.get("covers")), _words(check.get("leaves_out"))
+    if covers:
+        sentence += f", with {covers}"
+    if leaves_out:
+        sentence += f", {leaves_out} not checked"
+    own = check.get("in_own_types")
+    if isinstance(own, dict):
+        limit = own.get("tolerance")
+        sentence += f"; in the first step in {own.get('precision')}{_by(own)} (at most {limit})"
+    if check.get("ok") is True:
+        return sentence
+    return f"WRONG: {sentence}: it does not train correctly, so its speed means nothing"
+
+
+def _by(check: Payload) -> str:
+    error = check.get("gradient_error")
+    return f" by {error:.2g}" if is_finite(error) else ""
+
+
+def _words(value: Any) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, list) else ""

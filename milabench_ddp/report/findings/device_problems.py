@@ -1,0 +1,70 @@
+"""Findings about the devices of runs: those that failed, that lack sensors, or were left out."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from ...results.records import Record, Run, mapping_or_empty
+from ...samples import DeviceProblem
+from ..model import Finding, Findings
+from .finder import Measurements
+
+_SHOWN = 3  # benchmarks that a sentence names
+
+
+def device_faults(measured: Measurements) -> Findings:
+    """Devices that did not answer, or of which the driver reported an error."""
+
+    def when(problem: DeviceProblem) -> str:
+        return time.strftime("from %H:%M:%S UTC on %Y-%m-%d, ", time.gmtime(problem.time))
+
+    yield from _problems(measured.runs, when, is_fault=True)
+
+
+def device_notes(measured: Measurements) -> Findings:
+    """Devices that lack sensors, those that were left out, and mistakes of programs."""
+    left_out: dict[str, None] = {}
+    for run in measured.runs:
+        for record in run.records:
+            for note in mapping_or_empty(record.meta.get("accelerators")).get("notes") or ():
+                left_out[_on_node(record, str(note))] = None
+    for sentence in left_out:
+        yield Finding(sentence)
+    yield from _problems(measured.runs, lambda _: "", is_fault=False)
+
+
+def _problems(
+    runs: Sequence[Run], when: Callable[[DeviceProblem], str], *, is_fault: bool
+) -> Findings:
+    """A finding for each problem, with the benchmarks that it concerns."""
+    first: dict[str, DeviceProblem] = {}
+    names: dict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        for record in run.records:
+            for problem in record.device_problems:
+                sentence = _on_node(record, problem.sentence)
+                if problem.is_fault is not is_fault:
+                    continue
+                known = first.setdefault(sentence, problem)
+                first[sentence] = min(known, problem, key=lambda each: each.time)
+                if record.name not in names[sentence]:
+                    names[sentence].append(record.name)
+    for sentence, problem in first.items():
+        concerned = names[sentence]
+        shown = ", ".join(concerned[:_SHOWN])
+        if len(concerned) > _SHOWN:
+            shown += f" and {len(concerned) - _SHOWN} more"
+        evidence = {
+            "device": problem.device,
+            "uuid": problem.uuid,
+            "time": problem.time,
+            "benchmarks": concerned,
+        }
+        yield Finding(
+            f"{sentence} ({when(problem)}in {shown})", place=problem.uuid, evidence=evidence
+        )
+
+
+def _on_node(record: Record, sentence: str) -> str:
+    node = record.meta.get("node")
+    return f"{node}: {sentence}" if node else sentence

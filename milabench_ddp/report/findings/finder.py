@@ -1,0 +1,36 @@
+"""How a finding is found: its function, which severity it has, and what to do about it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from ...results.records import Run
+from ..model import Findings, Rows, Severity
+from ..pooling import Difference
+
+Subject = TypeVar("Subject")
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """The input of the findings about runs."""
+
+    compat: bool  # whether the rows are by milabench's formulas
+    runs: Sequence[Run]
+    rows: Rows  # in the order of their names
+    differences: Sequence[Difference] = ()  # between the runs
+    from_baseline: Sequence[Difference] = ()  # between the runs and the baseline of the score
+
+
+@dataclass(frozen=True)
+class Finder(Generic[Subject]):
+    """The function for one kind of finding, with its severity and its advice."""
+
+    find: Callable[[Subject], Findings]
+    severity: Severity
+    advice: str = ""  # what to do about it
+
+    def findings(self, name: str, subject: Subject) -> Findings:
+        """The findings about a subject, with their name, severity and advice filled in."""
+        for finding in self.find(subject):
+            yield replace(finding, name=name, severity=self.severity, advice=self.advice)

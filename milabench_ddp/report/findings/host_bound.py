@@ -1,0 +1,39 @@
+"""Findings about the loop that a program measured: what set its pace, what its compiler found."""
+
+from ..model import Finding, Findings, Row
+from ..process import counted
+
+IDLE = "device_idle"  # fraction of a step in which a device waits for its host or for data
+MOST_IDLE = 0.1
+
+
+def host_bound(row: Row) -> Findings:
+    """A benchmark that measures its host: its devices wait for more than a tenth of the time."""
+    told = row.told.get(IDLE)
+    if told is not None and told.mean > MOST_IDLE:
+        sentence = (
+            f"host-bound: its devices idle {told.mean:.0%} of a step, until the host has work"
+        )
+        yield Finding(sentence, evidence={IDLE: told.mean, "most": max(told.values)})
+
+
+def warm_cache(row: Row) -> Findings:
+    """Models whose compiled code was on disk already, so that they were not compiled anew."""
+    found = []
+    for process in counted(row.processes):
+        cache = str(process.record.reported("model").get("compile_cache", ""))
+        if cache in ("warm", "partly warm"):
+            found.append(cache)
+    if found:
+        sentence = f"its compiler's cache was {found[0]}: compile_s is not that of a first run"
+        if len(row.processes) > 1:
+            sentence += f" (in {len(found)} of {len(row.processes)} processes)"
+        yield Finding(sentence, evidence={"processes": len(found)})
+
+
+def misaligned_widths(row: Row) -> Findings:
+    """Widths of heads and shards that the kernels of matrix products and attention do not like."""
+    odd = row.reported("model").get("misaligned")
+    if odd:
+        sentence = f"widths are not multiples of 8, so kernels pad them or are slower: {odd}"
+        yield Finding(sentence, evidence={"widths": odd})

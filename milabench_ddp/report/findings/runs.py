@@ -1,0 +1,101 @@
+"""Findings about runs and their files: damaged ones, and runs that are pooled but differ."""
+
+import math
+
+from .. import compat
+from ..model import Finding, Findings, Row
+from ..pooling import has_local_changes, mixed_facts
+from ..process import counted
+from ..ranks.stragglers import SURE
+from ..statistics.interval import Series, interval, pooled_mean
+from .finder import Measurements
+
+APART_BY = 0.05  # launches of the same benchmark differ by 1 to 2 %
+
+
+def damaged_files(measured: Measurements) -> Findings:
+    """Files that are damaged or incomplete."""
+    for run in measured.runs:
+        for defect in run.defects:
+            evidence = {"line": defect.line, "count": defect.count}
+            yield Finding(str(defect), place=str(defect.path), evidence=evidence)
+
+
+def pooled_runs(measured: Measurements) -> Findings:
+    """How many runs are pooled."""
+    folders = [str(run.path) for run in measured.runs]
+    if len(folders) > 1:
+        sentence = f"{len(folders)} runs are pooled: {', '.join(folders)}"
+        yield Finding(sentence, evidence={"runs": folders})
+
+
+def pooled_differences(measured: Measurements) -> Findings:
+    """What the pooled runs differ in."""
+    for differs in measured.differences:
+        yield Finding(f"runs that differ are pooled: {differs}", evidence={"runs": differs.runs})
+
+
+def baseline_differences(measured: Measurements) -> Findings:
+    """What the runs and the baseline of the score differ in."""
+    for differs in measured.from_baseline:
+        sentence = f"the score compares runs that differ: {differs}"
+        yield Finding(sentence, evidence={"runs": differs.runs})
+
+
+def mixed_runs(measured: Measurements) -> Findings:
+    """Runs whose results are from different software or hardware."""
+    for run in measured.runs:
+        for name, values in mixed_facts(run):
+            sentence = f"{run.path}: its results differ in {name}: {', '.join(values)}"
+            yield Finding(sentence, place=str(run.path), evidence={"values": values})
+
+
+def local_changes(measured: Measurements) -> Findings:
+    """Pooled runs of which it is not known whether their code is equal."""
+    folders = [str(run.path) for run in measured.runs if has_local_changes(run)]
+    if len(folders) > 1:
+        sentence = f"milabench had local changes, which may differ, in {', '.join(folders)}"
+        yield Finding(sentence, evidence={"runs": folders})
+
+
+def left_out_by_milabench(measured: Measurements) -> Findings:
+    """Files that milabench's formulas do not count."""
+    if not measured.compat:
+        return
+    for run in measured.runs:
+        for record in run.records:
+            if reason := compat.why_left_out(record):
+                sentence = f"{record.path}: left out, as milabench does: {reason}"
+                yield Finding(sentence, place=str(record.path))
+
+
+def different_speeds(row: Row) -> Findings:
+    """Pooled runs whose speeds differ by more than launches do.
+
+    How much those differ is known of runs with several launches alone: the steps within a launch
+    do not show it.
+    """
+    if math.isnan(row.perf):
+        return
+    launches: dict[str, dict[tuple[str, str], list[Series]]] = {}  # of each run
+    for process in counted(row.processes):
+        if process.series is not None:
+            of_run = launches.setdefault(str(process.run.path), {})
+            of_run.setdefault(process.launch, []).append(process.series)
+    speeds = []
+    for folder, of_run in launches.items():
+        series = list(of_run.values())
+        sure = interval(series) if len(series) > 1 else None
+        speeds.append((pooled_mean(series), sure.sem if sure else 0.0, folder))
+    if len(speeds) < 2:
+        return
+    slow, fast = min(speeds), max(speeds)
+    apart = fast[0] - slow[0]
+    if apart <= max(APART_BY * fast[0], SURE * math.hypot(slow[1], fast[1])):
+        return
+    shown = ", ".join(f"{speed:.5g} ({folder})" for speed, _, folder in (slow, fast))
+    allowed = "chance" if slow[1] and fast[1] else f"the {APART_BY:.0%} that single launches may be"
+    sentence = f"the pooled runs are {apart / fast[0]:.1%} apart, more than {allowed}: {shown}"
+    sentence += f" {row.unit}"
+    evidence = {"slowest": slow[0], "fastest": fast[0], "apart": apart / fast[0]}
+    yield Finding(sentence.rstrip(), evidence=evidence)

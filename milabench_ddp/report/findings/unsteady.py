@@ -1,0 +1,88 @@
+"""Findings about the observations of a benchmark: which count, and whether they are steady."""
+
+from ..model import Finding, Findings, Row
+from ..process import counted
+from ..statistics.interval import FEWEST
+from .finder import Measurements
+
+UNMEASURED = 0.02  # of the time of a process
+
+
+def no_steady_state(row: Row) -> Findings:
+    """Rates that still rise or fall at the end."""
+    processes = counted(row.processes)
+    unsteady = [process for process in processes if process.steady.problem]
+    if unsteady:
+        worst = max(unsteady, key=lambda process: abs(process.steady.change))
+        tag, count = worst.record.tag, len(processes)
+        sentence = f"{tag}: {worst.steady.problem}{_share(len(unsteady), count)}"
+        evidence = {"unsteady": len(unsteady), "processes": count, "change": row.drift}
+        yield Finding(sentence, place=tag, evidence=evidence)
+
+
+def few_visits(row: Row) -> Findings:
+    """Rates at two levels, each seen too few times to know how much of the time it takes.
+
+    Of several launches, the interval over them tells how unsure that makes the mean.
+    """
+    if row.summary.launches > 1:
+        return
+    found = []
+    processes = counted(row.processes)
+    for process in processes:
+        if process.steady.visits:
+            found.append((process.steady.visits, len(process.measured), process.record.tag))
+    if found:
+        visits, total, tag = min(found)
+        sentence = (
+            f"{tag}: rates move slowly between two levels: its {total} observations are worth "
+            f"about {visits} independent ones, so the interval is unsure"
+            f"{_share(len(found), len(processes))}"
+        )
+        evidence = {"worth": visits, "observations": total, "unsteady": len(found)}
+        yield Finding(sentence, place=tag, evidence=evidence)
+
+
+def time_between_observations(row: Row) -> Findings:
+    """Time that no rate measures, such as that of a validation."""
+    found = []
+    for process in row.processes:
+        seconds, total = process.between
+        if seconds > UNMEASURED * total:
+            found.append((seconds / total, seconds, total, process.record.tag))
+    if found:
+        share, seconds, total, tag = max(found)
+        sentence = (
+            f"{tag}: {share:.1%} of its time is between observations, and in no rate "
+            f"({seconds:.3g} of {total:.3g} s){_share(len(found), len(row.processes))}"
+        )
+        yield Finding(sentence, place=tag, evidence={"seconds": seconds, "of": total})
+
+
+def start_up_left_out(row: Row) -> Findings:
+    """Observations before the steady state, which are left out of all numbers."""
+    left_out = row.summary.warmup_detected
+    if left_out:
+        total = left_out + row.summary.observations
+        count = len(counted(row.processes))
+        of = f" of {count} processes" if count > 1 else ""
+        sentence = f"{left_out} of {total} observations{of} left out: before steady state"
+        yield Finding(sentence, evidence={"left_out": left_out, "observations": total})
+
+
+def _share(count: int, processes: int) -> str:
+    """How many of several processes a finding is about; only one of them is named."""
+    return f" (in {count} of {processes} processes)" if processes > 1 else ""
+
+
+def few_observations(measured: Measurements) -> Findings:
+    """Benchmarks of one launch that measured too little for an interval, all in one sentence."""
+    found = {}
+    for row in measured.rows:
+        series = [each.series for each in counted(row.processes) if each.series is not None]
+        if row.summary.launches == 1 and row.summary.interval is None:
+            found[row.name] = min(each.measured for each in series)
+    if found:
+        shown = ", ".join(f"{name} {count}" for name, count in found.items())
+        sentence = f"no ± within a launch of fewer than {FEWEST} observations: {shown}"
+        yield Finding(sentence, evidence={"observations": found})

@@ -1,0 +1,134 @@
+"""One rank in one launch of its benchmark, and its local time.
+
+Local time is the time of the parts of a step that no other rank can make longer. Ranks that train
+together wait for each other, so their step times are equal even if only one of them is slow. They
+wait where they communicate: DDP averages the gradients during the backward pass, so this pass ends
+on every rank when the slowest rank is done. The other parts are local: the wait for data, the
+forward pass, and the optimizer. A slow rank takes longer in these, and there it can be found. (If
+the model has buffers, DDP sends them from rank 0 before a forward pass. That is a wait too, but
+only for the delay of rank 0 since the end of the backward pass.)
+
+Sharded and tensor parallel models communicate in the forward pass too, so only the wait for data
+and the optimizer are local. The ranks of a pipeline do different work and are not compared. A
+process alone on its device waits for no other process: its whole step is local.
+
+A program that tells the parts of each step gives us the local time of each step, and so all numbers
+of a rank are of its steady state. Of a program that tells only means and deviations of the parts,
+those include the steps before it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...results.rank import Rank
+from ...results.records import Record
+from ..statistics.values import NAN
+
+if TYPE_CHECKING:
+    from ..statistics.values import Floats
+
+LOCAL = frozenset({"data", "optimizer"})
+LOCAL_PARTS: Mapping[str, frozenset[str]] = {  # by the mode of training
+    "ddp": LOCAL | {"forward"},
+    "fsdp": LOCAL,
+    "hsdp": LOCAL,
+    "tp": LOCAL,
+    "tp-fsdp": LOCAL,
+    "pipeline": frozenset(),
+    "pdp": frozenset(),
+}
+BLOCKS, FEWEST_BLOCKS = 20, 8  # of the steady steps of a launch
+PartTimes = Mapping[str, tuple[float, float]]  # mean and deviation in ms, by part of the step
+LaunchKey = tuple[str, str]  # the run folder and the repeat
+
+
+@dataclass(frozen=True)
+class RankLaunch:
+    """A rank in one launch of its benchmark, from its steady state on; times in ms."""
+
+    record: Record  # of its process
+    rank: Rank
+    ms: "Floats"  # of each step
+    parts: "Mapping[str, Floats]"  # of each step, with the wait for data; empty if not told
+
+    @property
+    def key(self) -> LaunchKey:
+        """The launch."""
+        return str(self.record.path.parent), self.record.repeat
+
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """Each part's share of the steps; empty if it is not known."""
+        whole = float(self.ms.sum())
+        if not self.parts or not whole > 0:
+            return self.rank.shares
+        return {name: float(times.sum()) / whole for name, times in self.parts.items()}
+
+    @property
+    def part_ms(self) -> PartTimes:
+        """Each part's mean and deviation."""
+        if not self.parts:
+            return self.rank.part_ms
+        return {name: (float(t.mean()), float(t.std())) for name, t in self.parts.items()}
+
+    @property
+    def waited(self) -> float:
+        """The mean wait for data in a step; NaN if no step is known."""
+        waits = self.parts.get("data")
+        if waits is not None:
+            return float(waits.mean())
+        return self.rank.waited / len(self.rank.ms) if len(self.rank.ms) else NAN
+
+    def own(self) -> "tuple[Floats, Floats] | None":
+        """The local time of each step, without and in the wait for data; None if not known."""
+        data = self.parts.get("data", 0.0 * self.ms)
+        if self.record.device is not None:
+            return (self.ms - data, data) if len(self.ms) else None
+        names = local_parts(self.record.reported("model").get("mode"), self.parts)
+        if not names:
+            return None
+        work: Floats = sum((self.parts[name] for name in names), start=-data)
+        return work, data
+
+    def blocks(self) -> tuple[float, ...]:
+        """The level of the local time in each block of steps; empty if it is not known."""
+        own = self.own()
+        if own is None:
+            return ()
+        work, data = map(blocks_of, own)
+        return tuple(undisturbed(w) + float(d.mean()) for w, d in zip(work, data, strict=True))
+
+
+def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
+    """A rank in a launch whose first ``unsteady`` steps come before the steady state."""
+    import numpy as np
+
+    count = len(rank.ms)
+    first = unsteady if unsteady < count else 0
+    parts: dict[str, Floats] = {}
+    for name, times in {**rank.parts, "data": rank.wait_ms}.items():
+        if rank.parts and len(times) == count:
+            parts[name] = np.asarray(times, dtype=np.float64)[first:]
+    return RankLaunch(record, rank, np.asarray(rank.ms, dtype=np.float64)[first:], parts)
+
+
+def blocks_of(values: "Floats") -> "list[Floats]":
+    """The values in up to ``BLOCKS`` blocks, each of at least three if there are enough."""
+    import numpy as np
+
+    count = min(BLOCKS, max(len(values) // 3, FEWEST_BLOCKS), len(values))
+    return np.array_split(values, count)
+
+
+def undisturbed(times: "Floats") -> float:
+    """The lower quartile: foreign load makes steps longer, and seldom all of them."""
+    import numpy as np
+
+    return float(np.quantile(times, 0.25))
+
+
+def local_parts(mode: object, measured: Iterable[str]) -> tuple[str, ...]:
+    """The measured parts that are local in a mode of training."""
+    local = LOCAL_PARTS.get(str(mode), frozenset())
+    return tuple(name for name in measured if name in local)

@@ -1,0 +1,207 @@
+"""The measurements of each rank of a benchmark, or of each device, over all launches.
+
+The ``rank_launch`` module says what local time is.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...results.records import Record, is_finite
+from ..statistics.values import NAN, largest, mean, median, percentile
+from .rank_launch import LaunchKey, PartTimes, RankLaunch, local_parts, steady_launch
+
+if TYPE_CHECKING:
+    pass
+
+UnsteadyOf = Callable[[int], int]  # how many of so many steps come before the steady state
+
+
+@dataclass(frozen=True, order=True)
+class RankId:
+    """A rank of a job, or the device of a process that is alone on it."""
+
+    node: str  # empty if all ranks are on one node
+    job: int
+    rank: int  # of the job; for a process alone on a device, the index of the device
+    name: str  # for people, such as ``rank 3``
+
+    @property
+    def label(self) -> str:
+        """The name with the node, if there are several nodes."""
+        return f"{self.name} ({self.node})" if self.node else self.name
+
+
+@dataclass(frozen=True)
+class RankSummary:
+    """A rank or device over all launches, without steps before the steady state; times in ms."""
+
+    id: RankId
+    steps: int
+    median: float  # of a step
+    p95: float  # 95 of 100 steps take no longer
+    waited: float  # the mean wait for data in a step
+    shares: Mapping[str, float]  # of the step, by part
+    part_ms: PartTimes
+    local: Mapping[str, float]  # the local time in a step, by part; empty if not known
+    local_error: float  # the standard error of the sum of ``local``
+    allocated: float  # MiB, the most
+    reserved: float
+    # the level of the local time in each block of steady steps, by launch; empty if the local
+    # time of each step is not known
+    blocks: Mapping[LaunchKey, tuple[float, ...]] = field(default_factory=dict)
+    std: float = NAN  # of a step: the sample's standard deviation; NaN for a single step
+
+    @property
+    def local_ms(self) -> float:
+        """The local time in a step, in ms; NaN if it is not known."""
+        return math.fsum(self.local.values()) if self.local else NAN
+
+    def times_ms(self) -> dict[str, float]:
+        """The times in ms, to 0.1 us as the programs write them; the keys are those of the JSON."""
+        return {
+            "step_ms": round(self.median, 4),
+            "step_ms_p95": round(self.p95, 4),
+            "wait_ms": round(self.waited, 4),
+            "own_ms": round(self.local_ms, 4),
+        }
+
+
+def rank_id(record: Record, rank: int) -> RankId:
+    """The identity of a rank of a process."""
+    not_a_place = "nolog", record.repeat
+    place = [word for word in record.words if word not in not_a_place]
+    first, node = [*place, "", ""][:2]  # device or job, and the node of a device
+    device = record.device
+    if device is not None:
+        return RankId(node, 0, _number(device), f"device {device}")
+    job = _number(first)
+    name = f"rank {rank}"
+    plan = record.config.get("plan")
+    if isinstance(plan, dict) and plan.get("n") not in (None, 1):
+        name = f"job {job} {name}"
+    return RankId(_node(record, rank), job, rank, name)
+
+
+def _number(index: object) -> int:
+    text = str(index)
+    return int(text) if text.isdecimal() else 0
+
+
+def _node(record: Record, rank: int) -> str:
+    """The node that the rank reported, else by torchrun's order: each node's ranks are in a row."""
+    known = record.ranks.get(rank)
+    if known is not None and known.node:
+        return known.node
+    machines, devices = record.config.get("num_machines"), record.config.get("devices")
+    if is_finite(machines) and machines >= 2 and isinstance(devices, list) and devices:
+        return f"node {rank // len(devices)}"
+    return ""
+
+
+def summarize_ranks(
+    processes: Iterable[tuple[Record, UnsteadyOf]],
+) -> tuple[RankSummary, ...]:
+    """The ranks or devices of a benchmark, in the order of jobs, ranks and nodes.
+
+    Args:
+        processes: the record of each, and how many of its steps come before its steady state, which
+            all of its ranks reach together.
+    """
+    launches: dict[RankId, list[RankLaunch]] = defaultdict(list)
+    for record, unsteady_of in processes:
+        for number, rank in record.ranks.items():
+            launch = steady_launch(record, rank, unsteady_of(len(rank.ms)))
+            launches[rank_id(record, number)].append(launch)
+    ids = sorted(launches, key=lambda id: (id.job, id.rank, id.node))
+    return tuple(_summarize(id, launches[id]) for id in ids)
+
+
+def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
+    import numpy as np
+
+    times = np.sort(np.concatenate([launch.ms for launch in launches]))
+    part_ms = _mean_parts([launch.part_ms for launch in launches])
+    blocks = {launch.key: found for launch in launches if (found := launch.blocks())}
+    local = _local(launches[-1].record, part_ms, blocks)
+    return RankSummary(
+        id,
+        len(times),
+        percentile(times, 0.5),
+        percentile(times, 0.95),
+        mean(launch.waited for launch in launches),
+        _mean_shares([launch.shares for launch in launches]),
+        part_ms,
+        local,
+        _error(launches, local, part_ms),
+        largest(launch.rank.allocated for launch in launches),
+        largest(launch.rank.reserved for launch in launches),
+        blocks,
+        float(times.std(ddof=1)) if len(times) > 1 else NAN,
+    )
+
+
+def _local(
+    record: Record, part_ms: PartTimes, blocks: Mapping[LaunchKey, Sequence[float]]
+) -> Mapping[str, float]:
+    """The local time of a rank in ms, by part.
+
+    Its sum is the median over the blocks: a mean would count a pause of the machine as the rank's
+    own work.
+    """
+    alone = record.device is not None
+    names = tuple(part_ms) if alone else local_parts(record.reported("model").get("mode"), part_ms)
+    local = {name: part_ms[name][0] for name in names}
+    level = median(value for found in blocks.values() for value in found)
+    if math.isnan(level):
+        return local
+    whole = math.fsum(local.values())
+    if not whole > 0:
+        return {"step": level}
+    return {name: level / whole * ms for name, ms in local.items()}
+
+
+def _error(launches: Sequence[RankLaunch], local: Mapping[str, float], part_ms: PartTimes) -> float:
+    """The standard error of the local time, as if its steps were independent; NaN if unknown."""
+    import numpy as np
+
+    own = [found for launch in launches if (found := launch.own()) is not None]
+    if own:
+        whole = np.concatenate([work + data for work, data in own])
+        return float(whole.std()) / math.sqrt(len(whole))
+    if not local:
+        return NAN
+    steps = sum(len(launch.rank.ms) for launch in launches)
+    deviations = [part_ms[name][1] for name in local]
+    return math.hypot(*deviations) / math.sqrt(max(steps, 1))
+
+
+def _mean_parts(launches: Sequence[PartTimes]) -> PartTimes:
+    """Each part's mean and deviation in ms, averaged over launches."""
+    if len(launches) == 1:
+        return launches[0]
+    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for part_ms in launches:
+        for name, pair in part_ms.items():
+            pairs[name].append(pair)
+    means = {}
+    for name, found in pairs.items():
+        times, deviations = zip(*found, strict=True)
+        means[name] = mean(times), mean(deviations)
+    return means
+
+
+def _mean_shares(launches: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """Each part's share, averaged over launches; a launch without this part counts as 0."""
+    if len(launches) == 1:
+        return launches[0]
+    known = [shares for shares in launches if shares]
+    names: dict[str, None] = {}
+    for shares in known:
+        names |= dict.fromkeys(shares)
+    means = {}
+    for name in names:
+        means[name] = mean(shares.get(name, 0.0) for shares in known)
+    return means

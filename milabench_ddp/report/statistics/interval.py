@@ -1,0 +1,126 @@
+"""The 95 % confidence interval of a mean rate: within one launch, or over several launches.
+
+**Of one launch** it holds the mean rate that this launch would show if it went on. It is made of
+the standard errors of its processes, which heed that neighbouring steps are alike (see
+``batch_means``), as independent errors: the devices of a launch are not drawn, they are all there
+are. It does not hold the rate of another launch, which differs by more: memory is laid out anew,
+other clocks and neighbours.
+
+**Of several launches** it holds the mean rate of all launches, so it is the one to compare by.
+Launches are independent, so it is Student's t over their means: of two launches it is wide. Each
+launch counts by its processes (the mean is a ratio: W. G. Cochran, "Sampling Techniques", 1977,
+section 6.3).
+
+The interval reaches to the level at the end of each process, if rates still move there, and to the
+rate that its start-up approaches (see ``steady``).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import mul
+
+from .batch_means import MeanError, mean_error
+from .steady import Steady
+from .values import mean
+
+ROUNDING = 1e-12  # of the mean: what is smaller is not of the rates, but of sums of them
+WITHIN = "the mean rate within this launch"
+FEWEST = 60  # of a process: what happens in one of 20 steps is hardly missed by as many
+
+
+@dataclass(frozen=True)
+class Series:
+    """The steady observations of a process."""
+
+    rates: tuple[float, ...]
+    seconds: tuple[float, ...]  # the weight of each observation: its duration, or 1
+    found: Steady = field(default_factory=Steady)  # where they begin, and whether they still move
+
+    @property
+    def mean(self) -> float:
+        """Units per second over the whole series: total units over total time."""
+        units = map(mul, self.rates, self.seconds)
+        return math.fsum(units) / math.fsum(self.seconds)
+
+    @property
+    def measured(self) -> int:
+        """The number of observations, with those of a start-up."""
+        return self.found.start + len(self.rates)
+
+
+Launches = Sequence[Sequence[Series]]  # the series of the processes of each launch
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The standard error of a mean and its 95 % confidence interval, all in units of the mean."""
+
+    sem: float
+    low: float
+    high: float
+    launches: int = 1
+
+    @property
+    def holds(self) -> str:
+        """What it holds: not the same for one launch as for several."""
+        if self.launches == 1:
+            return WITHIN
+        return f"the mean rate over {self.launches} launches"
+
+
+def pooled_mean(launches: Launches) -> float:
+    """The mean over processes of their mean rates; NaN without any."""
+    return mean(series.mean for launch in launches for series in launch)
+
+
+def interval(launches: Launches) -> Interval | None:
+    """The interval of ``pooled_mean(launches)``; None for one launch that measured too little.
+
+    Each process of a single launch needs ``FEWEST`` observations: fewer say nothing of what happens
+    now and then, and too little of how alike neighbours are. Several launches need only one each.
+    """
+    if len(launches) > 1:
+        error = _over_launches(launches)
+    elif launches and all(series.measured >= FEWEST for series in launches[0]):
+        error = _within_launch(launches[0])
+    else:
+        return None
+    middle = pooled_mean(launches)
+    if error.sem <= ROUNDING * abs(middle):
+        error = MeanError(0.0, error.freedom)
+    below = mean(series.mean * series.found.below for launch in launches for series in launch)
+    above = mean(series.mean * series.found.above for launch in launches for series in launch)
+    low = middle - max(error.half_width, below)
+    high = middle + max(error.half_width, above)
+    return Interval(error.sem, low, high, len(launches))
+
+
+def _over_launches(launches: Launches) -> MeanError:
+    middle, count = pooled_mean(launches), len(launches)
+    usual = sum(map(len, launches)) / count  # processes of a launch
+    squares = []
+    for launch in launches:
+        total = math.fsum(series.mean - middle for series in launch)
+        squares.append((total / usual) ** 2)
+    variance = math.fsum(squares) / (count - 1)
+    return MeanError(math.sqrt(variance / count), count - 1)
+
+
+def _within_launch(launch: Sequence[Series]) -> MeanError:
+    errors = [_error(series) for series in launch]
+    variances = [error.sem**2 for error in errors]
+    total = math.fsum(variances)
+    if not total:
+        return errors[0]
+    # B. L. Welch, "The generalization of Student's problem", Biometrika 34, 1947
+    shares = [(error.sem**2 / total) ** 2 / error.freedom for error in errors]
+    return MeanError(math.sqrt(total) / len(launch), 1 / math.fsum(shares))
+
+
+def _error(series: Series) -> MeanError:
+    """The error of a series' mean, which is a ratio: that of its linear part."""
+    import numpy as np
+
+    weights = np.array(series.seconds)
+    return mean_error((np.array(series.rates) - series.mean) * weights / weights.mean())

@@ -1,0 +1,90 @@
+"""Rates that stay at one of two levels for long: a clock that changes, a neighbour that works.
+
+The mean rate over a run is then that of as many visits to a level as there are, however many
+observations each of them has. A run that sees a level once or twice does not tell how much of the
+time it takes, and its observations do not show that either: most of them are alike.
+
+A level that a run never shows cannot be known of, and one that it shows for less than 1 % of its
+observations, or for one or two in a row, cannot be told from a pause.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from .start_up import COLD
+from .values import is_far
+
+if TYPE_CHECKING:
+    from .values import Floats, Marks
+
+WINDOWS = 30  # sliding medians reach over this part of a series on each side
+SHARED = 8  # of them in half of such a window: the windows of a long series would fill the memory
+APART = 0.85  # the share of the squared deviations that two levels explain; of normal noise 0.64
+MATTERS = 0.005  # the smallest distance of two levels, as a fraction
+STAYS = 3  # observations in a row: a pause is shorter,
+STAYS_SHARE = 0.01  # and the least share of a series
+FEW = 6  # visits; from so many on, the interval holds as often as it says
+
+
+def visits_if_few(rates: "Floats", start: int) -> int:
+    """The number of visits if there are too few to know the mean rate; else 0.
+
+    Args:
+        rates: all, in the order of time.
+        start: how many of them are left out as a start-up, which may contain visits.
+    """
+    rest = rates[start:]
+    calm = _calm(rest)
+    found = [_visits(_is_high(calm))]
+    for marks in (*_is_away(calm), *_is_away(rest)):
+        visits = _visits(marks)
+        # marked at the beginning alone is what is left of the start-up
+        if not (start and marks[0] and visits == 2):
+            found.append(visits)
+    if start >= COLD:
+        of_all = _visits(_is_high(_calm(rates)))
+        # one change alone is that from the start-up to the steady state
+        if of_all > 2:
+            found.append(of_all)
+    return min((count for count in found if 1 < count < FEW), default=0)
+
+
+def _visits(marks: "Marks") -> int:
+    """How often the rates are at one of two levels, of which one is marked."""
+    return 1 + int((marks[1:] != marks[:-1]).sum())
+
+
+def _calm(rates: "Floats") -> "Floats":
+    """Sliding medians, each of many values that the next one shares: not at every place."""
+    import numpy as np
+
+    near = len(rates) // WINDOWS
+    around = np.pad(rates, near, mode="reflect")
+    windows = np.lib.stride_tricks.sliding_window_view(around, 2 * near + 1)
+    medians: Floats = np.median(windows[:: max(1, near // SHARED)], axis=1)
+    return medians
+
+
+def _is_high(calm: "Floats") -> "Marks":
+    """Which are above the middle, if what is above and what is below are two levels; else none."""
+    is_high: Marks = calm > (calm.max() + calm.min()) / 2
+    high, low = calm[is_high], calm[~is_high]
+    if len(high) and high.mean() - low.mean() >= MATTERS * abs(calm.mean()):
+        left = high.var() * len(high) + low.var() * len(low)
+        if 1 - float(left) / float(calm.var() * len(calm)) >= APART:
+            return is_high
+    return is_high & False
+
+
+def _is_away(rates: "Floats") -> "Iterator[Marks]":
+    """Which are far above the median, and which are far below, each if any stay there."""
+    import numpy as np
+
+    level = float(np.median(rates))
+    far = is_far(rates - level, level)
+    stays = max(STAYS, STAYS_SHARE * len(rates))
+    for marks in (far & (rates > level), far & (rates < level)):
+        stretches = [len(list(same)) for is_marked, same in groupby(marks) if is_marked]
+        if max(stretches, default=0) >= stays:
+            yield marks

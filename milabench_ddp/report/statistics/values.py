@@ -1,0 +1,90 @@
+"""Statistics of values, some of which may be unknown; without a known value the result is NaN."""
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ...results.records import is_finite
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Marks = NDArray[np.bool_]
+
+NAN = math.nan
+MAD_TO_STD = 1.4826  # of a normal distribution
+FAR = 5.0  # robust standard deviations
+COARSE = 1e-3  # of the level: clocks are coarse, so closer values are equal
+
+
+def known(values: Iterable[object]) -> list[float]:
+    """The finite numbers among the values; all others are unknown."""
+    return [float(value) for value in values if is_finite(value)]
+
+
+def mean(values: Iterable[object]) -> float:
+    """The mean of the known values."""
+    numbers = known(values)
+    return statistics.fmean(numbers) if numbers else NAN
+
+
+def median(values: Iterable[object]) -> float:
+    """The median of the known values."""
+    numbers = known(values)
+    return statistics.median(numbers) if numbers else NAN
+
+
+def deviation(values: Iterable[object]) -> float:
+    """The standard deviation of the n known values, with the divisor n; NaN for fewer than two."""
+    numbers = known(values)
+    return statistics.pstdev(numbers) if len(numbers) > 1 else NAN
+
+
+def robust_std(values: Iterable[float], middle: float) -> float:
+    """The standard deviation of normal values by the median of their distances from the middle."""
+    return MAD_TO_STD * median(abs(value - middle) for value in values)
+
+
+def is_far(deviations: "Floats", level: float) -> "Marks":
+    """Which of these deviations from about ``level`` are more than chance makes them.
+
+    That is more than ``FAR`` robust standard deviations (1.4826 times the median absolute one).
+    """
+    import numpy as np
+
+    distances = np.abs(deviations)
+    spread = max(MAD_TO_STD * float(np.median(distances)), COARSE * abs(level))
+    found: Marks = distances > FAR * spread
+    return found
+
+
+def largest(values: Iterable[object]) -> float:
+    """The largest of the known values."""
+    return max(known(values), default=NAN)
+
+
+def ratio(part: float, whole: float) -> float:
+    """``part / whole``; NaN or infinity if ``whole`` is 0, as in NumPy."""
+    if whole:
+        return part / whole
+    return NAN if not part or math.isnan(part) else math.copysign(math.inf, part)
+
+
+def percentile(ordered: "Sequence[float] | Floats", share: float) -> float:
+    """The percentile of values in ascending order, by NumPy's default linear interpolation.
+
+    Args:
+        ordered: the values, in ascending order.
+        share: from 0 to 1.
+    """
+    if not len(ordered):
+        return NAN
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    low = float(ordered[below])
+    if place == below:
+        return low
+    return low + (float(ordered[below + 1]) - low) * (place - below)

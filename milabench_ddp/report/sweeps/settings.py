@@ -1,0 +1,114 @@
+"""The settings that distinguish the combinations of a sweep, and their places in a table."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ...errors import SelectionError, did_you_mean
+from ...results.records import Payload, is_finite, mapping_or_empty
+from ..model import Row, Rows
+
+NOTHING = "-"
+NODES = "nodes"
+Label = tuple[str, ...]
+Place = tuple[str, Label, str]  # block, row, column
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table is laid out: the place of each benchmark, and the order of the places."""
+
+    titles: str  # the name of the setting in the blocks' titles; empty for a single block
+    corner: Label  # the names of the settings in a row's label
+    place: Callable[[Row], Place]
+    keeps: Callable[[Row], bool]  # whether a benchmark belongs to the table
+    order: Callable[[Row], tuple[int, ...]] = lambda _: (0,)  # the last number orders the columns
+    between: str = ", "  # separates the parts of a row's label in the text
+
+
+def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence[str]) -> Layout:
+    """A layout with one block: settings of the sweep name the rows and the columns.
+
+    Args:
+        table: the benchmarks.
+        metric: names the only column if no setting is left for columns.
+        rows: the settings that name the rows; empty: the first one that differs, or the name.
+        columns: the settings that name the columns; empty: the others that differ.
+
+    Raises:
+        SelectionError: no benchmark has such a setting.
+    """
+    check(table, (*rows, *columns))
+    differ = differing(table)
+    if not rows:
+        free = [key for key in differ if key not in columns]
+        rows = free[:1] or ["name"]
+    if not columns:
+        columns = [key for key in differ if key not in rows]
+    asked = {*rows, *columns} - {NODES}  # every benchmark has nodes
+
+    def place(row: Row) -> Place:
+        label = tuple(setting_of(row, name) for name in rows)
+        column = " ".join(setting_of(row, name) for name in columns)
+        return "", label, column or metric
+
+    def keeps(row: Row) -> bool:
+        values = {setting_of(row, name) for name in asked}
+        return values != {NOTHING}
+
+    return Layout("", tuple(rows), place, keeps)
+
+
+def setting_of(row: Row, name: str) -> str:
+    """A setting as text; ``-`` if the benchmark has no setting of this name.
+
+    It is the value from the sweep's matrix, or else an option in ``argv`` (with or without the
+    dashes), or a key of the configuration. Every benchmark has ``name`` and ``nodes``.
+    """
+    for settings in (matrix(row), mapping_or_empty(row.config.get("argv")), row.config):
+        for key in (name, f"--{name}", f"--{name.replace('_', '-')}"):
+            if settings.get(key) is not None:
+                return str(settings[key])
+    if name == NODES:
+        return str(nodes_of(row))
+    return row.name if name == "name" else NOTHING
+
+
+def matrix(row: Row) -> Payload:
+    """The benchmark's combination of a matrix; empty for a benchmark without one."""
+    return mapping_or_empty(row.config.get("matrix"))
+
+
+def nodes_of(row: Row) -> int:
+    """The number of nodes of a benchmark: from its matrix, else as recorded, else 1."""
+    for count in (matrix(row).get(NODES), row.config.get("num_machines")):
+        if is_finite(count) and count >= 1:
+            return int(count)
+    return 1
+
+
+def axes(table: Iterable[Row]) -> list[str]:
+    """The axes of the sweep, in the order of the matrix."""
+    names: dict[str, None] = {}
+    for row in table:
+        names |= dict.fromkeys(matrix(row))
+    return list(names)
+
+
+def differing(table: Rows) -> list[str]:
+    """The axes in which the combinations of the sweep differ, in the order of the matrix."""
+    found = []
+    for key in axes(table):
+        if len({setting_of(row, key) for row in table}) > 1:
+            found.append(key)
+    return found
+
+
+def check(table: Rows, names: Iterable[str]) -> None:
+    """Raise ``SelectionError`` for a name that is not a setting of any benchmark."""
+    for name in names:
+        if all(setting_of(row, name) == NOTHING for row in table):
+            known = {*axes(table), "name", NODES}
+            raise SelectionError(
+                f"no benchmark has the setting {name}{did_you_mean(name, known)}; "
+                f"the sweep has {', '.join(sorted(known))}, and any option or key can be used"
+            )

@@ -1,0 +1,189 @@
+"""A sweep as a table: one metric of each benchmark, in the row and column of its settings.
+
+A cell without a number shows the benchmark's state (see ``failures.CellState``). So does the cell
+of a benchmark that failed, even if it measured something before. If some of its launches ended ok,
+the cell shows the number, and a note says how many launches did not.
+
+A sweep over nodes and backends (or DDP's graph breaks) has the layout of torchbench's
+ddp_experiments: a block for each model, a row without and a row with breaks for each backend, and a
+column for each number of nodes.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...config.schema import SkippedBenchmark
+from ...errors import SelectionError
+from ...table import Column, Table
+from ..failures import CellState, cell_state
+from ..model import Report, Row
+from ..statistics.values import NAN
+from . import ddp_experiments
+from .metrics import Metric, metric_of
+from .settings import NOTHING, Label, Layout, Place, by_settings
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: its text, its number (NaN without one), and a note that is shown below the table."""
+
+    text: str
+    value: float
+    note: str = ""
+    spread: float = NAN
+    stdev: float = NAN
+
+
+EMPTY = Cell(NOTHING, NAN)
+Block = Mapping[Label, Mapping[str, Cell]]  # by row, by column
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The table of a sweep."""
+
+    metric: str
+    meaning: str
+    layout: Layout
+    columns: tuple[str, ...]
+    blocks: Mapping[str, Block]  # by title
+    skipped: tuple[SkippedBenchmark, ...] = ()  # benchmarks without a cell
+
+    def lines(self, title: str) -> Iterator[tuple[Label, list[Cell]]]:
+        """The rows of a block, each with a cell for every column."""
+        for label, cells in self.blocks[title].items():
+            yield label, [cells.get(column, EMPTY) for column in self.columns]
+
+
+def sweep_of(
+    report: Report, metric_name: str, rows: Sequence[str] = (), columns: Sequence[str] = ()
+) -> Sweep:
+    """Lay out one metric of all benchmarks by their settings.
+
+    Args:
+        report: with our own formulas, not milabench's.
+        metric_name: one of ``METRICS``, efficiency, or a number that programs reported.
+        rows: the settings that name the rows; empty: the first that differs, or the name.
+        columns: the settings that name the columns; empty: the others that differ.
+
+    Raises:
+        SelectionError: no benchmark has such a metric or setting, or two share a cell.
+    """
+    table = _all_benchmarks(report)
+    states = {row.name: cell_state(report, row) for row in table}
+
+    def is_usable(row: Row) -> bool:
+        succeeded, _ = row.successful_launches()
+        return states[row.name] is None or succeeded > 0
+
+    metric = metric_of(metric_name, table, is_usable)
+    if not rows and not columns and ddp_experiments.fits(table):
+        layout = ddp_experiments.layout(table, metric_name)
+    else:
+        layout = by_settings(table, metric_name, rows, columns)
+    taken: dict[Place, str] = {}
+    order_of_columns: dict[str, int] = {}
+    blocks: dict[str, dict[Label, dict[str, Cell]]] = {}
+    for row in sorted(filter(layout.keeps, table), key=layout.order):
+        place = title, label, column = layout.place(row)
+        if place in taken:
+            names = title, layout.between.join(label), column
+            where = " x ".join(filter(None, names))
+            raise SelectionError(
+                f"{row.name} and {taken[place]} share the cell {where}: "
+                f"add a setting in which they differ to --rows or --cols"
+            )
+        taken[place] = row.name
+        order_of_columns.setdefault(column, layout.order(row)[-1])
+        cells = blocks.setdefault(title, {}).setdefault(label, {})
+        cells[column] = _cell(metric, row, states[row.name])
+    shown = set(taken.values())
+    skipped: list[SkippedBenchmark] = []
+    for run in report.runs:
+        skipped += [each for each in run.skipped if each.name not in shown]
+    return Sweep(
+        metric_name,
+        metric.meaning,
+        layout,
+        tuple(sorted(order_of_columns, key=order_of_columns.__getitem__)),
+        blocks,
+        tuple(skipped),
+    )
+
+
+def _all_benchmarks(report: Report) -> list[Row]:
+    """All benchmarks in the order of the configuration, also those without any result yet."""
+    rows = {row.name: row for row in report.rows}
+    for name, config in report.planned.items():
+        rows.setdefault(name, Row.unmeasured(name, 0, 0.0, config))
+    order = {name: index for index, name in enumerate(report.planned)}
+    return sorted(rows.values(), key=lambda row: order.get(row.name, -1))
+
+
+def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
+    value = metric.value(row)
+    succeeded, launches = row.successful_launches()
+    is_known = math.isfinite(value)
+    if state is not None and not (succeeded and is_known):
+        return Cell(state.word, NAN, state.reason)
+    if not is_known:
+        return EMPTY
+    notes = [metric.note(row)]
+    if state is not None:
+        ended = state.word  # of a launch that ended ok, records can be missing
+        if succeeded < launches:
+            ended = f"{launches - succeeded} of {launches} launches did not end ok: {state.word}"
+        notes.append(f"{ended}: {state.reason}" if state.reason else ended)
+    note = "; ".join(filter(None, notes))
+    return Cell(metric.shown(row), value, note, metric.spread(row), metric.stdev(row))
+
+
+def sweep_table(sweep: Sweep) -> Table:
+    """The sweep as one table, for a spreadsheet; a cell without a value has its state.
+
+    If values have spreads or deviations, each column is followed by columns with these.
+    """
+    layout = sweep.layout
+    lines: list[tuple[Label, list[Cell]]] = []
+    beside: dict[str, Callable[[Cell], float]] = {}
+    for title in sweep.blocks:
+        for label, cells in sweep.lines(title):
+            lines.append(((title, *label), cells))
+            if any(cell.spread > 0 for cell in cells):
+                beside["spread"] = lambda cell: cell.spread
+            if any(cell.stdev >= 0 for cell in cells):
+                beside["stdev"] = lambda cell: cell.stdev
+    names = [layout.titles, *layout.corner]
+    for column in sweep.columns:
+        names += [column, *(f"{column}_{name}" for name in beside)]
+    first = 0 if layout.titles else 1  # a table of one block has no column of titles
+    rows: list[tuple[object, ...]] = []
+    for label, cells in lines:
+        row: list[object] = list(label)
+        for cell in cells:
+            row.append(cell.value if math.isfinite(cell.value) else cell.text)
+            for of_cell in beside.values():
+                value = of_cell(cell)
+                row.append(value if math.isfinite(value) else None)
+        rows.append(tuple(row[first:]))
+    return Table(tuple(map(Column, names[first:])), tuple(rows))
+
+
+def block_table(sweep: Sweep, title: str, notes: dict[str, int]) -> Table:
+    """A block for the text; notes of cells get a number and are added to ``notes``."""
+    layout = sweep.layout
+    rows: list[tuple[str, ...]] = []
+    for label, cells in sweep.lines(title):
+        texts = [_numbered(cell, notes) for cell in cells]
+        rows.append((layout.between.join(filter(None, label)), *texts))
+    corner = layout.corner[0] if title else layout.between.join(layout.corner)
+    columns = [Column(column, right=True) for column in sweep.columns]
+    return Table((Column(corner, unknown=""), *columns), tuple(rows))
+
+
+def _numbered(cell: Cell, notes: dict[str, int]) -> str:
+    if not cell.note:
+        return cell.text
+    number = notes.setdefault(cell.note, len(notes) + 1)
+    return f"{cell.text} [{number}]"

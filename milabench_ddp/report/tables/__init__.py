@@ -1,0 +1,42 @@
+"""The tables of a report: the main table, and those that ``--table`` can select.
+
+A new table is a function ``Rows -> Table`` in a file here, and a line in ``TABLES``.
+"""
+
+from collections.abc import Callable, Mapping
+
+from ...table import Table
+from ..model import Rows
+from .bandwidth import bandwidths, links, pairs
+from .monitored import devices
+from .program_tables import communication, curve, matrix_products, numbers
+from .speedup import speedup
+from .step_tables import every_rank, slowest_ranks, steps
+from .strategies import strategies
+
+MakeTable = Callable[[Rows], Table]
+
+IN_THE_TEXT: tuple[MakeTable, ...] = (
+    steps,
+    strategies,
+    slowest_ranks,
+    communication,
+    speedup,
+    matrix_products,
+    bandwidths,
+    links,
+)
+TABLES: Mapping[str, MakeTable] = {
+    "steps": steps,
+    "strategies": strategies,
+    "ranks": every_rank,
+    "devices": devices,
+    "communication": communication,
+    "curve": curve,
+    "numbers": numbers,
+    "speedup": speedup,
+    "sweeps": matrix_products,
+    "bandwidth": bandwidths,
+    "links": links,
+    "pairs": pairs,
+}

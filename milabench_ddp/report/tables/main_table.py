@@ -1,0 +1,120 @@
+"""The main table: milabench's columns, and how our own report shows some of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...table import Column, Measured, Table, without_exponent, without_unknown
+from ..model import Row, Rows
+from ..statistics.values import NAN
+
+ZERO = 0.0005  # what is smaller would be 0.0%
+TINY = 1e-6  # no one needs the digits of what is smaller
+
+
+@dataclass(frozen=True)
+class Rate(Column):
+    """A column of rates, in which rates below 1 keep three digits."""
+
+    def text(self, value: Any) -> str:
+        """The text of a rate."""
+        if 0 < abs(value) < 1:
+            return Column(self.name, "#10.3g").text(value)
+        return super().text(value)
+
+
+@dataclass(frozen=True)
+class Share(Column):
+    """A column of uncertainties in per cent, of which a known one is never shown as 0."""
+
+    def text(self, value: Any) -> str:
+        """The text of a fraction."""
+        if not 0 < value < ZERO:
+            return super().text(value)
+        if value < TINY:
+            return f"<{TINY:.4%}"
+        return without_exponent(100 * value, ".1g") + "%"
+
+
+def _number(name: str, format: str) -> Column:
+    """A column in which an unknown number is ``nan``, as in milabench."""
+    return Column(name, format, unknown=f"{NAN:{format}}")
+
+
+MAIN_COLUMNS = (  # in milabench's order and with its formats
+    Column("bench"),
+    _number("fail", "4.0f"),
+    _number("n", "3.0f"),
+    _number("ngpu", "4.0f"),
+    _number("perf", "10.2f"),
+    _number("sem%", "6.1%"),
+    _number("std%", "6.1%"),
+    _number("peak_memory", "11.0f"),
+    _number("score", "10.2f"),
+    _number("weight", "6.2f"),
+)
+
+
+OWN_COLUMNS: Mapping[str, type[Column]] = {
+    "perf": Rate,
+    "score": Rate,
+    "sem%": Share,
+    "std%": Share,
+}
+
+
+def main_values(row: Row) -> tuple[Any, ...]:
+    """The values of a benchmark under ``MAIN_COLUMNS``."""
+    return (
+        row.name,
+        row.fail,
+        row.n,
+        row.ngpu,
+        row.perf,
+        row.sem,
+        row.std,
+        row.peak_memory,
+        row.score,
+        row.weight,
+    )
+
+
+def main_table(rows: Rows, *, compat: bool = False) -> Table:
+    """A row for each benchmark: milabench's columns, then the unit, and how a rate still moves.
+
+    Args:
+        rows: the benchmarks.
+        compat: whether all numbers have milabench's format.
+    """
+    columns = list(MAIN_COLUMNS)
+    if not compat:
+        columns = []
+        for column in MAIN_COLUMNS:
+            kind = OWN_COLUMNS.get(column.name, Column)
+            columns.append(kind(column.name, column.format))
+    names = [column.name for column in columns]
+    columns += [Column("unit", unknown=""), Column("drift", "+.1%", unknown="")]
+    values = []
+    for row in rows:
+        known = dict(zip(names, main_values(row), strict=True))
+        if not compat:
+            is_sure = row.summary.interval is not None
+            known["perf"] = Measured(row.perf, row.perf * row.uncertainty, with_error=is_sure)
+            known["score"] = row.like_perf(row.score)
+        values.append((*known.values(), row.unit, row.drift))
+    notes = () if compat else _what_intervals_hold(rows)
+    table = Table(tuple(columns), tuple(values), notes=notes)
+    return without_unknown(table, always=len(columns) - 1)
+
+
+def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:
+    """Which of the errors are within a single launch, and do not hold a rerun."""
+    known = [row for row in rows if row.summary.interval is not None]
+    single = [row.name for row in known if row.summary.launches == 1]
+    if not known:
+        return ()
+    if not single:
+        return ("(± and sem% are over launches)",)
+    of = "" if len(single) == len(known) else f" of {', '.join(single)}"
+    over = "" if not of else "over launches, but "
+    return (f"(± and sem% are {over}within the launch{of}: another launch can differ by more)",)

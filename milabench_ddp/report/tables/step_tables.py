@@ -1,0 +1,165 @@
+"""The tables of steps: of each benchmark, of its slowest ranks, of every rank."""
+
+import math
+from typing import Any
+
+from ...table import Column, Measured, Table, without_unknown
+from ..model import Row, Rows
+from ..ranks.stragglers import can_be_judged, slowest_part, stragglers
+from ..statistics.values import NAN, mean, median
+from ..told import TFLOPS
+
+PARTS = ("data", "forward", "backward", "forward_backward", "optimizer")
+
+
+def steps(rows: Rows) -> Table:
+    """A row for each benchmark whose program reported its steps."""
+    known: list[Row] = []
+    names: set[str] = set()
+    for row in rows:
+        if row.timed or TFLOPS in row.told or any(rank.shares for rank in row.ranks):
+            known.append(row)
+        for rank in row.ranks:
+            names |= rank.shares.keys()
+    parts = [part for part in PARTS if part in names]
+    parts += sorted(names.difference(PARTS))
+    columns = (
+        Column("bench"),
+        Column("ms", ".4g"),
+        Column("p95 ms", ".4g"),
+        *(Column(part.replace("_", "+"), ".1%") for part in parts),
+        Column("TFLOP/s/GPU", ".4g"),
+        Column("MFU", ".1%"),
+        Column("HFU", ".1%"),
+        Column("allocated", ".0f"),
+        Column("reserved", ".0f"),
+        Column("estimated", ".0f"),
+    )
+    values = []
+    for row in known:
+        shares = [_share(row, part) for part in parts]
+        p95 = median(rank.p95 for rank in row.timed)
+        shown = (
+            row.name,
+            row.like_perf(row.step_ms),
+            row.like_perf(p95),
+            *shares,
+            _tflops(row),
+            row.like_perf(row.used.mfu),
+            row.like_perf(row.used.hfu),
+            row.allocated,
+            row.reserved,
+            _estimated(row),
+        )
+        values.append(shown)
+    table = Table(columns, tuple(values), "Steps", _means_only(known))
+    return without_unknown(table, always=3)
+
+
+def _estimated(row: Row) -> float:
+    """The memory that the program estimated, to stand beside what it allocated."""
+    return NAN if math.isnan(row.allocated) else row.told_mean("memory_estimate.total")
+
+
+def _tflops(row: Row) -> Measured:
+    """The TFLOP/s of a device, with their deviation over processes if there are several."""
+    told = row.told.get(TFLOPS)
+    if told is not None and told.std > 0:
+        return Measured(row.told_mean(TFLOPS), told.std, with_error=True)
+    return row.like_perf(row.told_mean(TFLOPS))
+
+
+def _share(row: Row, part: str) -> float:
+    """The part's share of a step, as the mean over ranks; NaN if it is not known."""
+    return mean(rank.shares.get(part) for rank in row.ranks)
+
+
+def _means_only(rows: Rows) -> tuple[str, ...]:
+    names = [row.name for row in rows if not row.timed and row.step_ms >= 0]
+    if not names:
+        return ()
+    return (f"(ms is the mean, as no step times were recorded: {', '.join(names)})",)
+
+
+def slowest_ranks(rows: Rows) -> Table:
+    """A row for each benchmark with several known ranks or devices."""
+    columns = (
+        Column("bench"),
+        Column("ranks", "d"),
+        Column("ms", ".4g"),
+        Column("slowest"),
+        Column("ms", ".4g"),
+        Column("fastest"),
+        Column("own ms", ".4g"),
+        Column("straggler"),
+        Column("slower", ".1%"),
+        Column("mostly in"),
+    )
+    values = []
+    for row in rows:
+        compared = [rank for rank in row.ranks if rank.local]
+        count = max(len(row.timed), len(compared))
+        # after a sweep of shapes each device runs its own best shape: steps are not comparable
+        if count > 1 and "sweep" not in row.tables:
+            values.append((row.name, count, *_steps_of(row), *_local_of(row)))
+    return without_unknown(Table(columns, tuple(values), "Ranks"))
+
+
+NOT_COMPARED = (NAN, "", NAN, "")
+
+
+def _steps_of(row: Row) -> tuple[Any, ...]:
+    """The slowest and the fastest rank by their steps."""
+    if len(row.timed) < 2:
+        return NOT_COMPARED
+    slowest = max(row.timed, key=lambda rank: rank.median)
+    fastest = min(row.timed, key=lambda rank: rank.median)
+    ms = row.like_perf(slowest.median), row.like_perf(fastest.median)
+    return ms[0], slowest.id.label, ms[1], fastest.id.label
+
+
+def _local_of(row: Row) -> tuple[Any, ...]:
+    """The local time of the worst straggler; without one, the median of all ranks."""
+    compared = [rank for rank in row.ranks if rank.local]
+    if len(compared) < 2:
+        return NOT_COMPARED
+    slow, typical = stragglers(compared)
+    if not slow:
+        return row.like_perf(typical), "none" if can_be_judged(compared) else "", NAN, ""
+    worst = slow[0]
+    return (
+        row.like_perf(worst.local_ms),
+        worst.id.label,
+        worst.local_ms / typical - 1,
+        slowest_part(worst, compared),
+    )
+
+
+def every_rank(rows: Rows) -> Table:
+    """A row for each rank of each benchmark; for spreadsheets."""
+    columns = (
+        Column("bench"),
+        Column("rank"),
+        Column("node"),
+        Column("steps", "d"),
+        Column("ms", ".4g"),
+        Column("p95_ms", ".4g"),
+        Column("wait_ms", ".4g"),
+        Column("own_ms", ".4g"),
+        Column("allocated", ".0f"),
+        Column("reserved", ".0f"),
+    )
+    values = []
+    for row in rows:
+        for rank in row.ranks:
+            shown = (
+                row.name,
+                rank.id.name,
+                rank.id.node,
+                rank.steps,
+                *rank.times_ms().values(),
+                rank.allocated,
+                rank.reserved,
+            )
+            values.append(shown)
+    return Table(columns, tuple(values), "All ranks")

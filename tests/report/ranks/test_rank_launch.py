@@ -1,0 +1,43 @@
+"""Local time: its parts, and its blocks."""
+
+import numpy as np
+import pytest
+
+from milabench_ddp.report.ranks.rank_launch import blocks_of, local_parts, undisturbed
+
+PARTS = {"forward": 1, "backward": 1, "optimizer": 1, "data": 1}
+
+
+@pytest.mark.parametrize(
+    ("mode", "own"),
+    [
+        ("ddp", ("forward", "optimizer", "data")),
+        ("fsdp", ("optimizer", "data")),
+        ("hsdp", ("optimizer", "data")),
+        ("tp", ("optimizer", "data")),
+        ("tp-fsdp", ("optimizer", "data")),
+        ("pipeline", ()),
+        ("pdp", ()),
+        (None, ()),
+        ([], ()),
+    ],
+)
+def test_the_parts_that_no_other_rank_makes_longer(mode: object, own: tuple[str, ...]) -> None:
+    assert local_parts(mode, PARTS) == own
+
+
+def test_only_what_was_measured() -> None:
+    assert local_parts("ddp", {"forward_backward": 1, "optimizer": 1}) == ("optimizer",)
+
+
+@pytest.mark.parametrize(
+    ("steps", "blocks"), [(1, 1), (7, 7), (8, 8), (16, 8), (27, 9), (60, 20), (1000, 20)]
+)
+def test_blocks_have_three_steps_where_there_are_enough(steps: int, blocks: int) -> None:
+    found = blocks_of(np.arange(float(steps)))
+    assert len(found) == blocks
+    assert np.concatenate(found).tolist() == list(range(steps))
+
+
+def test_load_of_half_of_the_steps_leaves_no_trace() -> None:
+    assert undisturbed(np.array([10.0, 17.0, 10.0, 18.0, 10.0, 16.0])) == 10.0

@@ -1,0 +1,187 @@
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.report.findings import findings_of
+from milabench_ddp.report.findings.finder import Measurements
+from milabench_ddp.report.model import NAN, Row
+from milabench_ddp.report.ranks.rank_summary import RankId, RankSummary, summarize_ranks
+from milabench_ddp.report.ranks.stragglers import can_be_judged, stragglers
+from milabench_ddp.results.rank import Rank
+from milabench_ddp.results.records import Record
+
+if TYPE_CHECKING:
+    from milabench_ddp.report.statistics.values import Floats
+
+
+def member(rank: int, forward: float, data: float = 1.0, node: str = "") -> RankSummary:
+    own = {"forward": forward, "data": data}
+    place = RankId(node, 0, rank, f"rank {rank}")
+    return RankSummary(place, 100, 200.0, 210.0, data, {}, {}, own, 0.01, NAN, NAN)
+
+
+def job(*forwards: float) -> list[RankSummary]:
+    return [
+        member(k, forward, node="node 1" if k > 3 else "node 0")
+        for k, forward in enumerate(forwards)
+    ]
+
+
+def sentences(ranks: list[RankSummary]) -> list[str]:
+    row = replace(Row.unmeasured("b", 0, 1.0, {}), ranks=tuple(ranks))
+    measured = Measurements(False, (), (row,))
+    return [found.sentence for found in findings_of(measured)]
+
+
+def test_a_rank_that_holds_the_others_up_is_named() -> None:
+    ranks = job(49.0, 49.1, 48.9, 54.0, 49.0, 49.05, 48.95, 49.0)
+    assert sentences(ranks) == [
+        "b: rank 3 (node 0) is 10.0% slower than the median of the others in its own work "
+        "(55 against 50 ms a step, mostly forward): they wait for it"
+    ]
+
+
+def test_the_part_says_what_to_look_at() -> None:
+    ranks = [member(k, 49.0, data=21.0 if k == 2 else 1.0) for k in range(8)]
+    (said,) = sentences(ranks)
+    assert "mostly data" in said
+
+
+def test_ranks_of_one_node() -> None:
+    ranks = job(*[49.0 + 0.01 * (k % 3) for k in range(16)], 55.0, 54.0)
+    ranks[-2:] = [replace(m, id=RankId("node 9", 0, k, f"rank {k}"))
+                  for k, m in enumerate(ranks[-2:], 16)]  # fmt: skip
+    (said,) = sentences(ranks)
+    assert said.startswith("b: rank 16 (node 9) is 12.0% slower")
+    assert said.endswith("they wait for it; and for 1 more, all of node 9")
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        job(49.0, 60.0),  # of two, either could be the slow one
+        job(49.0, 49.1, 48.9, 50.0),  # less than 3 %
+        job(49.0, 44.0, 54.0, 47.0, 51.0, 56.0),  # spread like the others
+        [replace(m, local_error=2.0) for m in job(49.0, 49.1, 48.9, 54.0)],  # not sure
+        [replace(m, median=9000.0) for m in job(49.0, 49.1, 48.9, 54.0)],  # does not matter
+        [replace(m, local={}) for m in job(49.0, 49.1, 48.9, 54.0)],  # not known
+    ],
+)
+def test_what_is_no_straggler(ranks: list[RankSummary]) -> None:
+    assert sentences(ranks) == []
+
+
+@given(st.lists(st.floats(1, 100), max_size=12), st.sampled_from([0.25, 8.0]))
+def test_units_do_not_matter(forwards: list[float], scale: float) -> None:
+    """If all times are longer by one factor, the same ranks are slow, the slowest first."""
+    ranks = job(*forwards)
+    scaled = [
+        replace(m, median=m.median * scale, local_error=m.local_error * scale,
+                local={part: ms * scale for part, ms in m.local.items()})
+        for m in ranks
+    ]  # fmt: skip
+    found, _ = stragglers(ranks)
+    assert [m.local_ms for m in found] == sorted((m.local_ms for m in found), reverse=True)
+    assert len(found) < max(len(ranks), 1)
+    assert [m.id for m in found] == [m.id for m in stragglers(scaled)[0]]
+
+
+def trained(
+    own: "Floats", launches: int = 1, stalls: "Floats | None" = None
+) -> tuple[RankSummary, ...]:
+    """Ranks with this own work, in ms, shape (ranks, steps); equal in each of the launches."""
+    processes = []
+    for launch in range(launches):
+        config = {"tag": ["b", f"R{launch}", "0"]}
+        record = Record(Path("run/b.data"), config, facts={"model": {"mode": "ddp"}})
+        for rank, times in enumerate(own):
+            parts = {"forward": (times - 5).tolist(), "backward": (125 - times).tolist()}
+            parts["optimizer"] = [5.0] * len(times)
+            waits = [0.0] * len(times) if stalls is None else stalls[rank].tolist()
+            record.ranks[rank] = Rank()
+            assert record.ranks[rank].take([125.0] * len(times), waits, parts)
+        processes.append((record, lambda _: 0))
+    return summarize_ranks(processes)
+
+
+def named(own: "Floats", **more: Any) -> set[int]:
+    return {rank.id.rank for rank in stragglers(trained(own, **more))[0]}
+
+
+def normal(random: np.random.Generator, ranks: int, steps: int = 100) -> "Floats":
+    return 50 * (1 + 0.02 * random.normal(size=(ranks, steps)))
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+@pytest.mark.parametrize("delay", [0.1, 0.5])
+def test_a_delay_is_found_wherever_it_is_planted(ranks: int, delay: float) -> None:
+    random = np.random.default_rng(1)
+    for slow in {0, ranks // 2, ranks - 1}:
+        own = normal(random, ranks)
+        own[slow] *= 1 + delay
+        assert named(own) == {slow}
+        (first,), typical = stragglers(trained(own))
+        assert first.local_ms / typical == pytest.approx(1 + delay, abs=0.02)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_bursts_of_foreign_load_name_none(ranks: int) -> None:
+    """A tenth of the steps of all ranks, in bursts of 5 on random ranks, take twice as long."""
+    random = np.random.default_rng(2)
+    for _ in range(20):
+        own = normal(random, ranks)
+        for _ in range(2 * ranks):
+            rank, first = random.integers(ranks), random.integers(100)
+            own[rank, first : first + 5] *= 2
+        assert named(own) == set()
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+@pytest.mark.parametrize("part", [slice(40), slice(60, None), slice(20, 80)])
+def test_load_of_one_rank_for_a_part_of_the_time_is_no_slow_rank(ranks: int, part: slice) -> None:
+    """Its mean is 30 to 70 % longer than that of the others."""
+    for loaded in {0, ranks // 2, ranks - 1}:
+        own = normal(np.random.default_rng(3), ranks)
+        own[loaded, part] *= 2
+        assert named(own) == set()
+
+
+def test_a_loader_that_stalls_every_fourth_step_is_found() -> None:
+    own = normal(np.random.default_rng(4), 4)
+    stalls = np.zeros_like(own)
+    stalls[1, ::4] = 20.0
+    assert named(own, stalls=stalls) == {1}
+
+
+def test_a_slow_rank_is_slow_in_every_launch() -> None:
+    """In one of two launches, it was the load of something else."""
+    own = normal(np.random.default_rng(5), 4)
+    slowed = own.copy()
+    slowed[3] *= 1.2
+    assert named(slowed, launches=2) == {3}
+    mixed = [replace(r, blocks={("run", "R0"): r.blocks["run", "R0"],
+                                ("run", "R1"): q.blocks["run", "R1"]})
+             for r, q in zip(trained(own, 2), trained(slowed, 2), strict=True)]  # fmt: skip
+    assert stragglers(mixed)[0] == []
+
+
+def test_two_ranks_are_compared_with_each_other() -> None:
+    own = normal(np.random.default_rng(6), 2)
+    own[0] *= 1.2
+    (said,) = sentences(list(trained(own)))
+    assert re.match(r"b: rank 0 is (19|20|21)\.\d% slower than rank 1 in its own work \(", said)
+    assert said.endswith("ms a step, mostly forward): rank 1 waits for it")
+
+
+def test_too_few_steps_name_none() -> None:
+    own = normal(np.random.default_rng(7), 4, steps=15)
+    own[2] *= 1.5
+    assert named(own) == set()
+    assert not can_be_judged(trained(own))
+    assert can_be_judged(trained(np.hstack([own, own])))

@@ -1,0 +1,35 @@
+"""Tables and findings about bandwidth, from made-up runs whose truth is known."""
+
+import pytest
+
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.tables.bandwidth import bandwidths, links, pairs
+from tests.support.result_files import config, end, rates, start, told, write
+
+OK = end(0, outcome="ok", reason="")
+
+
+def run_of(folder, tag, *payloads):
+    observed = rates([10.0, 10.1, 9.9], units="GB/s")
+    write(folder, tag, config(tag.split(".")[0]), start(), *payloads, observed, OK)
+
+
+def test_a_share_of_the_data_sheet_over_devices(tmp_path):
+    for device, speed in enumerate((3000.0, 2000.0)):
+        row = {"path": "triad", "bytes": 2**30, "gb_s": speed, "data_sheet_gb_s": 3350.0}
+        run_of(tmp_path, f"membw.D{device}", told(bandwidth=row))
+    row = {"path": "h2d pageable", "bytes": 1000, "gb_s": 20.0, "data_sheet_gb_s": None}
+    run_of(tmp_path, "transfer.D0", told(bandwidth=row))
+    first, second = bandwidths(report_of([tmp_path]).rows).rows
+    assert first[:3] == ("membw", "triad", "1Gi")
+    assert first[3:] == pytest.approx((2500.0, 2000.0, 3350.0, 2500 / 3350))
+    assert second[:4] == ("transfer", "h2d pageable", "1000", 20.0)
+
+
+def test_damaged_rows_are_left_out(tmp_path):
+    bad = [told(pair={"from": 0}), told(pair={"from": "0", "to": 1, "ways": 1, "gb_s": 1.0}),
+           told(bandwidth={"path": "copy", "bytes": 1.5, "gb_s": 1.0}),
+           told(bandwidth={"path": "copy", "bytes": 8, "gb_s": "fast"})]  # fmt: skip
+    run_of(tmp_path, "pairs", *bad)
+    rows = report_of([tmp_path]).rows
+    assert (links(rows).rows, pairs(rows).rows, bandwidths(rows).rows) == ((), (), ())

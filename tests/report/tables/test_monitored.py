@@ -1,0 +1,80 @@
+"""What devices did while a benchmark ran, from samples whose values are known."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milabench_ddp.cli import main
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.tables.monitored import devices
+from tests.support.result_files import config, end, job, line, rates, start, write
+
+
+def samples(*readings: Any, device: int = 0) -> str:
+    """Samples of a device: memory in use, load, temperature and power."""
+    found = ""
+    for used, load, *more in readings:
+        known = dict(zip(("temperature", "power"), more, strict=False))
+        gpudata = {str(device): {"memory": [used, 80000.0], "load": load, **known}}
+        found += line("data", {"task": "main", "time": 1.0, "gpudata": gpudata}, "data")
+    return found
+
+
+def test_each_device_of_each_node(tmp_path: Path) -> None:
+    seen = {
+        ("node0", 0): [
+            (10.0, 0.5, 60.0, 300.0),
+            (30.0, 1.0, 71.0, 500.0),
+            (20.0, 0.9, 66.0, 400.0),
+        ],
+        ("node0", 1): [(10.0, 0.5, 62.0, 300.0)],
+        ("node1", 0): [(10.0, 0.5, 88.0, 200.0)],
+    }
+    for (node, device), readings in seen.items():
+        tag = ["b", f"D{device}", node]
+        settings = config("b", device=device, tag=tag)
+        idle = (99.0, 0.0, 99.0, 99.0)  # before and after the benchmark
+        told = samples(idle, *readings, idle, device=device)
+        write(tmp_path, ".".join(tag), settings, start(), told, rates([1.0] * 3), end())
+    table = devices(report_of([tmp_path]).rows)
+    names = [column.name for column in table.columns]
+    assert names == [
+        "bench",
+        "device",
+        "node",
+        "samples",
+        "peak_memory",
+        "load",
+        "max C",
+        "power W",
+    ]
+    assert table.rows == (
+        ("b", "0", "node0", 3, 30.0, pytest.approx(0.8), 71.0, 400.0),
+        ("b", "1", "node0", 1, 10.0, 0.5, 62.0, 300.0),
+        ("b", "0", "node1", 1, 10.0, 0.5, 88.0, 200.0),
+    )
+
+
+def test_the_devices_of_a_job_over_repeats(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for repeat in range(2):
+        tag = ["b", f"R{repeat}", "0"]
+        told = [
+            samples((10.0 + device, 1.0, 50.0 + 20 * repeat), device=device) for device in (10, 2)
+        ]
+        write(tmp_path, ".".join(tag), job("b", tag=tag), start(), *told, rates([1.0]), end())
+    assert main(["report", str(tmp_path), "--format", "json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["benchmarks"][0]["devices"]
+    assert (first["device"], second["device"]) == ("2", "10")
+    assert first["max C"] == 70.0
+    assert main(["report", str(tmp_path), "--table", "devices"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Devices",
+        "-------",
+        "bench | device | samples | peak_memory |   load | max C",
+        "b     | 2      |       2 |          12 | 100.0% |    70",
+        "b     | 10     |       2 |          20 | 100.0% |    70",
+    ]

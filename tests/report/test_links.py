@@ -1,0 +1,58 @@
+"""Links between devices, from made-up runs whose truth is known."""
+
+import pytest
+
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.tables.bandwidth import links, pairs
+from tests.support.result_files import config, end, rates, start, told, write
+
+
+def run_of(folder, *payloads):
+    observed = rates([10.0, 10.1, 9.9], units="GB/s")
+    write(folder, "pairs", config("pairs"), start(), *payloads, observed, end(0, outcome="ok"))
+
+
+def pair(sender, receiver, gb_s, *, ways=1, nodes=("n0", "n0"), best=None):
+    best = gb_s if best is None else best
+    return told(pair={"from": sender, "to": receiver, "ways": ways, "nodes": list(nodes),
+                      "gb_s": gb_s, "best_gb_s": best})  # fmt: skip
+
+
+def every_pair(gb_s, ranks=4):
+    for sender in range(ranks):
+        for receiver in range(ranks):
+            if sender != receiver:
+                node = f"n{sender // 2}", f"n{receiver // 2}"
+                yield sender, receiver, node, gb_s if node[0] == node[1] else gb_s / 10
+
+
+def findings(tmp_path):
+    found = report_of([tmp_path]).findings
+    return [(each.place, each.sentence) for each in found if each.name == "slow_link"]
+
+
+@pytest.mark.parametrize(("slow", "where"), [((0, 2), "between nodes"), ((3, 1), "between nodes")])
+def test_a_slow_link_is_named_among_its_kind(tmp_path, slow, where):
+    told_pairs = []
+    for sender, receiver, nodes, gb_s in every_pair(100.0):
+        speed = gb_s * 0.7 if (sender, receiver) == slow else gb_s
+        told_pairs.append(pair(sender, receiver, speed, nodes=nodes))
+    run_of(tmp_path, *told_pairs)
+    label = f"{slow[0]} -> {slow[1]}"
+    assert findings(tmp_path) == [
+        (label, f"pairs: ranks {label} exchange 7 GB/s (one way), 30% less than the median of the "
+                f"pairs {where} (10)")
+    ]  # fmt: skip
+    rows = report_of([tmp_path]).rows
+    assert [row[1:] for row in links(rows).rows] == [
+        ("within a node", "one way", 4, 100.0, "0 -> 1", 100.0),
+        ("between nodes", "one way", 8, 10.0, label, 7.0),
+    ]
+    assert len(pairs(rows).rows) == 12
+
+
+def test_a_link_that_was_slow_for_a_moment_is_not_named(tmp_path):
+    told_pairs = [pair(0, 1, 60.0, best=90.0), pair(1, 0, 81.0)]
+    told_pairs += [pair(2, 3, 100.0), pair(3, 2, 100.0)]
+    run_of(tmp_path, *told_pairs)
+    assert findings(tmp_path) == []

@@ -45,6 +45,7 @@ from benchmarks.common.training import Task
 from benchmarks.common.workload import Batch, Workload, misaligned
 from benchmarks.gpt import llama, memory, model, stages
 from benchmarks.gpt.shapes import CHECKED_TOKENS, SHAPES, Llama, Shape, shape_of
+from benchmarks.gpt.shares import wrapped_blocks
 
 
 def options() -> argparse.ArgumentParser:
@@ -169,7 +170,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if run.group.rank == 0:
             run.report(memory_estimate=estimate.mib())
             if args.activation in ("checkpoint", "selective"):
-                recomputed = shape.flop(sequences, activation=args.activation)
+                wrapped = wrapped_blocks(shape, args, run.group.world_size)
+                recomputed = shape.flop(sequences, activation=args.activation, wrapped=wrapped)
                 run.report(hardware_flops_ratio=round(recomputed / flops, 4))
 
 

@@ -86,7 +86,7 @@ def _of_rank(
     # Inside a block: gradients of its output and of the perceptron's tensor.
     inside = (shape.hidden + shape.width) / tensor_size(args, ranks) * tokens * size.low
     again = 0.0
-    if args.activation in ("checkpoint", "selective"):
+    if args.activation in ("checkpoint", "selective") and share.last_is_wrapped:
         again = block - tokens * _selected_bytes(shape, args, ranks)
     # Of FSDP's blocks two are gathered, and the one before is being reduced. By then its own
     # activations are gone, and half of those of the block that follows.
@@ -203,16 +203,13 @@ def _activations(
     ends = tokens * shape.width * size.low * share.sent
     if share.has_head:
         ends += tokens * shape.width * (size.norms + size.low)
-    match args.activation:
-        case "noop":
-            return share.passes * block + ends, 0.0
-        case "checkpoint":
-            inputs = tokens * shape.width * size.gathered
-            return share.passes * inputs + ends, 0.0
-        case "selective":
-            selected = tokens * _selected_bytes(shape, args, ranks)
-            return share.passes * (tokens * shape.width * size.gathered + selected) + ends, 0.0
-    return ends, share.passes * _saved_on_host(shape, args, ranks)
+    if args.activation == "noop":
+        return share.passes * block + ends, 0.0
+    kept = (share.passes - share.wrapped) * block + ends
+    if args.activation == "offload":
+        return kept, share.wrapped * _saved_on_host(shape, args, ranks)
+    inputs = tokens * (shape.width * size.gathered + _selected_bytes(shape, args, ranks))
+    return kept + share.wrapped * inputs, 0.0
 
 
 def _selected_bytes(shape: Shape, args: argparse.Namespace, ranks: int) -> float:

@@ -97,7 +97,7 @@ class Shape:
         block = (self.block_matrices + sharded) // ranks + full
         return self.layers * block + embedding + score // ranks + head - score
 
-    def flop(self, batch: int, *, activation: str = "noop") -> float:
+    def flop(self, batch: int, *, activation: str = "noop", wrapped: int | None = None) -> float:
         """Operations of one step on ``batch`` sequences, forward and backward.
 
         6 B s (l (m + 2 s h) + V h), with m weights in the matrices of a block. The backward pass
@@ -106,18 +106,20 @@ class Shape:
         2021, "Efficient Large-Scale Language Model Training", appendix: with m = 12 h^2 this is its
         72 B s l h^2 (1 + s/(6h) + V/(12 l h)). torchtitan counts the same).
 
-        With ``activation`` checkpoint the blocks have a second forward pass: 8 in place of 6, which
-        is the paper's 96 B s l h^2 (1 + s/(6h) + V/(16 l h)). With selective every other product of
-        a block is computed again, except the last, on which nothing in the block depends.
+        With ``activation`` checkpoint the ``wrapped`` blocks, by default all, have a second forward
+        pass: 8 in place of 6, which is the paper's 96 B s l h^2 (1 + s/(6h) + V/(16 l h)). With
+        selective every other product of them is computed again, except the last, on which nothing
+        in the block depends.
         """
         h, tokens = self.width, float(batch * self.block)
-        blocks = self.layers * (self.block_matrices + 2 * self.block * h)
+        block = self.block_matrices + 2 * self.block * h
         again = 0
         if activation == "checkpoint":
-            again = 2 * blocks
+            again = block
         elif activation == "selective":
-            again = 2 * self.layers * sum(self.matrix_sizes[1:-1:2])
-        return tokens * (6 * (blocks + self.vocabulary * h) + again)
+            again = sum(self.matrix_sizes[1:-1:2])
+        again *= 2 * (self.layers if wrapped is None else wrapped)
+        return tokens * (6 * (self.layers * block + self.vocabulary * h) + again)
 
     def narrow(self, tokens: int) -> Self:
         """The shape with the same layers and heads, at most 16 units of width for each head."""

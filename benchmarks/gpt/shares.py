@@ -57,6 +57,8 @@ class Share:
     matrices: float  # those that autocast would copy
     passes: float  # blocks whose activations it keeps, one for each microbatch in flight
     sent: float  # outputs of stages that it keeps beside them
+    wrapped: float  # those of the blocks that ``--activation`` is for
+    last_is_wrapped: bool  # whether the block is, with which its backward pass begins
     has_head: bool = True
     unit: float = 0.0  # of a pipeline's replicas: parameters whose gradients are reduced together
 
@@ -67,15 +69,17 @@ def share_of(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> S
     matrices = layers * shape.block_matrices / tensor + shape.vocabulary * shape.width / tensor
     if args.mode in PIPELINES:
         return _of_stages(shape, args, ranks, rank)
+    every = args.activation_every
+    wrapped = layers // every, shape.layers % every == 0
     total = float(shape.shard_parameters(tensor))
     shards = {"fsdp": ranks, "tp-fsdp": ranks // tensor}.get(args.mode, 1)
     if args.mode == "hsdp":
         shards = shard_size(args, ranks)
     if args.mode not in FSDP_MODES:
-        return Share(total, 0.0, 0.0, matrices, layers, 0.0)
+        return Share(total, 0.0, 0.0, matrices, layers, 0.0, *wrapped)
     block = shape.block_parameters / tensor
     stays = total if args.reshard_after_forward is False else total - layers * block
-    return Share(total / shards, stays, block, matrices, layers, 0.0)
+    return Share(total / shards, stays, block, matrices, layers, 0.0, *wrapped)
 
 
 def _of_stages(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> Share:
@@ -83,14 +87,25 @@ def _of_stages(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) ->
     count = size * stages_per_rank(args)
     indices, all_stages = pipeline.indices(args, rank, size), stage_sizes(shape, count)
     parameters = float(sum(all_stages[k].parameters for k in indices))
-    blocks = sum(all_stages[k].blocks for k in indices)
-    in_stage = blocks / len(indices)
-    flying = in_flight(args, ranks, rank)
+    blocks = [all_stages[k].blocks for k in indices]
+    in_stage = sum(blocks) / len(indices)
+    flying, every = in_flight(args, ranks, rank), args.activation_every
+    of_each = sum(count // every for count in blocks) / len(indices)
+    wrapped = flying * of_each, all_stages[max(indices)].blocks % every == 0
     is_last = count - 1 in indices
     copies = flying * in_stage * shape.block_matrices  # each microbatch has its own
     passes, sent = flying * in_stage, 0.0 if is_last else float(flying)
     if args.mode == "pdp" and args.replicated_by == "fully_shard":
         kept, stays = parameters * size / ranks, parameters
         unit = float(shape.block_parameters)
-        return Share(kept, stays, 0.0, copies, passes, sent, is_last, unit)
-    return Share(parameters, 0.0, 0.0, copies, passes, sent, is_last)
+        return Share(kept, stays, 0.0, copies, passes, sent, *wrapped, is_last, unit)
+    return Share(parameters, 0.0, 0.0, copies, passes, sent, *wrapped, is_last)
+
+
+def wrapped_blocks(shape: Shape, args: argparse.Namespace, ranks: int) -> int:
+    """The blocks of the model that ``--activation`` is for: every n-th of all, or of each stage."""
+    blocks = [shape.layers]
+    if args.mode in PIPELINES:
+        stages = pipeline_size(args, ranks) * stages_per_rank(args)
+        blocks = [stage.blocks for stage in stage_sizes(shape, stages)]
+    return sum(count // args.activation_every for count in blocks)

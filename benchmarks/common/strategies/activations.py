@@ -1,6 +1,6 @@
 """What becomes of activations between the forward and the backward pass."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,11 +108,13 @@ def _selected() -> Any:
     return create_selective_checkpoint_contexts(policy)
 
 
-def wrap_blocks(model: nn.Module, blocks: Iterable[nn.Module], activation: str) -> None:
-    """Wrap each of ``blocks`` in ``model`` as one of ``ACTIVATIONS`` says."""
+def wrap_blocks(
+    model: nn.Module, blocks: Sequence[nn.Module], activation: str, every: int = 1
+) -> None:
+    """Wrap every n-th of ``blocks`` in ``model``, from the n-th on, as ``ACTIVATIONS`` says."""
     if activation == "noop":
         return
-    chosen = {id(block) for block in blocks}
+    chosen = {id(block) for block in blocks[every - 1 :: every]}
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if id(child) not in chosen:

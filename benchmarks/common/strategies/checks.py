@@ -2,6 +2,8 @@
 
 import argparse
 
+import torch
+
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.strategies.batches import (
@@ -28,6 +30,7 @@ def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
     if args.mode in PIPELINES:
         _check_pipeline(args)
     _check_batch(args, group.world_size)
+    _check_activation(args, workload, group.world_size)
     _check_precision(args)
     _check_compile_mode(args, group)
     if args.comm_hook == "powersgd" and group.device.type == "cpu":
@@ -110,6 +113,28 @@ def _check_batch(args: argparse.Namespace, ranks: int) -> None:
     if batch % count:
         option = "--chunks" if args.mode in PIPELINES else "--accumulate"
         raise UnsupportedError(f"a batch of {batch} cannot be divided by {option} {count}")
+
+
+def _check_activation(args: argparse.Namespace, workload: Workload, ranks: int) -> None:
+    every = args.activation_every
+    if every == 1:
+        return
+    if args.activation == "noop":
+        raise UnsupportedError(
+            "--activation-every says which blocks --activation is for: add --activation checkpoint"
+        )
+    with torch.device("meta"):
+        model = workload.make_model()
+    parts, whose = [model], "the model"
+    if args.mode in PIPELINES:
+        assert workload.stages is not None
+        stages = pipeline_size(args, ranks) * stages_per_rank(args)
+        parts, whose = workload.stages(model, stages), "a stage"
+    most = max(len(workload.blocks(part)) for part in parts)
+    if every > most:
+        raise UnsupportedError(
+            f"--activation-every {every} is for no block: {whose} has {most} at most"
+        )
 
 
 def _check_precision(args: argparse.Namespace) -> None:

@@ -159,6 +159,8 @@ def add_options(
     add("--mode", choices=modes, default=default, help="how the model is spread over the devices")
     text = "values that backward needs: keep them, compute all or some again, move them to the host"
     add("--activation", choices=ACTIVATIONS, default="noop", help=text)
+    text = "--activation is for every n-th block alone; of a pipeline, in each stage"
+    add("--activation-every", type=cli.positive, default=1, help=text)
     add("--compile", choices=BACKENDS, default="none", help="backend of torch.compile")
     text = "mode of inductor; reduce-overhead and max-autotune replay a step from CUDA graphs"
     add("--compile-mode", choices=COMPILE_MODES, default="default", help=text)
@@ -177,7 +179,8 @@ def add_options(
 def defaults() -> dict[str, Any]:
     """The default of every option, by its name in the parsed options."""
     values = {_attribute(name): settings.get("default") for name, (_, settings) in _OPTIONS.items()}
-    return values | {"activation": "noop", "compile": "none", "compile_mode": "default"}
+    common = {"activation": "noop", "activation_every": 1}
+    return values | common | {"compile": "none", "compile_mode": "default"}
 
 
 def check_options(args: argparse.Namespace) -> None:

@@ -76,8 +76,9 @@ class Setup:
         return list(self.workload.blocks(model))
 
     def save_memory(self, model: nn.Module) -> None:
-        """Wrap the blocks as ``--activation`` says."""
-        wrap_blocks(model, self.blocks(model), self.args.activation)
+        """Wrap blocks as ``--activation`` and ``--activation-every`` say."""
+        args = self.args
+        wrap_blocks(model, self.blocks(model), args.activation, args.activation_every)
 
     def scaler(self) -> torch.amp.GradScaler:
         """The gradient scaler; the check of gradients begins at a scale where none overflow."""

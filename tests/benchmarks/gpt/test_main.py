@@ -52,6 +52,14 @@ def test_one_device(wire):
     assert memory["total"] > 0
 
 
+def test_every_second_block_is_half_of_the_recomputation(wire):
+    every = ["--mode", "single", "--activation", "checkpoint", "--activation-every"]
+    for n in ("1", "2"):
+        gpt.main([*SMALL, *every, n])
+    told = [p["hardware_flops_ratio"] for p in wire.close() if "hardware_flops_ratio" in p]
+    assert told[1] - 1 == pytest.approx((told[0] - 1) / 2, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [

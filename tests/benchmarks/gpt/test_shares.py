@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks.gpt.shapes import SHAPES
-from benchmarks.gpt.shares import Bytes, share_of
+from benchmarks.gpt.shares import Bytes, share_of, wrapped_blocks
 from tests.support.strategies import options
 
 SHAPE = SHAPES["GPT1B"]
@@ -36,3 +36,22 @@ def test_stages_add_up_to_the_model():
     assert [share.has_head for share in shares] == [False, False, False, True]
     blocks = [share.passes / (4 - rank) for rank, share in enumerate(shares)]
     assert sum(blocks) == SHAPE.layers
+
+
+@pytest.mark.parametrize(
+    ("argv", "wrapped", "last"),
+    [
+        ("fsdp --activation-every 5", 4, False),
+        ("fsdp --activation-every 8", 3, True),
+        # Stages of 6 blocks: an embedding of 3,072 words is smaller than a block.
+        ("pipeline --activation-every 4", 4, False),
+        ("pipeline --activation-every 6", 4, True),
+    ],
+)
+def test_every_nth_block_of_all_or_of_a_stage(argv, wrapped, last):
+    args = options(f"--mode {argv} --activation checkpoint")
+    assert wrapped_blocks(SHAPE, args, 4) == wrapped
+    shares = [share_of(SHAPE, args, 4, rank) for rank in range(4)]
+    assert {share.last_is_wrapped for share in shares} == {last}
+    if args.mode == "pipeline":
+        assert sum(share.wrapped / (4 - rank) for rank, share in enumerate(shares)) == wrapped

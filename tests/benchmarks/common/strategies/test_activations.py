@@ -14,10 +14,10 @@ SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
 CPU = torch.device("cpu")
 
 
-def model(how):
+def model(how, every=1):
     made = gpt.make(SHAPE).to("meta")
     parameters.fill(made, made, gpt.fill, CPU, seed=0)
-    wrap_blocks(made, gpt.blocks_of(made), how)
+    wrap_blocks(made, gpt.blocks_of(made), how, every)
     return made
 
 
@@ -50,6 +50,21 @@ def test_the_gradients_are_the_same(how, runs):
     assert kept_too == kept if how == "noop" else kept_too < 0.3 * kept
 
 
+@pytest.mark.parametrize(("every", "again"), [(1, "012"), (2, "1"), (3, "2")])
+def test_every_nth_block_is_computed_again(every, again):
+    loss, gradients, _, kept = trained(model("noop"))
+    made = model("checkpoint", every)
+    wrapped = [hasattr(block, "_checkpoint_wrapped_module") for block in gpt.blocks_of(made)]
+    assert [k for k in range(3) if wrapped[k]] == list(map(int, again))
+    loss_too, gradients_too, calls, kept_too = trained(made)
+    assert torch.equal(loss, loss_too)
+    assert all(torch.equal(gradients[name], gradients_too[name]) for name in gradients)
+    assert calls == SHAPE.layers + len(again)
+    # A wrapped block keeps its input alone; the others keep as much as ever.
+    of_a_block = (kept - trained(model("checkpoint"))[3]) / SHAPE.layers
+    assert kept - kept_too == pytest.approx(len(again) * of_a_block, rel=1e-9)
+
+
 def test_only_the_blocks_are_wrapped():
     made = gpt.make(SHAPE)
     blocks = gpt.blocks_of(made)
@@ -60,9 +75,9 @@ def test_only_the_blocks_are_wrapped():
     assert (second, third) == tuple(blocks[1:])
 
 
-def operations(how):
+def operations(how, every=1):
     """The operations of matrix products and attention in a step."""
-    made, words = model(how), torch.zeros(2, 16, dtype=torch.long)
+    made, words = model(how, every), torch.zeros(2, 16, dtype=torch.long)
     with FlopCounterMode(display=False) as counter:
         gpt.loss(made, (words, words)).backward()
     return counter.get_total_flops()
@@ -72,3 +87,12 @@ def test_selective_computes_every_other_product_again():
     again = SHAPE.flop(2, activation="selective") - SHAPE.flop(2)
     assert again == 2 * SHAPE.layers * 2 * 16 * 32 * 32  # the attention's output
     assert operations("selective") - operations("noop") == again
+
+
+@pytest.mark.parametrize(("how", "every", "wrapped"), [("checkpoint", 2, 1), ("selective", 3, 1)])
+def test_the_operations_of_every_nth_block(how, every, wrapped):
+    again = SHAPE.flop(2, activation=how, wrapped=wrapped) - SHAPE.flop(2)
+    assert again == pytest.approx((SHAPE.flop(2, activation=how) - SHAPE.flop(2)) / 3)
+    assert operations(how, every) - operations("noop") == pytest.approx(
+        (operations(how) - operations("noop")) / 3
+    )

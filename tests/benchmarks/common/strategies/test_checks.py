@@ -34,6 +34,18 @@ def test_every_mode_is_possible(mode):
             "--mode pipeline --schedule LoopedBFS --stages-per-rank 3",
             "4 microbatches for each stage need a --batch-size of 12, not 8: raise it, or choose",
         ),
+        (
+            "--mode fsdp --activation-every 2",
+            "--activation-every says which blocks --activation is for: add --activation checkpoint",
+        ),
+        (
+            "--mode fsdp --activation checkpoint --activation-every 4",
+            "--activation-every 4 is for no block: the model has 3 at most",
+        ),
+        (
+            "--mode pipeline --activation selective --activation-every 2",
+            "--activation-every 2 is for no block: a stage has 1 at most",
+        ),
         ("--mode ddp --comm-hook powersgd", "PowerSGD fails on gloo"),
         ("--mode ddp --static-graph --accumulate 2", "--static-graph expects every backward pass"),
         ("--mode ddp --static-graph --find-unused-parameters", "drop one of the two options"),

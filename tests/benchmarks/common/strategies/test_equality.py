@@ -41,6 +41,9 @@ TWO |= {
     "fsdp-selective": "--mode fsdp --activation selective --cpu-offload --clip-norm 0.05",
     "tp-selective": "--mode tp --sequence-parallel --activation selective",
     "pipeline-selective": "--mode pipeline --activation selective",
+    "fsdp-every": "--mode fsdp --activation checkpoint --activation-every 2",
+    "tp-every": "--mode tp --activation offload --activation-every 3",
+    "pipeline-every": "--mode pipeline --activation selective --activation-every 2",
     "ddp-selective-compiled": "--mode ddp --activation selective --compile eager",
 }
 TWO_COARSE = {

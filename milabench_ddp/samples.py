@@ -19,7 +19,23 @@ class DeviceSample(msgspec.Struct, frozen=True, gc=False):
     memory: tuple[float, float] | None = None  # used and total, MiB
     load: float | None = None  # 0..1: the share of time in which any kernel ran
     temperature: float | None = None  # degrees Celsius
-    power: float | None = None  # W
+    power: float | None = None  # W; of NVIDIA's from Ampere on, the mean over the last second
+    time: float | None = None  # when it was read, in seconds since the epoch
+    power_now: float | None = None  # W, at that moment
+    power_limit: float | None = None  # W: the power cap that is in force
+    energy: float | None = None  # J, counted since the driver was loaded
+    sm_clock: float | None = None  # MHz
+    memory_clock: float | None = None  # MHz
+    clock_reasons: tuple[str, ...] | None = None  # why no clock is higher, as NVML names them
+    memory_temperature: float | None = None  # degrees Celsius
+    headroom: float | None = None  # degrees Celsius, until heat slows it down
+    pcie: tuple[float, float] | None = None  # MB/s, sent and received since the reading before
+    nvlink: tuple[float, float] | None = None  # the same, of all its links
+    pcie_link: tuple[int, int] | None = None  # generation and width; less while it is idle
+    ecc: tuple[int, int] | None = None  # errors since the driver was loaded: corrected, and not
+    # rows of the memory that were replaced: after corrected errors, after others; whether one waits
+    # for a reset, and whether one could not be replaced
+    remapped: tuple[int, int, int, int] | None = None
 
     @property
     def used(self) -> float | None:

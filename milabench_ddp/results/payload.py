@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from ..codec import convert
 from ..samples import DeviceSample
 from .rank import Rank
@@ -36,7 +38,7 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
     if "loss" in data:
         record.losses.append(data["loss"])
     if "gpudata" in data:
-        _samples(record, data["gpudata"], report_defect)
+        _samples(record, data["gpudata"], data.get("time"), report_defect)
     if "step_times" in data and not _take_steps(record, data["step_times"]):
         report_defect(DefectKind.BAD_STEPS)
     if isinstance(data.get("compute_dtype"), str):
@@ -116,17 +118,21 @@ def _is_repeated(record: Record, rate: Any, data: Payload) -> bool:
     return len(record.lines) == before
 
 
-def _samples(record: Record, gpudata: Any, report_defect: ReportDefect) -> None:
+def _samples(record: Record, gpudata: Any, time: Any, report_defect: ReportDefect) -> None:
+    """Add the samples of devices; one that does not tell its own time is of that of the line."""
     if not isinstance(gpudata, dict):
         report_defect(DefectKind.BAD_SAMPLE)
         return
     # newer versions of milabench write the time among the devices
     devices = {device: readings for device, readings in gpudata.items() if device != "time"}
+    when = gpudata.get("time", time)
     for device, sample in _converted(devices).items():
         if sample is None or sample == _NOTHING:
             report_defect(DefectKind.BAD_SAMPLE)
-        else:
-            record.samples.setdefault(device, []).append(sample)
+            continue
+        if sample.time is None and is_finite(when):
+            sample = msgspec.structs.replace(sample, time=float(when))
+        record.samples.setdefault(device, []).append(sample)
 
 
 def _converted(devices: dict[str, Any]) -> dict[str, DeviceSample | None]:

@@ -45,7 +45,12 @@ class FakeNvml:
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("NVML_", "NVMLError")):
             return getattr(pynvml, name)
+        if name.startswith("nvmlDevice"):
+            return self._not_found
         raise AttributeError(name)
+
+    def _not_found(self, *args: object) -> None:
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
 
     def nvmlInit(self) -> None:
         if self.init_error is not None:

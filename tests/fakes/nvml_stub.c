@@ -9,24 +9,38 @@
  * several statements that hold, the last counts.
  *
  *     system   init (what nvmlInit returns), gpus (how many; 2)
+ *     system   time (milliseconds since the epoch, in place of the clock)
  *     DEVICE   error (of all calls), mig (instances), name (`_` for a space), memory (MiB), used,
  *              load (percent), temperature, power (mW), capability (`9.0`), cpus (a mask, in hex),
- *              xid (an event, sent once)
+ *              xid (an event, sent once), sm_clock and memory_clock (MHz), max_sm_clock, reasons (the
+ *              mask of clock events), headroom (degrees), generation and width (of its PCIe link),
+ *              limit and default_limit (mW), pids (`12,34`), fN (the field value N of NVML)
+ *     DEVICE   watts LOW:HIGH:PERIOD:DUTY:DRIFT
+ *
+ * `watts` is a course of power from 0 on: HIGH for DUTY percent of each PERIOD (ms), else LOW, all of
+ * it DRIFT W higher per second. The sensors then see of it what an H100's do: the energy counter
+ * (field 83) moves every 100 ms, the power of the moment (field 186) is the mean over the first 25 ms
+ * of each 100 ms, and `power` is the mean over the second before.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6,
-       TIMEOUT = 10 };
-enum { LIMIT = 16, INSTANCES = 7, XID = 8 };
+       INSUFFICIENT_SIZE = 7, TIMEOUT = 10 };
+enum { LIMIT = 16, INSTANCES = 7, XID = 8, ENERGY = 83, POWER_NOW = 186, SM = 1, MEMORY = 2 };
+enum { TICK = 100, SAMPLED = 25, MEAN = 1000 }; /* ms, of the sensors of energy and power */
 
 typedef struct { unsigned long long total, free, used; } Memory;
 typedef struct { unsigned gpu, memory; } Utilization;
 typedef struct { int index, instance; } *Device; /* instance: -1 for the whole GPU */
 typedef struct { char legacy[16]; unsigned domain, bus, device, id, subsystem; char bus_id[32]; } Pci;
 typedef struct { Device device; unsigned long long type, data; unsigned gpu, compute; } Event;
+typedef struct { unsigned id, scope; long long time, latency; int type, result; unsigned long long value; } Field;
+typedef struct { unsigned pid; unsigned long long memory; unsigned gpu, compute; } Process;
+typedef struct { unsigned version; int degrees; } Margin;
 
 static struct { int index, instance; } devices[LIMIT][1 + INSTANCES];
 static int sessions, readings, sent[LIMIT];
@@ -65,7 +79,7 @@ static int read_number(Device device, const char *field, int otherwise, unsigned
   char value[64];
   snprintf(value, sizeof value, "%d", otherwise);
   int result = read_field(device, field, value);
-  *number = strtoul(value, NULL, 10);
+  *number = strtoul(value, NULL, 0);
   return result;
 }
 
@@ -188,13 +202,125 @@ int nvmlDeviceGetTemperature(Device device, int sensor, unsigned *celsius) {
   return read_sensor(device, "temperature", 40 + device->index, celsius);
 }
 
+static long long now(void) { /* ms */
+  char value[64] = "";
+  struct timespec time;
+  if (*find("system", "time", value)) return atoll(value);
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
+}
+
+/* The joules of a course of power from 0 until `ms`. */
+static double joules(double *watts, double ms) {
+  double low = watts[0], high = watts[1], period = watts[2], on = period * watts[3] / 100;
+  double whole = (long long)(ms / period), rest = ms - whole * period;
+  double high_ms = whole * on + (rest < on ? rest : on);
+  return (low * ms + (high - low) * high_ms + watts[4] * ms * ms / 2000) / 1000;
+}
+
+/* Whether the device has a course of power; it is LOW, HIGH, PERIOD, DUTY and DRIFT. */
+static int has_course(Device device, double *watts) {
+  char value[64] = "";
+  of(device, "watts", value);
+  return device->instance < 0 && sscanf(value, "%lf:%lf:%lf:%lf:%lf", watts, watts + 1, watts + 2,
+                                        watts + 3, watts + 4) == 5;
+}
+
 int nvmlDeviceGetPowerUsage(Device device, unsigned *milliwatts) {
+  double watts[5];
   readings++;
-  return read_sensor(device, "power", 300000, milliwatts);
+  int result = read_sensor(device, "power", 300000, milliwatts);
+  if (result == SUCCESS && has_course(device, watts)) {
+    long long end = now() / TICK * TICK;
+    *milliwatts = (joules(watts, end) - joules(watts, end - MEAN)) * 1e6 / MEAN;
+  }
+  return result;
+}
+
+static int read_field_value(Device device, unsigned id, unsigned long long *number) {
+  char key[16], value[64] = "error:3";
+  double watts[5];
+  long long tick = now() / TICK * TICK;
+  snprintf(key, sizeof key, "f%u", id);
+  int result = read_field(device, key, value);
+  if (device->instance >= 0) return result == SUCCESS ? NOT_SUPPORTED : result;
+  *number = strtoull(value, NULL, 10);
+  if (result != NOT_SUPPORTED || !has_course(device, watts)) return result;
+  if (id == ENERGY) *number = joules(watts, tick) * 1000;
+  else if (id == POWER_NOW)
+    *number = (joules(watts, tick + SAMPLED) - joules(watts, tick)) * 1e6 / SAMPLED;
+  else return NOT_SUPPORTED;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetFieldValues(Device device, int number, Field *fields) {
+  char none[64] = "";
+  int result = read_field(device, "", none);
+  for (int i = 0; i < number && result == SUCCESS; i++) {
+    fields[i].type = 3; /* an unsigned long long */
+    fields[i].result = read_field_value(device, fields[i].id, &fields[i].value);
+  }
+  return result;
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned *milliwatts) {
   return read_sensor(device, "limit", 700000, milliwatts);
+}
+
+int nvmlDeviceGetPowerManagementDefaultLimit(Device device, unsigned *milliwatts) {
+  return read_sensor(device, "default_limit", 700000, milliwatts);
+}
+
+int nvmlDeviceGetClockInfo(Device device, int kind, unsigned *mhz) {
+  return kind == SM ? read_sensor(device, "sm_clock", 1980, mhz)
+                    : read_sensor(device, "memory_clock", 2619, mhz);
+}
+
+int nvmlDeviceGetMaxClockInfo(Device device, int kind, unsigned *mhz) {
+  return kind == SM ? read_sensor(device, "max_sm_clock", 1980, mhz)
+                    : read_sensor(device, "memory_clock", 2619, mhz);
+}
+
+int nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long *mask) {
+  unsigned number;
+  int result = read_sensor(device, "reasons", 0, &number);
+  return *mask = number, result;
+}
+
+int nvmlDeviceGetMarginTemperature(Device device, Margin *margin) {
+  char value[64] = "error:3";
+  int result = read_field(device, "headroom", value);
+  return margin->degrees = atoi(value), result;
+}
+
+static int read_link(Device device, const char *field, unsigned *number) {
+  char value[64] = "error:3";
+  int result = read_field(device, field, value);
+  return *number = atoi(value), result;
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(Device device, unsigned *generation) {
+  return read_link(device, "generation", generation);
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(Device device, unsigned *width) {
+  return read_link(device, "width", width);
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(Device device, unsigned *generation) {
+  return *generation = 5, SUCCESS;
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(Device device, unsigned *width) { return *width = 16, SUCCESS; }
+
+int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned *number, Process *processes) {
+  char value[64] = "";
+  unsigned room = *number;
+  int result = read_field(device, "pids", value);
+  *number = 0;
+  for (char *at = strtok(value, ","); at && result == SUCCESS; at = strtok(NULL, ","), ++*number)
+    if (*number < room) processes[*number] = (Process){atoi(at), 5ULL << 30, 0, 0};
+  return result == SUCCESS && *number > room ? INSUFFICIENT_SIZE : result;
 }
 
 int nvmlDeviceGetCudaComputeCapability(Device device, int *major, int *minor) {

@@ -149,7 +149,8 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 def test_newer_samples_keep_their_time_among_the_devices(tmp_path: Path) -> None:
     data = {"0": {"memory": [5, 9], "load": 0.5, "temperature": 41, "power": None}, "time": 12.5}
     path = write(tmp_path, "b.D0", config("b"), start(), line("data", {"gpudata": data}))
-    assert read_events(path).samples == {"0": [DeviceSample((5.0, 9.0), 0.5, temperature=41.0)]}
+    sample = DeviceSample((5.0, 9.0), 0.5, temperature=41.0, time=12.5)
+    assert read_events(path).samples == {"0": [sample]}
     assert kinds(path) == []
 
 

@@ -11,7 +11,7 @@ from ..devices import Accelerator, Accelerators, Device
 from ..host import cpu_list, usable_cpus
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import Inventory, ask, inventory, open_device, read_memory, session
-from .nvml_sensors import read_all
+from .nvml_source import read_all
 
 
 class NvidiaBackend(Backend):

@@ -1,16 +1,15 @@
-"""The sensors of NVIDIA's GPUs, and the errors that the driver reports about them."""
+"""The sensors of NVIDIA's GPUs."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from ctypes import c_void_p, cast
 from typing import Any
 
 from ...samples import DeviceProblem, DeviceSample
 from ..devices import Device
-from .backend import Reading
 from .nvml import ask, open_device, read_memory, why_lost
 
-# How each field of a DeviceSample is read, by one call of (pynvml, handle of a device).
+# How a field of a DeviceSample is read, by one call of (pynvml, handle of a device). A device that
+# lacks one of these is told of.
 _SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "memory": read_memory,
     "load": lambda nvml, handle: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
@@ -20,43 +19,71 @@ _SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "power": lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
 }
 
-# The common ones of NVIDIA's "XID Errors". Programs cause some of them, and the GPU is healthy;
-# NVIDIA's device plugin for Kubernetes ignores the same ones.
-_XIDS = {
-    48: "a memory error that ECC could not correct",
-    63: "a row of its memory was replaced",
-    64: "a row of its memory could not be replaced",
-    74: "an error of NVLink",
-    79: "it has fallen off the bus; restart the machine",
-    92: "many memory errors that ECC corrected",
-    94: "a memory error that ended a program",
-    95: "a memory error that may have reached other programs; reset it",
-    119: "its system processor (GSP) does not answer",
-    120: "an error of its system processor (GSP)",
+
+def _clock_reasons(nvml: Any, handle: Any) -> tuple[str, ...]:
+    """Why no clock is higher, by name; the call had another name before driver 535."""
+    try:
+        mask = nvml.nvmlDeviceGetCurrentClocksEventReasons(handle)
+    except (AttributeError, nvml.NVMLError_FunctionNotFound):
+        mask = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
+    return tuple(name for bit, name in CLOCK_REASONS.items() if mask & bit)
+
+
+def _headroom(nvml: Any, handle: Any) -> float:
+    """The degrees until heat slows it down; older drivers tell the temperature of that instead."""
+    try:
+        return float(nvml.nvmlDeviceGetMarginTemperature(handle))
+    except (AttributeError, nvml.NVMLError):
+        limit = nvml.nvmlDeviceGetTemperatureThreshold(
+            handle, nvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
+        )
+        return float(limit - nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))
+
+
+# NVML's, as `nvidia-smi --query-gpu` names them
+CLOCK_REASONS: Mapping[int, str] = {
+    0x1: "gpu_idle",
+    0x2: "applications_clocks_setting",
+    0x4: "sw_power_cap",
+    0x8: "hw_slowdown",
+    0x10: "sync_boost",
+    0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown",
+    0x80: "hw_power_brake_slowdown",
+    0x100: "display_clock_setting",
 }
-_XIDS_OF_PROGRAMS = (13, 31, 43, 45, 68, 109)
+
+# The same for sensors that many devices lack: their fields are absent, and nothing is told.
+_FURTHER: Mapping[str, Callable[[Any, Any], Any]] = {
+    "sm_clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
+    "memory_clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
+    "clock_reasons": _clock_reasons,
+    "power_limit": lambda nvml, handle: nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000,
+    "headroom": _headroom,
+    "pcie_link": lambda nvml, handle: (
+        nvml.nvmlDeviceGetCurrPcieLinkGeneration(handle),
+        nvml.nvmlDeviceGetCurrPcieLinkWidth(handle),
+    ),
+}
+
+# The field values of NVML that make up a field of a DeviceSample, with the factor to its unit. One
+# call reads all of them. They stand here by number, because older bindings do not name all.
+_FIELD_VALUES: Mapping[str, tuple[float, tuple[int, ...]]] = {
+    "energy": (1e-3, (83,)),  # TOTAL_ENERGY_CONSUMPTION
+    "power_now": (1e-3, (186,)),  # POWER_INSTANT
+    "memory_temperature": (1, (82,)),  # MEMORY_TEMP
+    "ecc": (1, (3, 4)),  # ECC_SBE_VOL_TOTAL, ECC_DBE_VOL_TOTAL
+    "remapped": (1, (142, 143, 144, 145)),  # REMAPPED_COR, _UNC, _PENDING, _FAILURE
+    # PCIE_COUNT_TX_BYTES, _RX_BYTES. What older drivers have instead takes 20 ms for each reading.
+    "pcie": (1e-6, (197, 198)),
+    "nvlink": (1.024e-3, (138, 139)),  # NVLINK_THROUGHPUT_DATA_TX, _RX, in KiB
+}
+_COUNTERS = ("pcie", "nvlink")  # a sample has their rates
+_ALL_LINKS = 2**32 - 1  # the scope of a field value
+_MEMBERS = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by the type's number
 
 
-@contextmanager
-def read_all(nvml: Any, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
-    """A function that reads the devices, one after another, and then their errors."""
-    readers = [_DeviceReader(nvml, device) for device in devices]
-    with _errors(nvml, readers) as new_errors:
-
-        def read() -> Reading:
-            samples = {}
-            problems: list[DeviceProblem] = []
-            for device, reader in zip(devices, readers, strict=True):
-                sample = reader.read()
-                if sample is not None:
-                    samples[device.index] = sample
-                problems += reader.problems
-            return Reading(samples, (*problems, *new_errors()))
-
-        yield read
-
-
-class _DeviceReader:
+class DeviceReader:
     """Reads one device through an open handle; asks for a missing sensor only once."""
 
     def __init__(self, nvml: Any, device: Device) -> None:
@@ -65,9 +92,13 @@ class _DeviceReader:
         self._handle: Any = None
         self._uuid = "" if device.id.isdecimal() else device.id
         self._sensors = dict(_SENSORS)
+        self._further = dict(_FURTHER)
+        self._counted: dict[str, tuple[float, Sequence[float]]] = {}  # counters, when last read
         self._missing: dict[str, list[str]] = {}  # sensors, by the reason
         self._answered: set[str] = set()  # sensors that are there
         self._silent = ""  # why it does not answer
+        # the errors for what it lacks
+        self._absent = (nvml.NVML_ERROR_NOT_SUPPORTED, nvml.NVML_ERROR_FUNCTION_NOT_FOUND)
 
     @property
     def is_instance(self) -> bool:
@@ -89,8 +120,10 @@ class _DeviceReader:
         """
         values: dict[str, Any] = {}
         self._silent = ""
+        now = time.time()
         try:
             handle = self.open()
+            values |= self._field_values(handle, now)
             for name, sensor in list(self._sensors.items()):
                 try:
                     values[name] = sensor(self._nvml, handle)
@@ -98,20 +131,57 @@ class _DeviceReader:
                 except self._nvml.NVMLError as error:
                     self._missing.setdefault(self._why_missing(name, error), []).append(name)
                     del self._sensors[name]
+            values |= self._further_values(handle)
         except self._nvml.NVMLError as error:
             self._handle = None
             self._silent = why_lost(self._nvml, error)
-        return DeviceSample(**values) if values else None
+        return DeviceSample(time=now, **values) if values else None
+
+    def _field_values(self, handle: Any, now: float) -> dict[str, Any]:
+        """The field values that the device has; a counter as its rate since the last reading."""
+        wanted = []
+        for name, (_, ids) in _FIELD_VALUES.items():
+            wanted += [(id, _ALL_LINKS if name == "nvlink" else 0) for id in ids]
+        told = ask(self._nvml, self._nvml.nvmlDeviceGetFieldValues, handle, wanted)
+        numbers = iter([_number(value) for value in told or ()])
+        values: dict[str, Any] = {}
+        for name, (factor, ids) in _FIELD_VALUES.items():
+            own = [number for _, number in zip(ids, numbers, strict=False) if number is not None]
+            if len(own) < len(ids):
+                continue
+            found = tuple(round(number * factor, 3) for number in own)
+            if name in _COUNTERS:
+                found = self._rates(name, found, now)
+            if found:
+                values[name] = found if len(ids) > 1 else found[0]
+        return values
+
+    def _rates(self, name: str, counters: tuple[float, ...], now: float) -> tuple[float, ...]:
+        """How fast counters rise; empty without an earlier reading, and where one began anew."""
+        before, last = self._counted.get(name, (now, ()))
+        self._counted[name] = now, counters
+        rises = [new - old for new, old in zip(counters, last, strict=False)]
+        if not rises or min(rises) < 0 or now <= before:
+            return ()
+        return tuple(round(rise / (now - before), 3) for rise in rises)
+
+    def _further_values(self, handle: Any) -> dict[str, Any]:
+        """What the device has of the further sensors; one that fails is absent for now."""
+        values: dict[str, Any] = {}
+        for name, sensor in list(self._further.items()):
+            try:
+                values[name] = sensor(self._nvml, handle)
+            except self._nvml.NVMLError as error:
+                if error.value in self._absent:
+                    del self._further[name]
+        return values
 
     def _why_missing(self, name: str, error: Any) -> str:
         """Why the device lacks this sensor; raises ``error`` if it has it."""
         if name in self._answered:
             raise error
         nvml = self._nvml
-        is_absent = error.value in (
-            nvml.NVML_ERROR_NOT_SUPPORTED,
-            nvml.NVML_ERROR_FUNCTION_NOT_FOUND,
-        )
+        is_absent = error.value in self._absent
         if self.is_instance and (is_absent or error.value == nvml.NVML_ERROR_INVALID_ARGUMENT):
             return "only a whole GPU has such a sensor"
         if error.value == nvml.NVML_ERROR_NO_PERMISSION:
@@ -139,47 +209,9 @@ class _DeviceReader:
         return DeviceProblem(f"{name} {predicate}", self._device.index, self._uuid, is_fault)
 
 
-def _address(handle: Any) -> int:
-    """What a handle points to; 0 for none, as in an event that is about no device."""
-    return cast(handle, c_void_p).value or 0
-
-
-@contextmanager
-def _errors(
-    nvml: Any, readers: Sequence[_DeviceReader]
-) -> Iterator[Callable[[], list[DeviceProblem]]]:
-    """A function that returns the errors (Xids) that the driver has reported since the last call.
-
-    It returns none where the driver does not report any, as in a virtual machine.
-    """
-    events = ask(nvml, nvml.nvmlEventSetCreate)
-    of: dict[int, list[_DeviceReader]] = {}  # by the address of the handle of a whole GPU
-    if events is not None:
-        for reader in readers:
-            with suppress(nvml.NVMLError):
-                gpu = reader.open()
-                if reader.is_instance:
-                    gpu = nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(gpu)
-                known = of.setdefault(_address(gpu), [])
-                if not known:
-                    nvml.nvmlDeviceRegisterEvents(gpu, nvml.nvmlEventTypeXidCriticalError, events)
-                known.append(reader)
-
-    def new_errors() -> list[DeviceProblem]:
-        found: list[DeviceProblem] = []
-        with suppress(nvml.NVMLError):  # all have been read
-            while of:
-                event = nvml.nvmlEventSetWait(events, 0)
-                xid = event.eventData
-                is_fault = xid not in _XIDS_OF_PROGRAMS
-                about = _XIDS.get(xid, "see NVIDIA's list of Xids")
-                predicate = f"reported Xid {xid}: {about if is_fault else 'a fault of a program'}"
-                for reader in of.get(_address(event.device), ()):
-                    found.append(reader.problem(predicate, is_fault=is_fault))
-        return found
-
-    try:
-        yield new_errors
-    finally:
-        if events is not None:
-            ask(nvml, nvml.nvmlEventSetFree, events)
+def _number(value: Any) -> float | None:
+    """The number of a field value; None if the device lacks it."""
+    if value.nvmlReturn:
+        return None
+    number: float = getattr(value.value, _MEMBERS[value.valueType])
+    return number

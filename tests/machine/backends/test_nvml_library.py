@@ -57,7 +57,7 @@ def test_two_gpus(nvml_library: Path) -> None:
     assert found["notes"] == []
     assert found["devices"] == [[i, str(i), "NVIDIA Stub", 81920.0] for i in range(2)]
     first = {"memory": [1024.0, 81920.0], "load": 0.5, "temperature": 40.0, "power": 300.0}
-    assert found["samples"][0]["0"] == first
+    assert found["samples"][0]["0"].items() >= first.items()
     gpu = found["accelerators"]["gpus"]["1"]
     assert found["accelerators"]["cuda_driver"] == "13.2"
     assert gpu["power_limit"] == 700.0

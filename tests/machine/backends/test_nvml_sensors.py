@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from milabench_ddp.machine.backends import nvml_sensors
 from milabench_ddp.machine.backends.backend import DriverError, Reading
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend
 from milabench_ddp.machine.devices import Device
@@ -15,9 +17,10 @@ from tests.fakes.nvml import FakeNvml, gpus
 
 BACKEND = NvidiaBackend()
 TWO = (Device(0, "0"), Device(1, "1"))
+REST = {"power_limit": 700.0, "sm_clock": 1980, "memory_clock": 2619, "clock_reasons": ()}
 WHOLE = {
-    0: DeviceSample((1024.0, 81920.0), load=0.5, temperature=40.0, power=300.0),
-    1: DeviceSample((2048.0, 81920.0), load=0.51, temperature=41.0, power=300.0),
+    0: DeviceSample((1024.0, 81920.0), load=0.5, temperature=40.0, power=300.0, **REST),
+    1: DeviceSample((2048.0, 81920.0), load=0.51, temperature=41.0, power=300.0, **REST),
 }
 UUID = "GPU-11111111-1111-1111-1111-111111111111"
 MIG = "MIG-10101010-1010-1010-1010-101010101010"
@@ -26,8 +29,18 @@ Stub = Callable[..., None]
 
 @contextmanager
 def reader(devices: Sequence[Device] = TWO) -> Iterator[Callable[[], Reading]]:
+    """Reads devices; the samples are without their times."""
     with BACKEND.source(devices) as read:
-        yield read
+
+        def read_timeless() -> Reading:
+            reading = read()
+            samples = {}
+            for index, sample in reading.samples.items():
+                assert sample.time is not None
+                samples[index] = replace(sample, time=None)
+            return Reading(samples, reading.problems)
+
+        yield read_timeless
 
 
 def about_gpu_1(predicate: str, *, is_fault: bool = True) -> tuple[DeviceProblem]:
@@ -37,6 +50,60 @@ def about_gpu_1(predicate: str, *, is_fault: bool = True) -> tuple[DeviceProblem
 def test_all_readings(stub: Stub) -> None:
     with reader() as read:
         assert read() == Reading(WHOLE)
+
+
+def test_what_only_some_devices_tell(stub: Stub) -> None:
+    values = {82: 60, 83: 9_876_543, 3: 7, 4: 0, 142: 2, 143: 1, 144: 0, 145: 1}
+    words = ["sm_clock 1580", "headroom 4", "generation 4", "width 8", "reasons 0x24"]
+    told = [f"1 f{id} {value}" for id, value in values.items()]
+    stub(*told, *(f"1 {word}" for word in words))
+    with reader() as read:
+        reading = read()
+    assert reading.samples == {
+        0: WHOLE[0],
+        1: replace(
+            WHOLE[1],
+            sm_clock=1580,
+            clock_reasons=("sw_power_cap", "sw_thermal_slowdown"),
+            headroom=4.0,
+            pcie_link=(4, 8),
+            memory_temperature=60,
+            energy=9876.543,
+            ecc=(7, 0),
+            remapped=(2, 1, 0, 1),
+        ),
+    }
+    assert reading.problems == ()  # what a device lacks of these is absent, and nothing is told
+
+
+def test_what_crosses_its_links_is_a_rate_since_the_reading_before(
+    stub: Stub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter([100.0, 102.0, 104.0, 106.0])
+    monkeypatch.setattr(nvml_sensors.time, "time", lambda: next(now))
+    counted = [(0, 0), (20_000_000, 4_000_000), (1_000, 8_000_000), (2_001_000, 8_000_000)]
+    rates = []
+    with reader([Device(0, "0")]) as read:
+        for sent, received in counted:
+            stub(f"0 f197 {sent}", f"0 f198 {received}", f"0 f138 {sent}", f"0 f139 {received}")
+            sample = read().samples[0]
+            rates.append((sample.pcie, sample.nvlink))
+    # the third time a counter has begun anew
+    assert [pcie for pcie, _ in rates] == [None, (10.0, 2.0), None, (1.0, 0.0)]
+    assert rates[1][1] == (10240.0, 2048.0)  # NVLink's are in KiB
+
+
+def test_energy_and_power_of_the_stub_are_those_of_a_gpu(stub: Stub) -> None:
+    """250 W for a quarter of each 400 ms, else 50 W: the mean is 100 W."""
+    seen = []
+    with reader([Device(0, "0")]) as read:
+        for ms in (400_000, 400_099, 400_100, 400_200):
+            stub("0 watts 50:250:400:25:0", f"system time {ms}")
+            sample = read().samples[0]
+            seen.append((sample.energy, sample.power_now, sample.power))
+    assert seen[0] == seen[1] == (40_000.0, 250.0, pytest.approx(90.0))
+    assert seen[2] == (40_025.0, 50.0, pytest.approx(110.0))
+    assert seen[3] == (40_030.0, 50.0, pytest.approx(110.0))
 
 
 def test_only_the_devices_in_use_are_read(stub: Stub) -> None:
@@ -102,7 +169,7 @@ def test_a_gpu_none_of_whose_sensors_may_be_read(stub: Stub) -> None:
     stub("1 memory error:4", "1 load error:4", "1 temperature error:4", "1 power error:4")
     with reader() as read:
         reading = read()
-    assert list(reading.samples) == [0]
+    assert reading.samples[1] == DeviceSample(**REST)
     predicate = "tells no memory, no load, no temperature, no power: this user may not read it"
     assert reading.problems == about_gpu_1(predicate, is_fault=False)
 
@@ -177,6 +244,7 @@ def test_one_set_of_calls_for_each_reading(monkeypatch: pytest.MonkeyPatch) -> N
         for _ in range(3):
             read()
     every = ["MemoryInfo", "UtilizationRates", "Temperature"]
-    assert fake.gpus[0].calls == ["HandleByIndex", "UUID", *every, "PowerUsage", *every, *every]
+    once = ["PowerUsage", "EnforcedPowerLimit"]  # which this one lacks
+    assert fake.gpus[0].calls == ["HandleByIndex", "UUID", *every, *once, *every, *every]
     assert fake.gpus[1].calls == []
     assert fake.sessions == 0

@@ -4,7 +4,8 @@
 
 Limits, on a CPU: with a step of 1 ms at least 0.995 times the steps per second of the bare loop;
 with an empty body at most 1000 ns a step more than it. For comparison it also measures a bare pair
-of ``perf_counter_ns``, the three parts of a training step, and ``voir.iterate``. The loops run in
+of ``perf_counter_ns``, the three parts of a training step, these with waits for four buckets of
+gradients, and ``voir.iterate``. The loops run in
 turn (A B A B ...). Printed are the quickest round of each, which a busy machine disturbs least, and
 the median of the pairs. On a device the step is matrix products that take about 1 ms there, and a
 loop ends when the device has done them.
@@ -22,10 +23,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 
 from benchmarks.common.clocks import clock_of
+from benchmarks.common.marks import Waits
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.timing import StepTimer
 
 STEP = 1_000_000  # nanoseconds
+BUCKETS = 4
 PARTS = ("forward", "backward", "optimizer")
 # Half a second. The time to begin and to end a loop is not a cost of a step; it is printed.
 WORK_STEPS, WORK_ROUNDS = 500, 12
@@ -96,6 +99,18 @@ def timed_parts(count: int, body: Callable[[], None]) -> None:
         timer.lap()
 
 
+def timed_waits(count: int, body: Callable[[], None]) -> None:
+    """The loop of the programs under DDP: also with a mark where each bucket is ready."""
+    waits = Waits(clock_of(device))
+    timer = _timer(PARTS, waits)
+    for _ in timer.steps(repeat(None), count, 0):
+        body()
+        timer.lap()
+        for _ in range(BUCKETS):
+            waits.begin()
+        timer.lap()
+
+
 def voir_iterate(count: int, body: Callable[[], None]) -> None:
     """``voir.iterate`` with a listener for the steps, as its instrument ``rate`` has."""
     from giving import given
@@ -107,8 +122,16 @@ def voir_iterate(count: int, body: Callable[[], None]) -> None:
             body()
 
 
-def _timer(parts: tuple[str, ...]) -> StepTimer:
-    return StepTimer(clock_of(device), Emitter(lambda _: None), work=1, units="steps", parts=parts)
+TIMED: Sequence[tuple[str, Loop]] = (
+    ("common", timed),
+    ("common, three parts", timed_parts),
+    ("common, parts and waits", timed_waits),
+)
+
+
+def _timer(parts: tuple[str, ...], waits: Waits | None = None) -> StepTimer:
+    emitter = Emitter(lambda _: None)
+    return StepTimer(clock_of(device), emitter, work=1, units="steps", parts=parts, waits=waits)
 
 
 def per_step(loop: Loop, count: int, body: Callable[[], None]) -> float:
@@ -141,7 +164,7 @@ def main() -> None:
     device = parser.parse_args().device
     work = spin if device.type == "cpu" else products()
     print("a step of 1 ms: steps/s over those of the bare loop (at least 0.995)")
-    for name, loop in (("common", timed), ("common, three parts", timed_parts)):
+    for name, loop in TIMED:
         pairs = rounds(loop, WORK_STEPS, work, WORK_ROUNDS)
         mine, plain = quickest(pairs)
         middle = median(plain / mine for mine, plain in pairs)
@@ -151,8 +174,7 @@ def main() -> None:
     print("an empty body: ns a step more than the bare loop (common: at most 1000)")
     for name, loop, count in (
         ("a pair of perf_counter_ns", clock_pair, EMPTY_STEPS),
-        ("common", timed, EMPTY_STEPS),
-        ("common, three parts", timed_parts, EMPTY_STEPS),
+        *((name, loop, EMPTY_STEPS) for name, loop in TIMED),
         ("voir.iterate", voir_iterate, EMPTY_STEPS // 20),
     ):
         pairs = rounds(loop, count, nothing, EMPTY_ROUNDS)

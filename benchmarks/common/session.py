@@ -18,6 +18,7 @@ from benchmarks.common.clocks import clock_of
 from benchmarks.common.device import check_build, peak_memory, reset_peak_memory, told
 from benchmarks.common.failure import reported
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
+from benchmarks.common.marks import Waits
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
@@ -75,6 +76,7 @@ class Session:
         interval: float = INTERVAL,
         replicas: int | None = None,
         parts: Sequence[str] = ("body",),
+        waits: Waits | None = None,
         losses: Losses | None = None,
     ) -> Iterator[Batch]:
         """Time the body of a ``for`` over this: ``warmup`` steps, then ``count`` measured ones.
@@ -86,7 +88,7 @@ class Session:
         ``work`` is the work of one replica in one step, in ``units``; ``replicas`` is the number of
         replicas that see different data, by default all ranks. Ranks that train together step
         together, so the rate that rank 0 reports is the work of all ranks over its own step time.
-        ``parts`` and ``losses`` are as for ``StepTimer``.
+        ``parts``, ``waits`` and ``losses`` are as for ``StepTimer``.
         """
         replicas = self.group.world_size if replicas is None else replicas
         self.group.limit(SETUP_TIMEOUT)  # also the groups that a strategy has made
@@ -96,6 +98,7 @@ class Session:
             work=work * replicas,
             units=units,
             parts=parts,
+            waits=waits,
             losses=losses,
             interval=interval,
             settled=self._settled,

@@ -15,17 +15,16 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from enum import Enum
-from itertools import islice, pairwise
+from itertools import islice
 from math import isnan
 from statistics import fmean, median, pstdev
 from typing import Any, TypeVar
 
-import numpy
 import torch
 
 from benchmarks.common.clocks import Clock, HeadStart
+from benchmarks.common.marks import EXPOSED, Observation, Waits, with_waits
 from benchmarks.common.metrics import Emitter
 
 INTERVAL = 0.05  # seconds
@@ -40,20 +39,6 @@ class Losses(Enum):
     ALL = "all"
     KNOWN = "all but NaN, which ranks of a pipeline that do not have the loss log instead"
     NONE = "none"
-
-
-@dataclass
-class _Observation:
-    first: int  # index of its first step
-    warmup: bool
-    marks: list[Any]  # the start, then for each step: its batch is there, each part is done
-    stride: int  # marks of a step
-    loss: torch.Tensor | None = None
-    known: Any = None  # the mark after which marks and loss can be read
-
-    @property
-    def steps(self) -> int:
-        return (max(len(self.marks), 1) - 1) // self.stride
 
 
 class StepTimer:
@@ -74,6 +59,7 @@ class StepTimer:
         units: str,
         task: str = "train",
         parts: Sequence[str] = ("body",),
+        waits: Waits | None = None,
         losses: Losses | None = None,
         interval: float = INTERVAL,
         settled: Callable[[], None] = lambda: None,
@@ -84,12 +70,14 @@ class StepTimer:
 
         ``settled`` is called when the device has done the first of two or more steps of warm-up.
         The last step of the warm-up and the measured ones run in the context of ``around``.
-        ``parts`` names the parts of the body, which calls ``lap`` after each but the last.
+        ``parts`` names the parts of the body, which calls ``lap`` after each but the last. What is
+        marked in ``waits`` is no time of these parts, but one more: ``EXPOSED``.
         ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds,
         measured by ``now``, the host's clock in nanoseconds.
         """
         self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
-        self.part_ms = {name: array("d") for name in parts}
+        told = with_waits(parts, EXPOSED) if waits is not None else parts
+        self.part_ms = {name: array("d") for name in told}
         self.first = 0  # index of the first measured step
         self._clock, self._emitter = clock, emitter
         self._settled, self._around = settled, around
@@ -97,11 +85,11 @@ class StepTimer:
         self._interval, self._now = round(interval * 1e9), now
         # If the clock's marks are the host's time itself, one reading serves as both.
         self._marks_are_time = clock.mark == now
-        self._stride = 1 + len(self.part_ms)
+        self._stride, self._waits = 1 + len(parts), waits
         self._losses = losses or (Losses.ALL if emitter.rank == 0 else Losses.NONE)
-        self._open = _Observation(0, True, [], self._stride)
-        self._pending: deque[_Observation] = deque()  # not yet reported
-        self._kept: list[_Observation] = []  # reported, not yet counted
+        self._open = self._opened(Observation(0, True, [], self._stride))
+        self._pending: deque[Observation] = deque()  # not yet reported
+        self._kept: list[Observation] = []  # reported, not yet counted
         self._loss: torch.Tensor | None = None
         self._is_ahead = False  # the device is held while the host queues the step
         self._ahead_ms = 0.0  # the time of such a step on the device; 0 if there was none
@@ -209,7 +197,7 @@ class StepTimer:
         mark, now, interval = self._clock.mark, self._now, self._interval
         marks_are_time = self._marks_are_time
         self._origin = now()
-        self._open = _Observation(first, warmup, [mark()], self._stride)
+        self._open = self._opened(Observation(first, warmup, [mark()], self._stride))
         append = self._open.marks.append
         due = now() + interval
         for batch in batches:
@@ -229,12 +217,18 @@ class StepTimer:
     def _close(self) -> None:
         """End the open observation here, and open the next one (without its first mark)."""
         done = self._open
-        del done.marks[self._stride * done.steps + 1 :]  # a step that failed half-way
+        done.cut()
         if self._loss is not None:
             done.loss, self._loss = self._clock.fetch(self._loss), None
         done.known = self._clock.mark()
         self._pending.append(done)
-        self._open = _Observation(done.first + done.steps, done.warmup, [], self._stride)
+        following = Observation(done.first + done.steps, done.warmup, [], self._stride)
+        self._open = self._opened(following)
+
+    def _opened(self, observation: Observation) -> Observation:
+        if self._waits is not None:
+            self._waits.open(observation)
+        return observation
 
     def _report(self, at_most: int) -> None:
         """Report known observations; wait for the oldest if more than ``at_most`` are pending."""
@@ -246,7 +240,7 @@ class StepTimer:
                 return
             self._report_one(self._pending.popleft())
 
-    def _report_one(self, seen: _Observation) -> None:
+    def _report_one(self, seen: Observation) -> None:
         marks = seen.marks
         # A device's events tick in half microseconds: an empty step can take none.
         seconds = max(self._clock.milliseconds(marks[0], marks[-1]), 1e-6) / 1e3
@@ -257,6 +251,8 @@ class StepTimer:
         else:
             self._count(seen)
             self._clock.recycle([*marks, seen.known])
+            if self._waits is not None:
+                self._waits.recycle(seen)
 
     def _count_kept(self) -> None:
         """Count the kept observations; the loop is over."""
@@ -264,22 +260,21 @@ class StepTimer:
             self._count(seen)
         self._kept.clear()
 
-    def _count(self, seen: _Observation) -> None:
+    def _count(self, seen: Observation) -> None:
         """Split its steps into the wait for data and the parts of the body."""
-        spans = self._spans(seen.marks).reshape(-1, seen.stride)
+        spans = seen.spans(self._clock)
         steps = self.warmup_ms if seen.warmup else self.ms
         steps.frombytes(spans.sum(axis=1).tobytes())
-        if not seen.warmup:
-            for times, column in zip((self.wait_ms, *self.part_ms.values()), spans.T, strict=True):
-                times.frombytes(column.tobytes())
+        if seen.warmup:
+            return
+        columns = list(spans.T)
+        if self._waits is not None:
+            waited = seen.waited(self._waits.clock)
+            columns = with_waits(list((spans - waited).T), waited.sum(axis=1))
+        for times, column in zip((self.wait_ms, *self.part_ms.values()), columns, strict=True):
+            times.frombytes(column.tobytes())
 
-    def _spans(self, marks: Sequence[Any]) -> numpy.ndarray:
-        """The times between one mark and the next, in milliseconds."""
-        if self._marks_are_time:
-            return numpy.diff(numpy.array(marks, dtype=numpy.int64)) / 1e6
-        return numpy.array([self._clock.milliseconds(*pair) for pair in pairwise(marks)])
-
-    def _emit(self, seen: _Observation, seconds: float) -> None:
+    def _emit(self, seen: Observation, seconds: float) -> None:
         last = seen.first + seen.steps - 1
         more = {"warmup": True} if seen.warmup else {}
         if self._emitter.rank == 0:

@@ -18,9 +18,11 @@ import torch
 import torch.profiler
 
 from benchmarks.common import cli, correctness, strategies
+from benchmarks.common.clocks import clock_of
 from benchmarks.common.data import LOADERS, Source
 from benchmarks.common.device import reset_peak_memory
 from benchmarks.common.group import Group
+from benchmarks.common.marks import Waits
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.session import Session
 from benchmarks.common.strategies import Strategy, compiling
@@ -141,6 +143,7 @@ def timed_steps(
     losses = None  # those of rank 0
     if args.mode in PIPELINES:  # the ranks of the first replica, of which the last has the loss
         losses = Losses.KNOWN if strategy.data_parallel_rank == 0 else Losses.NONE
+    waits = Waits(clock_of(run.device))
     return run.steps(
         batches,
         work=task.items,
@@ -150,6 +153,7 @@ def timed_steps(
         warmup=args.warmup,
         seconds=args.seconds,
         parts=(*passes, "optimizer"),
+        waits=waits if strategy.mark_waits(waits) else None,
         losses=losses,
     )
 

@@ -28,10 +28,13 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.common import cli, training, vision
+from benchmarks.common.clocks import clock_of
 from benchmarks.common.data import LOADERS
 from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.marks import Waits
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.session import Session, session
+from benchmarks.common.strategies.gradient_marks import GradientMarks
 from benchmarks.common.workload import Batch
 
 try:
@@ -122,11 +125,15 @@ class Classifier(LightningModule):
 
 
 class Measure(Callback):
-    """Marks the parts of a step, and logs its loss."""
+    """Marks the parts of a step and what DDP waits for, and logs the loss."""
 
     def __init__(self, run: Session) -> None:
         """Mark the steps of ``run``."""
-        self.run = run
+        self.run, self.waits = run, Waits(clock_of(run.device))
+
+    def on_train_start(self, trainer: Any, _module: Any) -> None:
+        """Mark the gradients: the model is wrapped by now."""
+        self.marks = GradientMarks(trainer.strategy.model, self.waits)
 
     def on_before_backward(self, _trainer: Any, _module: Any, _loss: torch.Tensor) -> None:
         """Mark the end of the forward pass."""
@@ -135,6 +142,7 @@ class Measure(Callback):
     def on_after_backward(self, _trainer: Any, _module: Any) -> None:
         """Mark the end of the backward pass, with the all-reduces of DDP."""
         self.run.lap()
+        self.marks.passed()
 
     def on_train_batch_end(
         self, _trainer: Any, _module: Any, outputs: Any, _batch: Batch, _index: int
@@ -186,6 +194,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         workload, task = vision.make_workload(args), vision.make_task(args)
         torch.manual_seed(args.seed)  # the same weights on every rank
         model = Classifier(workload.make_model(), workload.loss, args.lr)
+        measure = Measure(run)
         steps = run.steps(
             vision.make_source(args, run.group).stream(run.group.rank, run.group.world_size),
             work=task.items,
@@ -194,8 +203,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             warmup=args.warmup,
             seconds=args.seconds,
             parts=("forward", "backward", "optimizer"),
+            waits=measure.waits,
         )
-        trainer(args, run, Measure(run)).fit(model, Batches(steps))
+        trainer(args, run, measure).fit(model, Batches(steps))
         if run.group.rank == 0:
             ranks = run.group.world_size
             facts = training.model_facts(run, task, "ddp", args.batch_size, ranks)

@@ -22,6 +22,9 @@ class Interleaved:
     def step(self):
         self.clock.sleep(15)
 
+    def mark_waits(self, waits):
+        return False
+
     def metrics(self):
         return {"buckets": 3}
 

@@ -4,9 +4,12 @@ import inspect
 from contextlib import AbstractContextManager
 from typing import Any
 
+from torch import Tensor
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.common.marks import Waits
+from benchmarks.common.strategies.gradient_marks import GradientMarks
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.strategy import Replicas, WrappedModel
 
@@ -60,6 +63,18 @@ def static_graph(setup: Setup) -> bool:
 
 class _DDP(WrappedModel):
     model: DistributedDataParallel
+    _marks: GradientMarks | None = None
+
+    def mark_waits(self, waits: Waits) -> bool:
+        """Mark what follows the last gradient of this rank."""
+        self._marks = GradientMarks(self.model, waits)
+        return True
+
+    def backward(self, loss: Tensor) -> None:
+        """The gradients, averaged unless in the context of ``unsynced``."""
+        super().backward(loss)
+        if self._marks is not None:
+            self._marks.passed()
 
     def metrics(self) -> dict[str, Any]:
         """Also the number of buckets.

@@ -23,6 +23,7 @@ from torch.distributed.pipelining.schedules import (
 )
 
 from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.marks import Waits
 from benchmarks.common.strategies.batches import chunks, pipeline_size, stages_per_rank
 from benchmarks.common.strategies.dtypes import told_dtypes
 from benchmarks.common.strategies.parameters import local_numel
@@ -156,6 +157,10 @@ class Pipeline:
     def step(self) -> None:
         """Update the parameters, and drop the gradients."""
         self._optimizer.step(self._scaler)
+
+    def mark_waits(self, waits: Waits) -> bool:  # noqa: ARG002
+        """Mark nothing: its waits are within the schedule."""
+        return False
 
     def metrics(self) -> dict[str, Any]:
         """Parameters of this rank, microbatches, and the bubble of GPipe and 1F1B as a fraction.

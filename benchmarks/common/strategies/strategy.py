@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from benchmarks.common.marks import Waits
 from benchmarks.common.strategies.dtypes import told_dtypes
 from benchmarks.common.strategies.parameters import local_numel
 from benchmarks.common.strategies.setup import Setup
@@ -38,6 +39,9 @@ class Strategy(Protocol):
 
     def step(self) -> None:
         """Update the parameters, and drop the gradients."""
+
+    def mark_waits(self, waits: Waits) -> bool:
+        """Mark from now on where this rank waits for communication; False if it cannot tell."""
 
     def metrics(self) -> dict[str, Any]:
         """Facts about this rank's part: ``parameters_held``, ``build_s``, types, graphs."""
@@ -90,6 +94,10 @@ class WrappedModel:
         """Update the parameters, and drop the gradients."""
         self._optimizer.step(self._scaler)
 
+    def mark_waits(self, waits: Waits) -> bool:  # noqa: ARG002
+        """Mark nothing."""
+        return False
+
     def metrics(self) -> dict[str, Any]:
         """Parameters of this rank, seconds of building, types, optimizer, graphs."""
         found = {"parameters_held": local_numel(self.model), "build_s": self._build_s}
@@ -128,6 +136,10 @@ class Accumulated:
     def step(self) -> None:
         """Update the parameters, and drop the gradients."""
         self._strategy.step()
+
+    def mark_waits(self, waits: Waits) -> bool:
+        """Those of the strategy, which end with the last part of a batch."""
+        return self._strategy.mark_waits(waits)
 
     def metrics(self) -> dict[str, Any]:
         """The metrics of the strategy."""

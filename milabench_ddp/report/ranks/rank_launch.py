@@ -1,16 +1,16 @@
 """One rank in one launch of its benchmark, and its local time.
 
 Local time is the time of the parts of a step that no other rank can make longer. Ranks that train
-together wait for each other, so their step times are equal even if only one of them is slow. They
-wait where they communicate: DDP averages the gradients during the backward pass, so this pass ends
-on every rank when the slowest rank is done. The other parts are local: the wait for data, the
-forward pass, and the optimizer. A slow rank takes longer in these, and there it can be found. (If
-the model has buffers, DDP sends them from rank 0 before a forward pass. That is a wait too, but
-only for the delay of rank 0 since the end of the backward pass.)
+together wait for each other, so their step times are equal even if only one of them is slow. A slow
+rank takes longer in its local time, and there it can be found. They wait where they communicate,
+and a program that marks this tells it as a part of its own: all other parts are local.
 
-Sharded and tensor parallel models communicate in the forward pass too, so only the wait for data
-and the optimizer are local. The ranks of a pipeline do different work and are not compared. A
-process alone on its device waits for no other process: its whole step is local.
+Of a program that does not, the parts with communication are left out. DDP averages the gradients
+during the backward pass, which ends on every rank when the slowest rank is done. (If the model has
+buffers, DDP sends them from rank 0 before a forward pass. That is a wait too, but only for the
+delay of rank 0 since the end of the backward pass.) Sharded and tensor parallel models communicate
+in the forward pass too. The ranks of a pipeline do different work and are not compared. A process
+alone on its device waits for no other process: its whole step is local.
 
 A program that tells the parts of each step gives us the local time of each step, and so all numbers
 of a rank are of its steady state. Of a program that tells only means and deviations of the parts,
@@ -28,8 +28,10 @@ from ..statistics.values import NAN
 if TYPE_CHECKING:
     from ..statistics.values import Floats
 
+EXPOSED = "exposed_communication"  # the part of a step in which a rank waits for others
 LOCAL = frozenset({"data", "optimizer"})
-LOCAL_PARTS: Mapping[str, frozenset[str]] = {  # by the mode of training
+# Where the program does not tell what is exposed, by the mode of training
+LOCAL_PARTS: Mapping[str, frozenset[str]] = {
     "ddp": LOCAL | {"forward"},
     "fsdp": LOCAL,
     "hsdp": LOCAL,
@@ -130,5 +132,8 @@ def undisturbed(times: "Floats") -> float:
 
 def local_parts(mode: object, measured: Iterable[str]) -> tuple[str, ...]:
     """The measured parts that are local in a mode of training."""
+    names = tuple(measured)
+    if EXPOSED in names:
+        return tuple(name for name in names if name != EXPOSED)
     local = LOCAL_PARTS.get(str(mode), frozenset())
-    return tuple(name for name in measured if name in local)
+    return tuple(name for name in names if name in local)

@@ -5,11 +5,19 @@ from typing import Any
 
 from ...table import Column, Measured, Table, without_unknown
 from ..model import Row, Rows
+from ..ranks.rank_launch import EXPOSED
 from ..ranks.stragglers import can_be_judged, slowest_part, stragglers
 from ..statistics.values import NAN, mean, median
 from ..told import TFLOPS
 
-PARTS = ("data", "forward", "backward", "forward_backward", "optimizer")
+PARTS = {  # of a step, in the order of their columns, with their titles
+    "data": "data",
+    "forward": "forward",
+    "backward": "backward",
+    "forward_backward": "forward+backward",
+    EXPOSED: "exposed",
+    "optimizer": "optimizer",
+}
 
 
 def steps(rows: Rows) -> Table:
@@ -22,12 +30,12 @@ def steps(rows: Rows) -> Table:
         for rank in row.ranks:
             names |= rank.shares.keys()
     parts = [part for part in PARTS if part in names]
-    parts += sorted(names.difference(PARTS))
+    parts += sorted(names - PARTS.keys())
     columns = (
         Column("bench"),
         Column("ms", ".4g"),
         Column("p95 ms", ".4g"),
-        *(Column(part.replace("_", "+"), ".1%") for part in parts),
+        *(Column(PARTS.get(part, part), ".1%") for part in parts),
         Column("TFLOP/s/GPU", ".4g"),
         Column("MFU", ".1%"),
         Column("HFU", ".1%"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.ranks.rank_launch import blocks_of, local_parts, undisturbed
+from milabench_ddp.report.ranks.rank_launch import EXPOSED, blocks_of, local_parts, undisturbed
 
 PARTS = {"forward": 1, "backward": 1, "optimizer": 1, "data": 1}
 
@@ -24,6 +24,13 @@ PARTS = {"forward": 1, "backward": 1, "optimizer": 1, "data": 1}
 )
 def test_the_parts_that_no_other_rank_makes_longer(mode: object, own: tuple[str, ...]) -> None:
     assert local_parts(mode, PARTS) == own
+
+
+@pytest.mark.parametrize("mode", ["ddp", "fsdp", "pipeline", None])
+def test_where_the_exposed_communication_is_told_all_else_is_local(mode: object) -> None:
+    told = (*PARTS, EXPOSED)
+    assert local_parts(mode, told) == tuple(PARTS)
+    assert local_parts(mode, ["forward_backward", EXPOSED]) == ("forward_backward",)
 
 
 def test_only_what_was_measured() -> None:

@@ -1,0 +1,108 @@
+"""The marks of some steps: at the ends of their parts, and within them where a rank waits.
+
+A part of a step, such as the backward pass, can contain communication that nothing hides. Where it
+begins and ends is known to whoever wraps the model, so a strategy marks it: ``Waits.begin`` and
+``Waits.end``. These marks are of the same clock as those of the parts, are queued with the work
+like them, and are read with them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy
+import torch
+
+from benchmarks.common.clocks import Clock
+
+Part = TypeVar("Part")
+EXPOSED = "exposed_communication"  # the part of a step that all of its waits are
+
+
+# A mark within a part of a step: how many marks of parts came before it, whether a wait begins here
+# (or ends), and the mark. It is made within the step, so it is a tuple, which takes least time.
+WaitMark = tuple[int, bool, Any]
+
+
+@dataclass
+class Observation:
+    """The marks of consecutive steps."""
+
+    first: int  # index of its first step
+    warmup: bool
+    marks: list[Any]  # the start, then for each step: its batch is there, each part is done
+    stride: int  # marks of a step
+    waits: list[WaitMark] = field(default_factory=list)
+    loss: torch.Tensor | None = None
+    known: Any = None  # the mark after which all marks and the loss can be read
+
+    @property
+    def steps(self) -> int:
+        """The number of complete steps."""
+        return (max(len(self.marks), 1) - 1) // self.stride
+
+    def cut(self) -> None:
+        """Drop the marks of a step that failed half-way."""
+        del self.marks[self.stride * self.steps + 1 :]
+        self.waits = [wait for wait in self.waits if 0 < wait[0] < len(self.marks)]
+
+    def spans(self, clock: Clock) -> numpy.ndarray:
+        """Milliseconds between one mark and the next: a row for each step."""
+        if self.marks and isinstance(self.marks[0], int):  # nanoseconds of the host's clock
+            found = numpy.diff(numpy.array(self.marks, dtype=numpy.int64)) / 1e6
+        else:
+            found = numpy.array([clock.milliseconds(*pair) for pair in pairwise(self.marks)])
+        return found.reshape(-1, self.stride)
+
+    def waited(self, clock: Clock) -> numpy.ndarray:
+        """The milliseconds of ``spans`` that are waits.
+
+        A wait ends at its end, or else with its part. Of several beginnings the last counts.
+        """
+        found = numpy.zeros(len(self.marks) - 1)
+        nothing: WaitMark = (0, False, None)
+        for (part, begins, begin), following in pairwise([*self.waits, nothing]):
+            if not begins:
+                continue
+            its_part, begins_again, end = following
+            if its_part != part:
+                found[part - 1] += clock.milliseconds(begin, self.marks[part])
+            elif not begins_again:
+                found[part - 1] += clock.milliseconds(begin, end)
+        return found.reshape(-1, self.stride)
+
+
+class Waits:
+    """Marks where a rank waits for communication, within the parts of its steps."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Mark by ``clock``, which is that of the steps, and holds no device."""
+        self.clock, self._mark = clock, clock.mark
+        self._open = Observation(0, True, [], 1)
+
+    def open(self, observation: Observation) -> None:
+        """Keep the marks from now on in this observation."""
+        self._open = observation
+
+    def recycle(self, observation: Observation) -> None:
+        """Take back the marks of an observation, which will not be read again."""
+        self.clock.recycle([mark for _, _, mark in observation.waits])
+
+    def begin(self) -> None:
+        """From here on this rank may wait, until ``end`` or the end of the part.
+
+        Called once more before, it says that the rank did not wait up to now.
+        """
+        seen = self._open
+        seen.waits.append((len(seen.marks), True, self._mark()))
+
+    def end(self) -> None:
+        """The wait is over."""
+        seen = self._open
+        seen.waits.append((len(seen.marks), False, self._mark()))
+
+
+def with_waits(parts: Sequence[Part], waits: Part) -> list[Part]:
+    """What is known of each part of a step, and of its waits, which stand before the last part."""
+    return [*parts[:-1], waits, *parts[-1:]]

@@ -67,14 +67,19 @@ def _calm(rates: "Floats") -> "Floats":
 
 
 def _is_high(calm: "Floats") -> "Marks":
-    """Which are above the middle, if what is above and what is below are two levels; else none."""
+    """Which are above the middle, if what is above and what is below are two levels; else none.
+
+    Steps of few ticks of a clock are too long and too short by turns, which is no level: medians
+    of them do not stay.
+    """
     is_high: Marks = calm > (calm.max() + calm.min()) / 2
     high, low = calm[is_high], calm[~is_high]
-    if len(high) and high.mean() - low.mean() >= MATTERS * abs(calm.mean()):
-        left = high.var() * len(high) + low.var() * len(low)
-        if 1 - float(left) / float(calm.var() * len(calm)) >= APART:
-            return is_high
-    return is_high & False
+    if min(_longest(is_high), _longest(~is_high)) < STAYS:
+        return is_high & False
+    if high.mean() - low.mean() < MATTERS * abs(calm.mean()):
+        return is_high & False
+    left = high.var() * len(high) + low.var() * len(low)
+    return is_high & (1 - float(left) / float(calm.var() * len(calm)) >= APART)
 
 
 def _is_away(rates: "Floats") -> "Iterator[Marks]":
@@ -85,6 +90,11 @@ def _is_away(rates: "Floats") -> "Iterator[Marks]":
     far = is_far(rates - level, level)
     stays = max(STAYS, STAYS_SHARE * len(rates))
     for marks in (far & (rates > level), far & (rates < level)):
-        stretches = [len(list(same)) for is_marked, same in groupby(marks) if is_marked]
-        if max(stretches, default=0) >= stays:
+        if _longest(marks) >= stays:
             yield marks
+
+
+def _longest(marks: "Marks") -> int:
+    """The longest stretch of marked ones."""
+    stretches = [len(list(same)) for is_marked, same in groupby(marks) if is_marked]
+    return max(stretches, default=0)

@@ -75,3 +75,15 @@ def test_what_is_left_of_a_start_up_is_no_level() -> None:
 def test_few_of_many_series_with_long_dwells_are_silent() -> None:
     few = [visits_if_few(np.array(dwelling(100, seed)[:40]), 0) for seed in SEEDS]  # n / 4
     assert sum(map(bool, few)) >= 28
+
+
+@pytest.mark.parametrize(("at", "count", "visits"), [(0, 3, 2), (20, 5, 3), (57, 3, 2)])
+def test_steps_that_a_coarse_clock_makes_long_and_short_by_turns_have_no_levels(
+    at: int, count: int, visits: int
+) -> None:
+    """Steps of 20 ticks: most of a few neighbours last 21, and the mean of all is near 20."""
+    ticks = np.full(60, 20.0)
+    ticks[at : at + count] = [21, 19, 21, 19, 21][:count]
+    assert visits_if_few(1 / ticks, 0) == 0
+    ticks[at : at + count] = 21
+    assert visits_if_few(1 / ticks, 0) == visits

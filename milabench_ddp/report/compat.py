@@ -6,7 +6,7 @@ exactly one ``start`` and one ``end`` is not counted at all: neither as a proces
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 
 from ..results.records import (
@@ -21,6 +21,7 @@ from ..results.records import (
 from ..samples import DeviceSample
 from .milabench_summary import MilabenchStatistics, MilabenchSummary
 from .model import Row, Rows, Score
+from .monitored import samples_in_use
 from .process import succeeded
 from .statistics.values import NAN, percentile, ratio
 
@@ -98,15 +99,6 @@ def _sum(numbers: Sequence[float]) -> float:
         return math.fsum(numbers)
     except (OverflowError, ValueError):  # too large, or infinities of both signs
         return sum(numbers)
-
-
-def samples_in_use(record: Record) -> Iterator[tuple[str, DeviceSample]]:
-    """The samples of a process's own devices while they were in use, with the device's index."""
-    for device, samples in record.samples.items():
-        if record.device is None or device == str(record.device):
-            for sample in samples:
-                if sample.used != 1 and sample.load != 0:
-                    yield device, sample
 
 
 def summarize(records: Sequence[Record]) -> MilabenchSummary:

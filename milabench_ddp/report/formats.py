@@ -15,8 +15,8 @@ from .process import ProcessResult
 from .ranks.rank_summary import RankSummary
 from .statistics.values import deviation
 from .sweeps.sweep import Sweep, sweep_table
+from .tables.devices import devices
 from .tables.main_table import MAIN_COLUMNS, main_table, main_values
-from .tables.monitored import devices
 from .text import report_text, sweep_text, table_text
 from .told import Told
 

@@ -12,6 +12,7 @@ from ..results.records import Payload
 from ..table import Measured
 from .mfu import UNKNOWN, Utilisation
 from .milabench_summary import MilabenchSummary
+from .monitored import Monitored
 from .process import ProcessResult, counted, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .statistics.values import NAN, largest, median
@@ -61,6 +62,7 @@ class Row:
     used: Utilisation = UNKNOWN  # of the peak of its devices
     told: Mapping[str, Told] = field(default_factory=dict)  # the programs' own numbers, by name
     processes: tuple[ProcessResult, ...] = ()  # empty with milabench's formulas
+    monitored: tuple[Monitored, ...] = ()  # the devices, as the monitor saw them
 
     @classmethod
     def unmeasured(
@@ -72,6 +74,12 @@ class Row:
     def reported(self, group: str) -> Payload:
         """The facts that the programs reported under the key ``group``; empty without any."""
         return self.summary.facts.get(group, {})
+
+    @property
+    def measuring(self) -> list[Monitored]:
+        """The devices of the processes whose measurements are in its numbers."""
+        kept = {process.record.path for process in counted(self.processes)}
+        return [device for device in self.monitored if device.process.record.path in kept]
 
     def successful_launches(self) -> tuple[int, int]:
         """The number of launches that ended ok, and of all launches that left files."""

@@ -17,6 +17,7 @@ from .ranks.rank_summary import RankId, rank_id
 from .statistics import steady
 from .statistics.durations import Weighed, between, sum_of_ranks, weighed
 from .statistics.interval import Series
+from .statistics.window import Window, window_of
 
 BANDWIDTH = "GB/s"
 
@@ -100,6 +101,11 @@ class ProcessResult:
     def series(self) -> Series | None:
         """The observations in the steady state, weighed as in ``durations``; None without any."""
         return _series(self._weighed, self.steady)
+
+    @cached_property
+    def window(self) -> Window | None:
+        """When it measured its steady state; None if it has none, or no clock tells it."""
+        return window_of(self._weighed, self.steady.start)
 
     @cached_property
     def steady_over_all(self) -> float:

@@ -18,6 +18,7 @@ from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
+from .monitored import monitored, samples_in_use
 from .process import Processes, counted, per_launch, units_of
 from .ranks.rank_summary import summarize_ranks
 from .score import machine_rate
@@ -82,6 +83,7 @@ def summary_row(
         used=utilisation(measured, peaks or {}),
         told=told,
         processes=tuple(processes),
+        monitored=monitored(processes),
     )
 
 
@@ -115,7 +117,7 @@ def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
     used: list[float] = []
     reserved: list[float] = []
     for record in records:
-        used += known(sample.used for _, sample in compat.samples_in_use(record))
+        used += known(sample.used for _, sample in samples_in_use(record))
         reserved += [rank.reserved for rank in record.ranks.values()]
     if used:
         return max(used), "device"

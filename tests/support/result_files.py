@@ -57,6 +57,20 @@ def sample(**devices: Sequence[float]) -> str:
     return line("data", {"task": "main", "gpudata": data}, "data")
 
 
+def sampled(time: float, **devices: Mapping[str, Any]) -> str:
+    """``d0={"power": 300.0}``: what the sensors of device 0 told at a time."""
+    data = {key.removeprefix("d"): {"load": 1.0, **found} for key, found in devices.items()}
+    return line("data", {"task": "main", "time": time, "gpudata": data}, "data")
+
+
+def timed_rates(values: Iterable[float], seconds: float = 1.0, begin: float = 1000.0) -> str:
+    """Rates of observations of so many seconds each, one after another, as our programs write."""
+    text = ""
+    for k, value in enumerate(values, 1):
+        text += rate(value, time=begin + k * seconds, elapsed=k * seconds, step=k)
+    return text
+
+
 def told(rank: int = 0, **fields: Any) -> str:
     """A payload about the whole program, reported by one rank."""
     return line("data", {"task": "main", "rank": rank, **fields}, "data")

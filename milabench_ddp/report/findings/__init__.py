@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..model import Finding, Row, Severity
 from .checked_gradients import checked_gradients
+from .clocks import power_capped, set_clocks, throttled
 from .device_problems import device_faults, device_notes
 from .finder import Finder, Measurements
 from .host_bound import host_bound, misaligned_widths, warm_cache
@@ -90,6 +91,13 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "memory_not_sampled": Finder(memory_not_sampled, NOTE),
     "host_bound": Finder(host_bound, WARNING, "give it larger batches, or compile it"),
     "warm_cache": Finder(warm_cache, NOTE),
+    "throttled": Finder(
+        throttled,
+        WARNING,
+        "look at its cooling and its power supply",
+    ),
+    "power_capped": Finder(power_capped, NOTE, "compare it at the same power cap alone"),
+    "set_clocks": Finder(set_clocks, NOTE, "`nvidia-smi -rac` resets them"),
     "slow_device": Finder(slow_devices, NOTE, "look at its clocks, heat and neighbours"),
     "slow_rank": Finder(slow_ranks, NOTE, "look at what it does in that part of a step"),
     "slow_link": Finder(slow_links, NOTE, "look at its cable, its switch and `nvidia-smi nvlink`"),

@@ -70,7 +70,7 @@ def _durations(lines: Sequence[Observation]) -> dict[int, float]:
     """The durations of the observations that count, by their places."""
     counting = [k for k, line in enumerate(lines) if counts(line)]
     seen = [lines[k] for k in counting]
-    seconds = _by_steps(seen) or _by_elapsed(seen) or _by_clock(lines, counting)
+    seconds = _by_steps(seen) or by_elapsed(seen) or _by_clock(lines, counting)
     if seconds is None:
         seconds = _for_same_work(seen)
     return dict(zip(counting, seconds, strict=True))
@@ -96,7 +96,7 @@ def between(lines: Sequence[Observation]) -> tuple[float, float]:
     if len(took) < FEWEST or not all(0 < seconds < math.inf for seconds in measured):
         return 0.0, math.fsum(took)
     second = 1.0
-    if not _by_elapsed([lines[k] for k in lasted]) or all(lines[k].steps for k in lasted):
+    if not by_elapsed([lines[k] for k in lasted]) or all(lines[k].steps for k in lasted):
         second = statistics.median(map(truediv, took, measured))
     gaps = []
     for seconds, own in zip(took, measured, strict=True):
@@ -122,7 +122,7 @@ def _by_steps(seen: Sequence[Observation]) -> list[float] | None:
     return [(line.steps or 1) * _for_a_unit(line) for line in seen]
 
 
-def _by_elapsed(seen: Sequence[Observation]) -> list[float] | None:
+def by_elapsed(seen: Sequence[Observation]) -> list[float] | None:
     """What the lines tell as ``elapsed``, if that is the time of each and not of all so far."""
     overlaps, before = 0, -math.inf
     seconds: list[float] = []

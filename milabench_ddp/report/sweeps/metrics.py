@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 from ...errors import SelectionError, did_you_mean
 from ...table import Measured
+from ..clocks import sm_clock
 from ..model import Row, Rows
 from ..pooling import PROGRAM
 from ..statistics.values import NAN, median
@@ -86,6 +87,11 @@ METRICS: Mapping[str, Metric] = {
     "memory": Metric("MiB, the most in use on a device", lambda row: row.peak_memory),
     "allocated": Metric("MiB, the most that a rank allocated", lambda row: row.allocated),
     "reserved": Metric("MiB, the most that a rank reserved", lambda row: row.reserved),
+    "sm_clock": Metric(
+        "MHz, the mean SM clock of the devices in the measured steps",
+        lambda row: sm_clock(row.measuring),
+        format=".0f",
+    ),
     "mfu": _proportional(
         "model FLOPs, relative to the measured peak", lambda row: row.used.mfu, format=".1%"
     ),

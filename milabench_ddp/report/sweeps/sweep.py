@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ...config.schema import SkippedBenchmark
 from ...errors import SelectionError
 from ...table import Column, Table
+from ..clocks import taken_while
 from ..failures import CellState, cell_state
 from ..model import Report, Row
 from ..statistics.values import NAN
@@ -129,7 +130,7 @@ def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
         return Cell(state.word, NAN, state.reason)
     if not is_known:
         return EMPTY
-    notes = [metric.note(row)]
+    notes = [metric.note(row), taken_while(row.measuring)]
     if state is not None:
         ended = state.word  # of a launch that ended ok, records can be missing
         if succeeded < launches:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from ...table import Table
 from ..model import Rows
 from .bandwidth import bandwidths, links, pairs
-from .monitored import devices
+from .devices import devices
 from .program_tables import communication, curve, matrix_products, numbers
 from .speedup import speedup
 from .step_tables import every_rank, slowest_ranks, steps

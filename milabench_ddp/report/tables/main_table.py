@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...table import Column, Measured, Table, without_exponent, without_unknown
+from ..clocks import held_down, sm_clock
 from ..model import Row, Rows
 from ..statistics.values import NAN
 
@@ -82,6 +83,8 @@ def main_values(row: Row) -> tuple[Any, ...]:
 def main_table(rows: Rows, *, compat: bool = False) -> Table:
     """A row for each benchmark: milabench's columns, then the unit, and how a rate still moves.
 
+    Where it is known, the mean SM clock of the devices stands beside it, and what held it down.
+
     Args:
         rows: the benchmarks.
         compat: whether all numbers have milabench's format.
@@ -93,7 +96,12 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
             kind = OWN_COLUMNS.get(column.name, Column)
             columns.append(kind(column.name, column.format))
     names = [column.name for column in columns]
-    columns += [Column("unit", unknown=""), Column("drift", "+.1%", unknown="")]
+    columns += [
+        Column("unit", unknown=""),
+        Column("drift", "+.1%", unknown=""),
+        Column("SM MHz", ".0f"),
+        Column("held down by", unknown=""),
+    ]
     values = []
     for row in rows:
         known = dict(zip(names, main_values(row), strict=True))
@@ -101,10 +109,12 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
             is_sure = row.summary.interval is not None
             known["perf"] = Measured(row.perf, row.perf * row.uncertainty, with_error=is_sure)
             known["score"] = row.like_perf(row.score)
-        values.append((*known.values(), row.unit, row.drift))
+        devices = row.measuring
+        clocks = sm_clock(devices), held_down(devices)
+        values.append((*known.values(), row.unit, row.drift, *clocks))
     notes = () if compat else _what_intervals_hold(rows)
     table = Table(tuple(columns), tuple(values), notes=notes)
-    return without_unknown(table, always=len(columns) - 1)
+    return without_unknown(table, always=len(names) + 1)
 
 
 def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:

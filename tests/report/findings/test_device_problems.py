@@ -1,36 +1,19 @@
 """What the report says of GPUs that fail, hide or lack something, in runs on a stub of NVML."""
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from milabench_ddp.dispatch.runners.attached import HostRunner
 from milabench_ddp.events import Outcome
-from milabench_ddp.machine.detect import detect
-from milabench_ddp.machine.provenance import collect
 from milabench_ddp.monitor.sampler import Sampler
-from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Report
 from milabench_ddp.report.text import report_text
-from tests.support.progress import RecordedProgress
-from tests.support.run_contexts import context, program
+from tests.support.gpu_runs import SAMPLED, WAITS, about, report_on
 from tests.support.workplace import GOOD
 
 UUID = "GPU-11111111-1111-1111-1111-111111111111"
 WHEN = r"from \d\d:\d\d:\d\d UTC on \d{4}-\d\d-\d\d"
-# `wait_for` returns once the monitor has written something into the files of the benchmark.
-WAITS = f"""{GOOD}
-from pathlib import Path
-run, name = Path(os.environ["MILABENCH_TRACES"]).parent, Path(sys.argv[0]).stem
-
-def wait_for(text, files):
-    while not files(text in file.read_text() for file in run.glob(name + ".*.data")):
-        time.sleep(0.02)
-"""
-SAMPLED = f"{WAITS}\nwait_for('gpudata', all)"
 BREAKS = f"{SAMPLED}\n(run / 'broken').touch(); wait_for('does not answer', any)"
 TOLD = f"{WAITS}\nwait_for('may not use', all)"
 # The GPU takes its program with it, long before the monitor looks again.
@@ -40,20 +23,6 @@ if os.environ["CUDA_VISIBLE_DEVICES"] == "1":
     raise RuntimeError("CUDA error: unspecified launch failure")
 """
 Stub = Callable[..., None]
-
-
-def report_on(folder: Path, gpu_poll: float = 0.02, **programs: str) -> Report:
-    """The report of a run of these programs on the GPUs of the stub."""
-    cluster = detect("cuda", None, os.environ).cluster
-    benchmarks = [program(folder, name, text) for name, text in programs.items()]
-    run = context(folder, *benchmarks, arch="cuda", gpus=None, gpu_poll=gpu_poll)
-    run.header.machine = collect("cuda", cluster.nodes[0], [], {})
-    HostRunner().execute(run, RecordedProgress())
-    return report_of([folder])
-
-
-def about(report: Report, name: str) -> list[str]:
-    return [finding.sentence for finding in report.findings if finding.name == name]
 
 
 @pytest.fixture(autouse=True)

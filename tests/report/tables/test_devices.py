@@ -8,7 +8,7 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.tables.monitored import devices
+from milabench_ddp.report.tables.devices import devices
 from tests.support.result_files import config, end, job, line, rates, start, write
 
 

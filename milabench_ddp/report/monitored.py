@@ -1,0 +1,106 @@
+"""What the monitor saw of each device in each launch of a benchmark."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..results.records import Payload, Record, mapping_or_empty
+from ..samples import DeviceSample
+from .process import Processes, ProcessResult
+from .statistics.window import Window
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of the measured time, and the sample that stands for it: the nearest in time."""
+
+    sample: DeviceSample
+    steps: float  # its share of the measured steps
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Monitored:
+    """A device in a launch, with the process that used it."""
+
+    node: str  # empty if all of its benchmark ran on one node
+    device: str  # its index
+    process: ProcessResult
+    window: Window | None  # in which its job measured the steady state
+    in_use: tuple[DeviceSample, ...]  # what was sampled while anything used it
+
+    @property
+    def label(self) -> str:
+        """The device, for people."""
+        return f"GPU {self.device} of {self.node}" if self.node else f"GPU {self.device}"
+
+    @property
+    def launch(self) -> tuple[str, str]:
+        """The launch of its process."""
+        return self.process.launch
+
+    @property
+    def accelerator(self) -> Payload:
+        """The facts of the device, as its node recorded them."""
+        found = mapping_or_empty(self.process.record.meta.get("accelerators"))
+        return mapping_or_empty(mapping_or_empty(found.get("gpus")).get(self.device))
+
+    @cached_property
+    def stretches(self) -> tuple[Stretch, ...]:
+        """The measured time, a stretch for each sample in it; empty if that is not known."""
+        if self.window is None:
+            return ()
+        seen: dict[float, DeviceSample] = {}
+        for sample in self.process.record.samples[self.device]:
+            if sample.time is not None and self.window.begin <= sample.time <= self.window.end:
+                seen[sample.time] = sample
+        if not seen:
+            return ()
+        times = sorted(seen)
+        steps, seconds = (shares.tolist() for shares in self.window.shares(times))
+        return tuple(map(Stretch, map(seen.__getitem__, times), steps, seconds))
+
+    @property
+    def measured(self) -> list[DeviceSample]:
+        """The samples of the measured steps; without any, those while it was in use."""
+        return [stretch.sample for stretch in self.stretches] or list(self.in_use)
+
+
+def monitored(processes: Processes) -> tuple[Monitored, ...]:
+    """Each device that was in use, in each launch."""
+    windows: dict[tuple[object, ...], Window] = {}
+    for process in processes:
+        if process.window is not None:  # on several nodes, one of them tells for all
+            windows.setdefault(_job(process), process.window)
+    found = []
+    for process in processes:
+        window = windows.get(_job(process))
+        for device, samples in _by_device(process.record).items():
+            found.append(Monitored(_node(process.record), device, process, window, samples))
+    return tuple(found)
+
+
+def samples_in_use(record: Record) -> Iterator[tuple[str, DeviceSample]]:
+    """The samples of a process's own devices while they were in use, with the device's index."""
+    for device, samples in record.samples.items():
+        if record.device is None or device == str(record.device):
+            for sample in samples:
+                if sample.used != 1 and sample.load != 0:
+                    yield device, sample
+
+
+def _by_device(record: Record) -> Mapping[str, tuple[DeviceSample, ...]]:
+    found: dict[str, list[DeviceSample]] = {}
+    for device, sample in samples_in_use(record):
+        found.setdefault(device, []).append(sample)
+    return {device: tuple(samples) for device, samples in found.items()}
+
+
+def _job(process: ProcessResult) -> tuple[object, ...]:
+    return process.run.path, process.record.job
+
+
+def _node(record: Record) -> str:
+    """The node of a process; empty if all of its benchmark ran on one node."""
+    places = [word for word in record.words if word not in ("nolog", record.repeat)]
+    return places[1] if len(places) > 1 else ""

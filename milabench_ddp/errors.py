@@ -15,7 +15,7 @@ A benchmark that fails is not an error: it is an ``Outcome`` (see events).
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class MilabenchError(Exception):
@@ -58,3 +58,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``": did you mean `x`?"``, or an empty string if no known word is close."""
     near = difflib.get_close_matches(word, sorted(known), n=1)
     return f": did you mean `{near[0]}`?" if near else ""
+
+
+def shown_names(names: Sequence[str], most: int = 8) -> str:
+    """The names in a sentence, the first ones if there are many: ``a, b, c and 4 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

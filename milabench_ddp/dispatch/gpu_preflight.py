@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..config.schema import Benchmark
 from ..config.shipped import shipped_root
-from ..errors import MachineError
+from ..errors import MachineError, shown_names
 from ..machine.backends import BACKENDS
 from ..machine.devices import Node
 from ..machine.preflight import run_check
@@ -119,6 +119,4 @@ def _uuids(arch: str, node: Node) -> list[str | None]:
 
 
 def _some(benchmarks: Sequence[Benchmark]) -> str:
-    names = ", ".join(benchmark.name for benchmark in benchmarks[:_SHOWN])
-    rest = len(benchmarks) - _SHOWN
-    return f"{names} and {rest} more" if rest > 0 else names
+    return shown_names([benchmark.name for benchmark in benchmarks], _SHOWN)

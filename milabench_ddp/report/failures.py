@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..errors import shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict
 from ..results.records import Payload, Run
 from .model import Failure, Report, Row
@@ -89,9 +90,7 @@ def missing_records(runs: Sequence[Run]) -> Iterator[Failure]:
     """The benchmarks some of whose processes ended, but have no file that counts."""
     for run in runs:
         for name, tags in run.missing.items():
-            shown = ", ".join(f"{tag}.data" for tag in tags[:SHOWN_TAGS])
-            if len(tags) > SHOWN_TAGS:
-                shown += f" and {len(tags) - SHOWN_TAGS} more"
+            shown = shown_names([f"{tag}.data" for tag in tags], SHOWN_TAGS)
             reason = f"its records are missing, or cannot be read: {shown}"
             yield Failure(name, run.name, None, Outcome.LOST, reason, folder=run.path)
 

@@ -7,13 +7,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..config.schema import SkippedBenchmark
-from ..events import Outcome, Status, Verdict
+from ..events import Outcome, Verdict
 from ..results.records import Payload
 from ..table import Measured
 from .mfu import UNKNOWN, Utilisation
 from .milabench_summary import MilabenchSummary
 from .monitored import Monitored
-from .process import ProcessResult, counted, is_bandwidth
+from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .statistics.values import NAN, largest, median
 from .told import Told
@@ -83,11 +83,8 @@ class Row:
 
     def successful_launches(self) -> tuple[int, int]:
         """The number of launches that ended ok, and of all launches that left files."""
-        launches: dict[tuple[str, str], bool] = {}
-        for process in self.processes:
-            is_ok = process.status is Status.OK
-            launches[process.launch] = launches.get(process.launch, True) and is_ok
-        return sum(launches.values()), len(launches)
+        launches = by_launch(self.processes)
+        return sum(map(ended_ok, launches)), len(launches)
 
     @property
     def throughput(self) -> float:
@@ -146,6 +143,11 @@ class Row:
             return NAN
         low, high = self.summary.interval
         return max(high - self.perf, self.perf - low) / self.perf
+
+    @property
+    def half_width_over_launches(self) -> float:
+        """``half_width``, NaN for a single launch: its steps do not tell how the next one is."""
+        return self.half_width if self.summary.launches > 1 else NAN
 
     @property
     def uncertainty(self) -> float:

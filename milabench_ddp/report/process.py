@@ -13,6 +13,7 @@ from functools import cached_property
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..results.rates import why_nothing_measured
 from ..results.records import Observation, Payload, Record, Run, unit_of
+from .ranks.rank_launch import LaunchKey
 from .ranks.rank_summary import RankId, rank_id
 from .statistics import steady
 from .statistics.durations import Weighed, between, sum_of_ranks, weighed
@@ -137,12 +138,35 @@ class ProcessResult:
         return sum(observation.warmup for observation in self.record.rates)
 
     @property
-    def launch(self) -> tuple[str, str]:
+    def launch(self) -> LaunchKey:
         """The run folder and the repeat, which identify the launch of the process."""
         return str(self.run.path), self.record.repeat
 
 
 Processes = Sequence[ProcessResult]
+
+
+def by_launch(processes: Processes) -> list[Processes]:
+    """The processes of each launch, in the order of runs and repeats."""
+    launches: dict[LaunchKey, list[ProcessResult]] = defaultdict(list)
+    for process in processes:
+        launches[process.launch].append(process)
+    return [launches[key] for key in sorted(launches)]
+
+
+def ended_ok(launch: Processes) -> bool:
+    """Whether no process of a launch failed, or still runs."""
+    return all(process.status is Status.OK for process in launch)
+
+
+def series_by_launch(processes: Processes) -> list[list[Series]]:
+    """What the processes of each launch measured; without launches that measured nothing."""
+    found = []
+    for launch in by_launch(processes):
+        series = [process.series for process in launch if process.series is not None]
+        if series:
+            found.append(series)
+    return found
 
 
 def counted(processes: Processes) -> Processes:
@@ -165,15 +189,9 @@ def per_launch(processes: Processes) -> float:
     It is the mean over the launches that ended ok, or over all if none did: in a launch of which a
     process failed, fewer devices work than the benchmark uses.
     """
-    launches: dict[tuple[str, str], list[ProcessResult]] = defaultdict(list)
-    for process in processes:
-        launches[process.launch].append(process)
-    whole = [each for each in launches.values() if all(one.status is Status.OK for one in each)]
-    counts = []
-    for launch in whole or launches.values():
-        measuring = [process for process in counted(launch) if process.series is not None]
-        if measuring:
-            counts.append(len(measuring))
+    launches = by_launch(processes)
+    whole = list(filter(ended_ok, launches)) or launches
+    counts = [len(series) for launch in whole for series in series_by_launch(counted(launch))]
     return sum(counts) / len(counts) if counts else 0.0
 
 

@@ -12,14 +12,16 @@ has no score, because another part has another.
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 
 from ..config.schema import SkipKind
+from ..errors import shown_names
 from .model import Report, Rows, RunInfo, Score
 from .process import Processes, ProcessResult, is_bandwidth, units_of
 from .ranks.rank_summary import rank_id
 from .statistics.values import NAN, mean
 
+SHOWN = 3  # names in a reason
 Place = tuple[str, int, int]  # the node, the job, and the device of a process alone on it
 
 
@@ -95,11 +97,11 @@ def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Cont
     if len(without) == len(counting):
         return "every benchmark failed"
     if without:
-        return f"{_listed(without)} failed, or measured nothing"
+        return f"{shown_names(without, SHOWN)} failed, or measured nothing"
     left_out = _left_out(rows, runs, enabled)
     if left_out:
         name, why = next(iter(left_out.items()))
-        return f"only a part of the suite was run, without {_listed(left_out)} ({name}: {why})"
+        return f"only a part of the suite was run, without {shown_names(list(left_out), SHOWN)} ({name}: {why})"
     return ""
 
 
@@ -125,20 +127,13 @@ def _why_no_ratios(counting: Rows, runs: Sequence[RunInfo], baseline: Report) ->
     theirs = {row.name: row for row in baseline.rows if row.score > 0}
     missing = [row.name for row in counting if row.name not in theirs]
     if missing:
-        return f"the baseline did not measure {_listed(missing)}"
+        return f"the baseline did not measure {shown_names(missing, SHOWN)}"
     names = {row.name for row in counting}
     more = [row.name for row in theirs.values() if row.weight > 0 and row.name not in names]
     if more:
-        return f"only the baseline measured {_listed(more)}"
+        return f"only the baseline measured {shown_names(more, SHOWN)}"
     for row in counting:
         unit = theirs[row.name].unit
         if row.unit != unit:
             return f"{row.name} is in {row.unit}, and in the baseline in {unit}"
     return ""
-
-
-def _listed(names: Iterable[str]) -> str:
-    """The first names of many, and how many more."""
-    listed = list(names)
-    more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
-    return ", ".join(listed[:3]) + more

@@ -19,10 +19,10 @@ from . import compat
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
 from .monitored import monitored, samples_in_use
-from .process import Processes, counted, per_launch, units_of
+from .process import Processes, counted, per_launch, series_by_launch, units_of
 from .ranks.rank_summary import summarize_ranks
 from .score import machine_rate
-from .statistics.interval import Launches, Series, interval, pooled_mean
+from .statistics.interval import Launches, interval, pooled_mean
 from .statistics.values import NAN, deviation, known, largest, ratio
 from .told import Told, told_numbers
 
@@ -45,7 +45,7 @@ def summary_row(
     config = records[-1].config
     measured = counted(processes)
     # rates in several units have no mean: a finding says so
-    series = _by_launch(measured) if len(units_of(measured)) < 2 else []
+    series = series_by_launch(measured) if len(units_of(measured)) < 2 else []
     rates = _rates(series)
     perf = pooled_mean(series)
     sure = interval(series)
@@ -85,15 +85,6 @@ def summary_row(
         processes=tuple(processes),
         monitored=monitored(processes),
     )
-
-
-def _by_launch(processes: Processes) -> list[list[Series]]:
-    """The series of the processes of each launch."""
-    launches: dict[tuple[str, str], list[Series]] = defaultdict(list)
-    for process in processes:
-        if process.series is not None:
-            launches[process.launch].append(process.series)
-    return [launches[key] for key in sorted(launches)]
 
 
 def _rates(launches: Launches) -> list[float]:

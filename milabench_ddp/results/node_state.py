@@ -3,17 +3,17 @@
 The coordinator of the nodes writes them; ``run``, ``watch`` and ``report`` read them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 
 from ..codec import decode
+from ..errors import shown_names
 from .run_dir import RunDir
 
 CLOCK_LIMIT = 0.5  # seconds by which a clock may be off before that is told
-_SHOWN = 8  # names that a sentence lists
 OnDefect = Callable[[Path, OSError | ValueError], None]
 
 
@@ -115,10 +115,3 @@ def _clock_difference(name: str, offset: float) -> NodeDifference:
     side = "ahead of" if offset > 0 else "behind"
     sentence = f"nodes differ: the clock of {name} is {abs(offset):.1f} s {side} the coordinator's"
     return NodeDifference(sentence, (name,), {name: f"{offset:.3f}"})
-
-
-def shown_names(names: Sequence[str]) -> str:
-    """The names in a sentence, the first ones if there are many."""
-    if len(names) > _SHOWN:
-        return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
-    return ", ".join(names)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..errors import RunDirError, did_you_mean
+from ..errors import RunDirError, did_you_mean, shown_names
 from .read_events import read_events
 from .read_state import read_state
 from .records import DefectKind, FileDefect, Run
@@ -84,5 +84,4 @@ def _runs_in(folder: Path) -> list[str]:
 
 
 def _some(runs: list[str], folder: Path = Path()) -> str:
-    shown = ", ".join(str(folder / name) for name in runs[:5])
-    return f"{shown} and {len(runs) - 5} more" if len(runs) > 5 else shown
+    return shown_names([str(folder / name) for name in runs], 5)

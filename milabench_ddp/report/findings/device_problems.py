@@ -4,6 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
+from ...errors import shown_names
 from ...results.records import Record, Run, mapping_or_empty
 from ...samples import DeviceProblem
 from ..model import Finding, Findings
@@ -51,9 +52,7 @@ def _problems(
                     names[sentence].append(record.name)
     for sentence, problem in first.items():
         concerned = names[sentence]
-        shown = ", ".join(concerned[:_SHOWN])
-        if len(concerned) > _SHOWN:
-            shown += f" and {len(concerned) - _SHOWN} more"
+        shown = shown_names(concerned, _SHOWN)
         evidence = {
             "device": problem.device,
             "uuid": problem.uuid,

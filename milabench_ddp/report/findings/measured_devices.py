@@ -6,10 +6,11 @@ Runs of programs that do not tell it have no such findings.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...results.node_state import shown_names
+from ...errors import shown_names
 from ...results.records import Payload, Record, mapping_or_empty
 from ..model import Finding, Findings, Row
 from ..process import ProcessResult
+from ..ranks.rank_launch import LaunchKey
 from ..ranks.rank_summary import rank_id
 
 _SOFTWARE = {"torch": "torch", "cuda": "CUDA", "nccl": "NCCL", "cudnn": "cuDNN"}
@@ -60,7 +61,7 @@ def _gpus(record: Record, gpus: Payload) -> list[Payload]:
 
 def _shared_devices(processes: Sequence[ProcessResult]) -> Iterator[Finding]:
     """GPUs that several ranks of a launch measured at the same time."""
-    using: dict[tuple[tuple[str, str], str], dict[str, None]] = defaultdict(dict)
+    using: dict[tuple[LaunchKey, str], dict[str, None]] = defaultdict(dict)
     for process in processes:
         for rank, told in process.record.devices.items():
             if isinstance(told.get("uuid"), str):

@@ -1,13 +1,14 @@
 """Findings about runs and their files: damaged ones, and runs that are pooled but differ."""
 
 import math
+from collections import defaultdict
 
 from .. import compat
 from ..model import Finding, Findings, Row
 from ..pooling import has_local_changes, mixed_facts
-from ..process import counted
+from ..process import ProcessResult, counted, series_by_launch
 from ..ranks.stragglers import SURE
-from ..statistics.interval import Series, interval, pooled_mean
+from ..statistics.interval import interval, pooled_mean
 from .finder import Measurements
 
 APART_BY = 0.05  # launches of the same benchmark differ by 1 to 2 %
@@ -77,16 +78,14 @@ def different_speeds(row: Row) -> Findings:
     """
     if math.isnan(row.perf):
         return
-    launches: dict[str, dict[tuple[str, str], list[Series]]] = {}  # of each run
+    runs: dict[str, list[ProcessResult]] = defaultdict(list)
     for process in counted(row.processes):
-        if process.series is not None:
-            of_run = launches.setdefault(str(process.run.path), {})
-            of_run.setdefault(process.launch, []).append(process.series)
+        runs[str(process.run.path)].append(process)
     speeds = []
-    for folder, of_run in launches.items():
-        series = list(of_run.values())
-        sure = interval(series) if len(series) > 1 else None
-        speeds.append((pooled_mean(series), sure.sem if sure else 0.0, folder))
+    for folder, processes in runs.items():
+        if launches := series_by_launch(processes):
+            sure = interval(launches) if len(launches) > 1 else None
+            speeds.append((pooled_mean(launches), sure.sem if sure else 0.0, folder))
     if len(speeds) < 2:
         return
     slow, fast = min(speeds), max(speeds)

@@ -67,7 +67,7 @@ def _proportional(meaning: str, value: Number, format: str = ".4g") -> Metric:
     return Metric(
         f"{meaning}, and {OVER_LAUNCHES}",
         value,
-        lambda row: value(row) * _over_launches(row),
+        lambda row: value(row) * row.half_width_over_launches,
         format=format,
     )
 
@@ -248,13 +248,8 @@ def _efficiency(row: Row, base: Row, fewest: int) -> Efficiency:
     value = row.throughput / (base.throughput * more)
     if row is base:
         return Efficiency(value, 0.0, least, fewest)
-    relative = math.hypot(_over_launches(row), _over_launches(base))
+    relative = math.hypot(row.half_width_over_launches, base.half_width_over_launches)
     return Efficiency(value, value * relative, least, fewest)
-
-
-def _over_launches(row: Row) -> float:
-    """Half of the 95 % interval of ``perf`` over launches, as a fraction of it; NaN for one."""
-    return row.half_width if row.summary.launches > 1 else NAN
 
 
 def _settings_but_nodes(row: Row) -> tuple[str, ...]:

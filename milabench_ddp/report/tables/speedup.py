@@ -57,15 +57,10 @@ def _why_none(row: Row, base: Row | None) -> str:
 def _ratio(row: Row, base: Row) -> Measured:
     """The ratio of throughputs, with half of its 95 % interval over launches."""
     ratio = row.throughput / base.throughput
-    relative = math.hypot(_over_launches(row), _over_launches(base))
+    relative = math.hypot(row.half_width_over_launches, base.half_width_over_launches)
     return Measured(ratio, ratio * relative, with_error=True)
 
 
 def _is_usable(row: Row) -> bool:
     succeeded, _ = row.successful_launches()
     return succeeded > 0 and row.throughput > 0
-
-
-def _over_launches(row: Row) -> float:
-    """Half of the 95 % interval of ``perf`` over launches, as a fraction of it; NaN for one."""
-    return row.half_width if row.summary.launches >= 2 else NAN

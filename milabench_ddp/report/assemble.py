@@ -15,10 +15,10 @@ from .findings.finder import Measurements
 from .mfu import peaks
 from .model import UNKNOWN_OUTCOME, Failure, Report, Row, RunInfo
 from .pooling import check_distinct, check_poolable, cpu_of, devices_of, differences_of
-from .process import Processes, ProcessResult, succeeded
-from .score import suite_score
+from .process import Processes, ProcessResult
+from .score import milabench_score, suite_score
 from .statistics.values import NAN
-from .summary import summary_row
+from .summary import milabench_row, summary_row
 
 Weights = Mapping[str, float]
 _YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
@@ -73,7 +73,7 @@ def report_of(
     )
     found = findings_of(measured)
     if compat_formulas:
-        score = compat.milabench_score(rows)
+        score = milabench_score(rows)
     else:
         score = suite_score(rows, infos, report_of([base.path]) if base else None, weights)
     return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score)
@@ -93,7 +93,7 @@ def _processes(
             if process.status is Status.SKIPPED and not compat_formulas:
                 continue  # its benchmark is among those that did not run
             processes_of[record.name].append(process)
-            is_failed = not succeeded(record) if compat_formulas else process.failed
+            is_failed = not compat.succeeded(record) if compat_formulas else process.failed
             if is_failed:
                 failed.append(failures.process_failure(process))
     return processes_of, failed
@@ -146,7 +146,7 @@ def _compat_rows(processes_of: Mapping[str, Processes], weights: Weights) -> lis
     for name in sorted({*processes_of, *weights}):
         if name in processes_of:
             records = [process.record for process in processes_of[name]]
-            rows.append(compat.milabench_row(records, weights.get(name)))
+            rows.append(milabench_row(records, weights.get(name)))
         else:
             rows.append(Row.unmeasured(name, NAN, weights[name], {}, n=NAN))
     return rows

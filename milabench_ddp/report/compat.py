@@ -7,7 +7,7 @@ exactly one ``start`` and one ``end`` is not counted at all: neither as a proces
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from operator import mul
+from dataclasses import dataclass
 
 from ..results.records import (
     DefectKind,
@@ -15,15 +15,11 @@ from ..results.records import (
     Record,
     is_finite,
     is_number,
-    recorded_weight,
-    unit_of,
 )
 from ..samples import DeviceSample
-from .milabench_summary import MilabenchStatistics, MilabenchSummary
-from .model import Row, Rows, Score
 from .monitored import samples_in_use
-from .process import succeeded
-from .statistics.values import NAN, percentile, ratio
+from .process import has_nan_loss
+from .statistics.values import NAN, percentile
 
 UNFIT = (
     DefectKind.NOT_OBJECT,
@@ -33,6 +29,34 @@ UNFIT = (
     DefectKind.TWO_ENDS,
     DefectKind.NO_START,
 )
+
+
+@dataclass(frozen=True)
+class MilabenchStatistics:
+    """milabench's statistics of a list; its fields are keys of the JSON."""
+
+    min: float
+    q1: float
+    median: float
+    q3: float
+    max: float
+    mean: float
+    std: float
+    sem: float
+
+
+@dataclass(frozen=True)
+class MilabenchSummary:
+    """milabench's summary of the files of a benchmark; its fields are keys of the JSON."""
+
+    n: int
+    ngpu: int
+    successes: int
+    failures: int
+    train_rate: MilabenchStatistics
+    walltime: MilabenchStatistics
+    per_gpu: Mapping[object, MilabenchStatistics]  # rates, by device
+    gpu_load: Mapping[str, Mapping[str, MilabenchStatistics]]  # by device; memory, load, power
 
 
 def why_left_out(record: Record) -> str:
@@ -54,6 +78,14 @@ def why_left_out(record: Record) -> str:
     if isinstance(record.device, list | dict):
         return "its device is not an index"
     return ""
+
+
+def succeeded(record: Record) -> bool:
+    """Whether milabench counts a file with an end as a success."""
+    if record.stopped or not record.reports:
+        return True
+    code = record.end.get("return_code") if record.end else None
+    return code == 0 and not has_nan_loss(record) and bool(record.rates)
 
 
 def ngpu(config: Payload) -> int:
@@ -135,48 +167,3 @@ def _load(samples: Sequence[DeviceSample]) -> Mapping[str, MilabenchStatistics]:
         "load": statistics_of(sample.load for sample in samples),
         "power": statistics_of(sample.power or 0 for sample in samples),
     }
-
-
-def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
-    """milabench's row of a benchmark; ``weight`` overrides the recorded one, None keeps it."""
-    summary, config = summarize(records), records[-1].config
-    perf = summary.train_rate.mean
-    failing = summary.failures / max(summary.n, 1)
-    whole = sum(rates.mean for rates in summary.per_gpu.values())
-    peaks = [load["memory"].max for load in summary.gpu_load.values()]
-    return Row(
-        name=records[-1].name,
-        fail=summary.failures,
-        n=summary.n,
-        ngpu=summary.ngpu,
-        perf=perf,
-        sem=ratio(summary.train_rate.sem, perf),
-        std=ratio(summary.train_rate.std, perf),
-        peak_memory=max(peaks, default=NAN),
-        score=(whole if whole > 0 else perf) * (1 - failing),
-        weight=recorded_weight(config) if weight is None else weight,
-        enabled=weight is not None or bool(config.get("enabled", True)),
-        unit=unit_of(records),
-        milabench=summary,
-    )
-
-
-def milabench_score(rows: Rows) -> Score:
-    """The weighted geometric mean of the scores, each plus 1; a score that is NaN counts as 0.
-
-    So milabench's score is 1 where nothing was measured; here there is none.
-    """
-    if all(math.isnan(row.perf) for row in rows):
-        return Score(reason="nothing was measured")
-    weights = [row.weight * row.enabled for row in rows]
-    total = math.fsum(weights)
-    if not total:
-        return Score(reason="no benchmark has a weight")
-    logs = [_log_plus_one(row.score) for row in rows]
-    return Score(math.exp(math.fsum(map(mul, weights, logs)) / total))
-
-
-def _log_plus_one(score: float) -> float:
-    if math.isnan(score):
-        return 0.0
-    return math.log1p(score) if score > -1 else NAN

@@ -10,8 +10,8 @@ from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Verdict
 from ..results.records import Payload
 from ..table import Measured
+from .compat import MilabenchSummary
 from .mfu import UNKNOWN, Utilisation
-from .milabench_summary import MilabenchSummary
 from .monitored import Monitored
 from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary

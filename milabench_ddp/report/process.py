@@ -225,14 +225,6 @@ def is_bandwidth(processes: Processes) -> bool:
     return len(jobs) == len(processes) and unit_of(jobs) == BANDWIDTH
 
 
-def succeeded(record: Record) -> bool:
-    """Whether milabench counts a file with an end as a success."""
-    if record.stopped or not record.reports:
-        return True
-    code = record.end.get("return_code") if record.end else None
-    return code == 0 and not has_nan_loss(record) and bool(record.rates)
-
-
 def has_nan_loss(record: Record) -> bool:
     """Whether a loss became NaN."""
     return any(isinstance(loss, float) and math.isnan(loss) for loss in record.losses)

@@ -13,6 +13,7 @@ has no score, because another part has another.
 import math
 from collections import defaultdict
 from collections.abc import Container, Sequence
+from operator import mul
 
 from ..config.schema import SkipKind
 from ..errors import shown_names
@@ -101,7 +102,8 @@ def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Cont
     left_out = _left_out(rows, runs, enabled)
     if left_out:
         name, why = next(iter(left_out.items()))
-        return f"only a part of the suite was run, without {shown_names(list(left_out), SHOWN)} ({name}: {why})"
+        names = shown_names(list(left_out), SHOWN)
+        return f"only a part of the suite was run, without {names} ({name}: {why})"
     return ""
 
 
@@ -137,3 +139,24 @@ def _why_no_ratios(counting: Rows, runs: Sequence[RunInfo], baseline: Report) ->
         if row.unit != unit:
             return f"{row.name} is in {row.unit}, and in the baseline in {unit}"
     return ""
+
+
+def milabench_score(rows: Rows) -> Score:
+    """milabench's: the weighted geometric mean of the scores plus 1; one that is NaN counts as 0.
+
+    So milabench's score is 1 where nothing was measured; here there is none.
+    """
+    if all(math.isnan(row.perf) for row in rows):
+        return Score(reason="nothing was measured")
+    weights = [row.weight * row.enabled for row in rows]
+    total = math.fsum(weights)
+    if not total:
+        return Score(reason="no benchmark has a weight")
+    logs = [_log_plus_one(row.score) for row in rows]
+    return Score(math.exp(math.fsum(map(mul, weights, logs)) / total))
+
+
+def _log_plus_one(score: float) -> float:
+    if math.isnan(score):
+        return 0.0
+    return math.log1p(score) if score > -1 else NAN

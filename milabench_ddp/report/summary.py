@@ -1,9 +1,9 @@
-"""Our own statistics of a benchmark, from the steady state of each of its processes.
+"""The row of a benchmark: by our own statistics, or by milabench's.
 
-The rate of a process is its total units over its total time in the steady state. ``perf`` is the
-mean of these rates over the processes, as in milabench. ``std`` is the standard deviation of all
-observations in the steady state. ``sem`` is the standard error of ``perf``: within
-its launch, or over several (see ``interval``).
+Ours are of the steady state of each process. The rate of a process is its total units over its
+total time there. ``perf`` is the mean of these rates over the processes, as in milabench. ``std``
+is the standard deviation of all observations in the steady state. ``sem`` is the standard error of
+``perf``: within its launch, or over several (see ``interval``).
 
 All numbers of a row are of the same steps, those in the steady state, and of the same processes,
 those that did not fail.
@@ -84,6 +84,30 @@ def summary_row(
         told=told,
         processes=tuple(processes),
         monitored=monitored(processes),
+    )
+
+
+def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
+    """milabench's row of a benchmark; ``weight`` overrides the recorded one, None keeps it."""
+    summary, config = compat.summarize(records), records[-1].config
+    perf = summary.train_rate.mean
+    failing = summary.failures / max(summary.n, 1)
+    whole = sum(rates.mean for rates in summary.per_gpu.values())
+    peaks = [load["memory"].max for load in summary.gpu_load.values()]
+    return Row(
+        name=records[-1].name,
+        fail=summary.failures,
+        n=summary.n,
+        ngpu=summary.ngpu,
+        perf=perf,
+        sem=ratio(summary.train_rate.sem, perf),
+        std=ratio(summary.train_rate.std, perf),
+        peak_memory=max(peaks, default=NAN),
+        score=(whole if whole > 0 else perf) * (1 - failing),
+        weight=recorded_weight(config) if weight is None else weight,
+        enabled=weight is not None or bool(config.get("enabled", True)),
+        unit=unit_of(records),
+        milabench=summary,
     )
 
 

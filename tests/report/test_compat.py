@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.report import compat
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.compat import MilabenchStatistics, MilabenchSummary
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.text import report_text
@@ -227,3 +229,11 @@ def test_a_rate_of_zero(tmp_path: Path) -> None:
     row = one(report(tmp_path))
     assert (row.perf, row.score) == (0.0, 0.0)
     assert math.isnan(row.std)
+
+
+def test_the_keys_are_milabenchs() -> None:
+    statistics = [field.name for field in fields(MilabenchStatistics)]
+    assert statistics == ["min", "q1", "median", "q3", "max", "mean", "std", "sem"]
+    summary = [field.name for field in fields(MilabenchSummary)]
+    assert summary[:4] == ["n", "ngpu", "successes", "failures"]
+    assert summary[4:] == ["train_rate", "walltime", "per_gpu", "gpu_load"]

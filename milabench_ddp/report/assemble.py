@@ -4,24 +4,23 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeGuard
 
 from ..events import Status
 from ..results.read_run import read_run
-from ..results.records import Payload, Run, is_finite, mapping_or_empty, recorded_weight
+from ..results.records import Payload, Run, recorded_weight
 from . import compat, failures
 from .findings import findings_of
 from .findings.finder import Measurements
 from .mfu import peaks
-from .model import UNKNOWN_OUTCOME, Failure, Report, Row, RunInfo
-from .pooling import check_distinct, check_poolable, cpu_of, devices_of, differences_of
+from .model import Failure, Report, Row
+from .pooling import check_distinct, check_poolable, differences_of
 from .process import Processes, ProcessResult
+from .run_info import run_info
 from .score import milabench_score, suite_score
 from .statistics.values import NAN
 from .summary import milabench_row, summary_row
 
 Weights = Mapping[str, float]
-_YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
 
 
 def report_of(
@@ -150,69 +149,3 @@ def _compat_rows(processes_of: Mapping[str, Processes], weights: Weights) -> lis
         else:
             rows.append(Row.unmeasured(name, NAN, weights[name], {}, n=NAN))
     return rows
-
-
-def run_info(run: Run) -> RunInfo:
-    """The facts at the head of a run's report; those not recorded are empty."""
-    meta: Payload = next((record.meta for record in run.records if record.meta), {})
-    accelerators = mapping_or_empty(meta.get("accelerators"))
-    started, ended = _span(run)
-    arch = str(accelerators.get("arch") or _configured_arch(run))
-    devices = devices_of(meta)
-    if not devices and arch == "cpu":
-        devices = "no GPU"
-    info = RunInfo(
-        name=run.name,
-        path=run.path,
-        outcome=UNKNOWN_OUTCOME,
-        started=started,
-        seconds=None if started is None or ended is None else ended - started,
-        host=str(mapping_or_empty(meta.get("os")).get("nodename") or ""),
-        cpu=cpu_of(meta),
-        devices=devices,
-        arch=arch,
-        version=_version(meta),
-        waiting=run.in_status(Status.WAITING),
-        running=run.in_status(Status.RUNNING),
-        verdicts=run.verdicts,
-        skipped=tuple(run.skipped),
-    )
-    if run.state is None:
-        return info
-    header = run.state.header
-    return replace(info, outcome=header.outcome, preset=header.preset)
-
-
-def _configured_arch(run: Run) -> object:
-    for record in run.records:
-        if arch := record.config.get("arch"):
-            return arch
-    return ""
-
-
-def _version(meta: Payload) -> str:
-    versions = []
-    for name, place, key in (("torch", "pytorch", "torch"), ("milabench", "milabench", "tag")):
-        if version := mapping_or_empty(meta.get(place)).get(key):
-            versions.append(f"{name} {version}")
-    return ", ".join(versions)
-
-
-def _span(run: Run) -> tuple[float | None, float | None]:
-    """When the run began and ended, in seconds since the epoch."""
-    starts: list[object] = []
-    ends: list[object] = []
-    if run.state is not None:
-        starts.append(run.state.header.created)
-        ends.append(run.state.header.ended)
-    for record in run.records:
-        starts.append((record.start or {}).get("time"))
-        ends.append((record.end or {}).get("time"))
-    first = min(filter(_is_time, starts), default=None)
-    if run.goes_on:
-        return first, None
-    return first, max(filter(_is_time, ends), default=None)
-
-
-def _is_time(value: object) -> TypeGuard[float]:
-    return is_finite(value) and 0 <= value < _YEAR_10000

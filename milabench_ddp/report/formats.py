@@ -10,9 +10,10 @@ from typing import Any
 
 from ..codec import encode_indented
 from ..table import Table, csv_text
-from .model import Report, Row, RunInfo
+from .model import Report, Row
 from .process import ProcessResult
 from .ranks.rank_summary import RankSummary
+from .run_info import RunInfo
 from .statistics.values import deviation
 from .sweeps.sweep import Sweep, sweep_table
 from .tables.devices import devices

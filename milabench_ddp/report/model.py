@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from ..config.schema import SkippedBenchmark
-from ..events import Outcome, Verdict
+from ..events import Outcome
 from ..results.records import Payload
 from ..table import Measured
 from .compat import MilabenchSummary
@@ -15,11 +14,11 @@ from .mfu import UNKNOWN, Utilisation
 from .monitored import Monitored
 from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
+from .run_info import UNKNOWN_OUTCOME, RunInfo
 from .statistics.values import NAN, largest, median
 from .told import Told
 
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
-UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
 
 
 @dataclass(frozen=True)
@@ -193,27 +192,6 @@ class Finding:
     name: str = ""
     severity: Severity = Severity.WARNING
     advice: str = ""
-
-
-@dataclass(frozen=True)
-class RunInfo:
-    """A run that the report is about."""
-
-    name: str
-    path: Path
-    outcome: str | None  # None while it runs
-    preset: str = ""
-    started: float | None = None  # seconds since the epoch
-    seconds: float | None = None
-    host: str = ""
-    cpu: str = ""
-    devices: str = ""
-    arch: str = ""
-    version: str = ""
-    waiting: tuple[str, ...] = ()
-    running: tuple[str, ...] = ()
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # of benchmarks that have ended
-    skipped: tuple[SkippedBenchmark, ...] = ()
 
 
 @dataclass(frozen=True)

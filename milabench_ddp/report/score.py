@@ -17,9 +17,10 @@ from operator import mul
 
 from ..config.schema import SkipKind
 from ..errors import shown_names
-from .model import Report, Rows, RunInfo, Score
+from .model import Report, Rows, Score
 from .process import Processes, ProcessResult, is_bandwidth, units_of
 from .ranks.rank_summary import rank_id
+from .run_info import RunInfo
 from .statistics.values import NAN, mean
 
 SHOWN = 3  # names in a reason

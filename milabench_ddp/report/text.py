@@ -10,7 +10,8 @@ from dataclasses import replace
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome
 from ..table import Table, text_lines, without_unknown
-from .model import Failure, Report, RunInfo, Score
+from .model import Failure, Report, Score
+from .run_info import RunInfo
 from .sweeps.sweep import Sweep, block_table
 from .tables import IN_THE_TEXT
 from .tables.main_table import MAIN_COLUMNS, main_table

@@ -7,7 +7,8 @@ import pytest
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.launch.causes import with_kernel
 from milabench_ddp.report.failures import CellState, cell_state
-from milabench_ddp.report.model import NAN, Failure, Report, Row, RunInfo
+from milabench_ddp.report.model import NAN, Failure, Report, Row
+from milabench_ddp.report.run_info import RunInfo
 
 HEAD = "Traceback (most recent call last):"
 FRAME = '  File "main.py", line 5, in main'

@@ -10,11 +10,11 @@ from milabench_ddp.report.model import (
     Finding,
     Report,
     Row,
-    RunInfo,
     Severity,
     Summary,
 )
 from milabench_ddp.report.process import ProcessResult
+from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.results.rates import RateCounts
 from milabench_ddp.results.records import Record, Run
 

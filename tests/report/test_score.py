@@ -9,8 +9,9 @@ import pytest
 
 from milabench_ddp.config.schema import SkipKind, SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import NAN, Report, Row, RunInfo, Score
+from milabench_ddp.report.model import NAN, Report, Row, Score
 from milabench_ddp.report.process import ProcessResult
+from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.report.score import machine_rate, suite_score
 from milabench_ddp.results.read_run import read_run
 from tests.support.result_files import config, end, job, rates, start, write, write_state

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from ..model import Finding, Row, Severity
 from .checked_gradients import checked_gradients
-from .clocks import power_capped, set_clocks, throttled
 from .device_problems import device_faults, device_notes
 from .finder import Finder, Measurements
+from .held_down import power_capped, set_clocks, throttled
 from .host_bound import host_bound, misaligned_widths, warm_cache
 from .measured_devices import other_devices, other_software
 from .node_differences import different_nodes, lacking_nodes, unused_nodes

@@ -1,0 +1,101 @@
+"""The facts at the head of a run's report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeGuard
+
+from ..config.schema import SkippedBenchmark
+from ..events import Status, Verdict
+from ..results.records import Payload, Run, is_finite, mapping_or_empty
+from .pooling import cpu_of, devices_of
+
+UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
+_YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run that the report is about."""
+
+    name: str
+    path: Path
+    outcome: str | None  # None while it runs
+    preset: str = ""
+    started: float | None = None  # seconds since the epoch
+    seconds: float | None = None
+    host: str = ""
+    cpu: str = ""
+    devices: str = ""
+    arch: str = ""
+    version: str = ""
+    waiting: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # of benchmarks that have ended
+    skipped: tuple[SkippedBenchmark, ...] = ()
+
+
+def run_info(run: Run) -> RunInfo:
+    """The facts at the head of a run's report; those not recorded are empty."""
+    meta: Payload = next((record.meta for record in run.records if record.meta), {})
+    accelerators = mapping_or_empty(meta.get("accelerators"))
+    started, ended = _span(run)
+    arch = str(accelerators.get("arch") or _configured_arch(run))
+    devices = devices_of(meta)
+    if not devices and arch == "cpu":
+        devices = "no GPU"
+    info = RunInfo(
+        name=run.name,
+        path=run.path,
+        outcome=UNKNOWN_OUTCOME,
+        started=started,
+        seconds=None if started is None or ended is None else ended - started,
+        host=str(mapping_or_empty(meta.get("os")).get("nodename") or ""),
+        cpu=cpu_of(meta),
+        devices=devices,
+        arch=arch,
+        version=_version(meta),
+        waiting=run.in_status(Status.WAITING),
+        running=run.in_status(Status.RUNNING),
+        verdicts=run.verdicts,
+        skipped=tuple(run.skipped),
+    )
+    if run.state is None:
+        return info
+    header = run.state.header
+    return replace(info, outcome=header.outcome, preset=header.preset)
+
+
+def _configured_arch(run: Run) -> object:
+    for record in run.records:
+        if arch := record.config.get("arch"):
+            return arch
+    return ""
+
+
+def _version(meta: Payload) -> str:
+    versions = []
+    for name, place, key in (("torch", "pytorch", "torch"), ("milabench", "milabench", "tag")):
+        if version := mapping_or_empty(meta.get(place)).get(key):
+            versions.append(f"{name} {version}")
+    return ", ".join(versions)
+
+
+def _span(run: Run) -> tuple[float | None, float | None]:
+    """When the run began and ended, in seconds since the epoch."""
+    starts: list[object] = []
+    ends: list[object] = []
+    if run.state is not None:
+        starts.append(run.state.header.created)
+        ends.append(run.state.header.ended)
+    for record in run.records:
+        starts.append((record.start or {}).get("time"))
+        ends.append((record.end or {}).get("time"))
+    first = min(filter(_is_time, starts), default=None)
+    if run.goes_on:
+        return first, None
+    return first, max(filter(_is_time, ends), default=None)
+
+
+def _is_time(value: object) -> TypeGuard[float]:
+    return is_finite(value) and 0 <= value < _YEAR_10000

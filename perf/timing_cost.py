@@ -107,7 +107,7 @@ def timed_waits(count: int, body: Callable[[], None]) -> None:
         body()
         timer.lap()
         for _ in range(BUCKETS):
-            waits.begin()
+            waits.begin_anew()
         timer.lap()
 
 

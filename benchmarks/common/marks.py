@@ -90,15 +90,19 @@ class Waits:
         self.clock.recycle([mark for _, _, mark in observation.waits])
 
     def begin(self) -> None:
-        """From here on this rank may wait, until ``end`` or the end of the part.
+        """From here on this rank waits, if it does not yet: until ``end``, or the part's end."""
+        seen = self._open
+        part = len(seen.marks)
+        if not seen.waits or seen.waits[-1][:2] != (part, True):
+            seen.waits.append((part, True, self._mark()))
 
-        Called once more before, it says that the rank did not wait up to now.
-        """
+    def begin_anew(self) -> None:
+        """Up to here this rank has not waited in this part; from here on it may."""
         seen = self._open
         seen.waits.append((len(seen.marks), True, self._mark()))
 
     def end(self) -> None:
-        """The wait is over."""
+        """The wait is over, if there was one."""
         seen = self._open
         seen.waits.append((len(seen.marks), False, self._mark()))
 

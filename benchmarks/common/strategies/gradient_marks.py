@@ -53,11 +53,11 @@ class GradientMarks:
         self._came, self._came_before = [], self._came
 
     def _arrived(self, number: int, _: torch.Tensor) -> None:
-        self._waits.begin()
+        self._waits.begin_anew()
         self._came.append(number)
 
     def _mark(self, _: torch.Tensor) -> None:
-        self._waits.begin()
+        self._waits.begin_anew()
 
     def _last_of_buckets(self) -> Collection[int]:
         """The last parameter of each bucket; none as long as DDP does not tell its buckets."""

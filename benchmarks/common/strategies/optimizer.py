@@ -8,6 +8,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, Partial
 
+from benchmarks.common.marks import Waits
 from benchmarks.common.strategies.parameters import local
 
 OPTIMIZERS = ("sgd", "adamw")
@@ -34,6 +35,7 @@ class Optimizer:
         # for the fused kernel of AdamW, but none for that of SGD. On a CPU that of PyTorch 2.11
         # leaves most of a parameter in 16 bits as it was.
         without_fused = self.name == "sgd" and (sharded or _on_cpu_in_16_bits(groups))
+        self.waits: Waits | None = None  # marks what the norm of sharded gradients waits for
         self.implementation = "foreach" if without_fused else "fused"
         how = {self.implementation: True}
         if self.name == "sgd":
@@ -52,7 +54,11 @@ class Optimizer:
         if self._clip_norm is not None:
             scaler.unscale_(self._torch)
             parameters = [p for group in self._torch.param_groups for p in group["params"]]
+            if self.waits is not None:
+                self.waits.begin()
             clip(parameters, self._clip_norm, self._stages)
+            if self.waits is not None:
+                self.waits.end()
         scaler.step(self._torch)
         scaler.update()
         self._torch.zero_grad()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import (
     CPUOffloadPolicy,
@@ -19,9 +19,11 @@ from torch.distributed.fsdp import (
 )
 from torch.distributed.tensor.parallel import parallelize_module
 
+from benchmarks.common.marks import Waits
 from benchmarks.common.strategies.batches import tensor_size
 from benchmarks.common.strategies.dtypes import gathered_dtype, reduced_dtype
 from benchmarks.common.strategies.setup import Setup
+from benchmarks.common.strategies.shard_marks import ShardMarks
 from benchmarks.common.strategies.strategy import Replicas, WrappedModel
 
 PREFETCHES = ("noop", "prehook", "posthook")
@@ -64,7 +66,7 @@ def tp_fsdp(setup: Setup) -> WrappedModel:
     mesh = init_device_mesh(setup.device.type, shape, mesh_dim_names=("shard", "tensor"))
     model = _tensor_parallel(setup, mesh["tensor"])
     replicas = Replicas(shape[0], mesh["shard"].get_local_rank())
-    return on_mesh(setup, model, mesh["shard"], replicas)
+    return on_mesh(setup, model, mesh["shard"], replicas, _TensorFSDP)
 
 
 def _tensor_parallel(setup: Setup, mesh: DeviceMesh) -> nn.Module:
@@ -76,7 +78,11 @@ def _tensor_parallel(setup: Setup, mesh: DeviceMesh) -> nn.Module:
 
 
 def on_mesh(
-    setup: Setup, model: nn.Module, mesh: DeviceMesh, replicas: Replicas | None = None
+    setup: Setup,
+    model: nn.Module,
+    mesh: DeviceMesh,
+    replicas: Replicas | None = None,
+    kind: type["_FSDP"] | None = None,
 ) -> WrappedModel:
     """``model`` sharded block by block; only one block at a time is on the device in full."""
     setup.save_memory(model)
@@ -84,7 +90,8 @@ def on_mesh(
     setup.compiler.apply(blocks)
     shard(model, blocks, mesh, setup, reshard=setup.args.reshard_after_forward is not False)
     prefetch(blocks, setup.args.prefetch)
-    return _FSDP(model, setup, replicas or Replicas(setup.group.world_size, setup.group.rank))
+    all_ranks = Replicas(setup.group.world_size, setup.group.rank)
+    return (kind or _FSDP)(model, setup, replicas or all_ranks)
 
 
 def shard(
@@ -150,6 +157,20 @@ class _Unshard:
 
 
 class _FSDP(WrappedModel):
+    _marks: ShardMarks | None = None
+
+    def mark_waits(self, waits: Waits) -> bool:
+        """Mark what each block waits for, and the norm of the gradients."""
+        self._marks = ShardMarks(self.model, waits)
+        self._optimizer.waits = waits
+        return True
+
+    def backward(self, loss: Tensor) -> None:
+        """The gradients, averaged unless in the context of ``unsynced``."""
+        super().backward(loss)
+        if self._marks is not None:
+            self._marks.passed()
+
     @contextmanager
     def unsynced(self) -> Iterator[None]:
         """Keep gradients on each rank in full: as many numbers as the model has parameters."""
@@ -159,3 +180,9 @@ class _FSDP(WrappedModel):
             yield
         finally:
             self.model.set_requires_gradient_sync(True)
+
+
+class _TensorFSDP(_FSDP):
+    def mark_waits(self, waits: Waits) -> bool:  # noqa: ARG002
+        """Mark nothing: what the tensor parallel blocks wait for is within them."""
+        return False

@@ -22,7 +22,7 @@ def bucketed(time, waits, *, buckets=3, bucket=20, tail=30):
     """A backward pass whose buckets are ready one after another; then it waits."""
     for _ in range(buckets):
         time.sleep(bucket)
-        waits.begin()
+        waits.begin_anew()
     time.sleep(tail)
 
 
@@ -53,7 +53,10 @@ def test_several_waits_that_end_within_their_parts():
     for _ in timer.steps(repeat(None), 150, warmup=1):  # many steps in an observation
         for _ in range(4):  # a gather before each block
             waits.begin()
-            time.sleep(0.02)
+            time.sleep(0.01)
+            waits.begin()  # it waits already
+            time.sleep(0.01)
+            waits.end()
             waits.end()
             time.sleep(0.1)
         timer.lap()
@@ -91,7 +94,7 @@ def test_waits_of_a_device_are_its_own_time_and_their_marks_are_used_again():
         timer.lap()
         for _ in range(10):
             device.work(1)
-            waits.begin()
+            waits.begin_anew()
         device.work(3)  # the device waits for the all-reduces
         timer.lap()
         device.work(1)

@@ -138,7 +138,7 @@ def test_which_strategies_mark_their_waits(argv):
     strategy = strategies.build(args, workload(args), Group.join("cpu"))
     waits = Waits(clock)
     seen = []
-    waits.begin = lambda: seen.append(clock.ns)
+    waits.begin_anew = lambda: seen.append(clock.ns)
     assert strategy.mark_waits(waits) is ("ddp" in argv)
     for step in range(6):
         seen.clear()

@@ -1,0 +1,69 @@
+"""Marks of FSDP2's waits: around each block, in the forward and in the backward pass.
+
+FSDP gathers the parameters of a block before it computes, and reduces its gradients afterwards, in
+hooks of its own: a forward pre-hook, a hook on the gradient of the output, one on the gradient of
+the inputs, and a callback at the end of the backward pass. Hooks of ours just before and after them
+mark what they take. On a GPU that is what the stream of the computation waits for, and the copies
+into and out of the buffers of the collectives.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import Variable
+from torch.distributed.fsdp import FSDPModule
+from torch.utils._pytree import tree_leaves
+
+from benchmarks.common.marks import Waits
+
+
+class ShardMarks:
+    """Marks where a rank waits for the shards of others, in each step."""
+
+    def __init__(self, model: nn.Module, waits: Waits) -> None:
+        """Mark the passes of ``model``, which ``fully_shard`` has wrapped, from now on."""
+        self._model, self._waits = model, waits
+        for module in model.modules():
+            if isinstance(module, FSDPModule):
+                before, after = self._before_gather, self._after_gather
+                module.register_forward_pre_hook(before, prepend=True, with_kwargs=True)
+                module.register_forward_pre_hook(after, with_kwargs=True)
+                module.register_forward_hook(self._before_return, prepend=True)
+                module.register_forward_hook(self._after_return)
+
+    def passed(self) -> None:
+        """A backward pass is over."""
+        self._waits.end()
+
+    @torch.compiler.disable
+    def _before_gather(self, _: nn.Module, args: Any, kwargs: Any) -> None:
+        self._waits.begin()
+        _at_gradients((args, kwargs), self._waits.end)  # FSDP has sent the block's gradients
+
+    @torch.compiler.disable
+    def _after_gather(self, _: nn.Module, args: Any, kwargs: Any) -> None:
+        _at_gradients((args, kwargs), self._waits.begin)  # the block's gradients are there
+        self._waits.end()
+
+    @torch.compiler.disable
+    def _before_return(self, module: nn.Module, _: Any, output: Any) -> None:
+        at_end = module is self._model
+        _at_gradients(output, self._begin_pass if at_end else self._waits.begin)
+
+    @torch.compiler.disable
+    def _after_return(self, _module: nn.Module, _: Any, output: Any) -> None:
+        _at_gradients(output, self._waits.end)
+
+    def _begin_pass(self) -> None:
+        # FSDP's own callback, which waits for the gradients, comes behind this one.
+        Variable._execution_engine.queue_callback(self._waits.begin)
+        self._waits.begin()
+
+
+def _at_gradients(values: Any, call: Callable[[], None]) -> None:
+    """Call this whenever the gradient of one of the tensors in ``values`` is known."""
+    for value in tree_leaves(values):
+        if isinstance(value, Tensor) and value.requires_grad:
+            value.register_hook(lambda _: call())

@@ -19,9 +19,8 @@ class DeviceSample(msgspec.Struct, frozen=True, gc=False):
     memory: tuple[float, float] | None = None  # used and total, MiB
     load: float | None = None  # 0..1: the share of time in which any kernel ran
     temperature: float | None = None  # degrees Celsius
-    power: float | None = None  # W; of NVIDIA's from Ampere on, the mean over the last second
+    power: float | None = None  # W; of most of NVIDIA's, the mean over the last second
     time: float | None = None  # when it was read, in seconds since the epoch
-    power_now: float | None = None  # W, at that moment
     power_limit: float | None = None  # W: the power cap that is in force
     energy: float | None = None  # J, counted since the driver was loaded
     sm_clock: float | None = None  # MHz

@@ -79,7 +79,7 @@ def slowdowns(monitored: Iterable[Monitored]) -> list[Slowdown]:
                 clock = _clock(held)
                 slowdown = Slowdown(label, cause, share, clock, usual, 1 - _speed(held, rest))
                 of_cause.append(slowdown)
-        found += sorted(of_cause, key=lambda each: (-each.share, each.label))
+        found += sorted(of_cause, key=lambda each: (-round(each.share, 2), each.clock, each.label))
     return found
 
 

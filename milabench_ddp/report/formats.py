@@ -10,6 +10,7 @@ from typing import Any
 
 from ..codec import encode_indented
 from ..table import Table, csv_text
+from .energy import energy_of_row, unit_of_work
 from .model import Report, Row
 from .process import ProcessResult
 from .ranks.rank_summary import RankSummary
@@ -75,6 +76,8 @@ def _row(row: Row) -> dict[str, Any]:
         names = [column.name for column in monitored.columns[1:]]
         lines = [dict(zip(names, line[1:], strict=True)) for line in monitored.rows]
         values["devices"] = lines
+    if energy := energy_of_row(row):
+        values["energy"] = {"unit": unit_of_work(row), **_fields(energy)}
     # the data of the other tables in the text report, in full
     if row.ranks or row.tables or row.told:
         values |= {"step_ms": row.step_ms, "mfu": row.used.mfu, "peak": row.used.peak}

@@ -26,7 +26,7 @@ class Monitored:
     node: str  # empty if all of its benchmark ran on one node
     device: str  # its index
     process: ProcessResult
-    window: Window | None  # in which its job measured the steady state
+    teller: ProcessResult | None  # the process of its job that tells the rate
     in_use: tuple[DeviceSample, ...]  # what was sampled while anything used it
 
     @property
@@ -45,19 +45,25 @@ class Monitored:
         found = mapping_or_empty(self.process.record.meta.get("accelerators"))
         return mapping_or_empty(mapping_or_empty(found.get("gpus")).get(self.device))
 
+    @property
+    def window(self) -> Window | None:
+        """When its job measured the steady state; None if that is not known."""
+        return self.teller.window if self.teller else None
+
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
         """The measured time, a stretch for each sample in it; empty if that is not known."""
-        if self.window is None:
+        window = self.window
+        if window is None:
             return ()
         seen: dict[float, DeviceSample] = {}
         for sample in self.process.record.samples[self.device]:
-            if sample.time is not None and self.window.begin <= sample.time <= self.window.end:
+            if sample.time is not None and window.begin <= sample.time <= window.end:
                 seen[sample.time] = sample
         if not seen:
             return ()
         times = sorted(seen)
-        steps, seconds = (shares.tolist() for shares in self.window.shares(times))
+        steps, seconds = (shares.tolist() for shares in window.shares(times))
         return tuple(map(Stretch, map(seen.__getitem__, times), steps, seconds))
 
     @property
@@ -68,15 +74,15 @@ class Monitored:
 
 def monitored(processes: Processes) -> tuple[Monitored, ...]:
     """Each device that was in use, in each launch."""
-    windows: dict[tuple[object, ...], Window] = {}
+    tellers: dict[tuple[object, ...], ProcessResult] = {}
     for process in processes:
-        if process.window is not None:  # on several nodes, one of them tells for all
-            windows.setdefault(_job(process), process.window)
+        if process.series is not None:  # on several nodes, one of them tells for all
+            tellers.setdefault(_job(process), process)
     found = []
     for process in processes:
-        window = windows.get(_job(process))
+        teller = tellers.get(_job(process))
         for device, samples in _by_device(process.record).items():
-            found.append(Monitored(_node(process.record), device, process, window, samples))
+            found.append(Monitored(_node(process.record), device, process, teller, samples))
     return tuple(found)
 
 

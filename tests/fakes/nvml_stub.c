@@ -15,12 +15,12 @@
  *              xid (an event, sent once), sm_clock and memory_clock (MHz), max_sm_clock, reasons (the
  *              mask of clock events), headroom (degrees), generation and width (of its PCIe link),
  *              limit and default_limit (mW), pids (`12,34`), fN (the field value N of NVML)
- *     DEVICE   watts LOW:HIGH:PERIOD:DUTY:DRIFT
+ *     DEVICE   watts LOW:HIGH:PERIOD:DUTY:DRIFT, averaged (ms; 1000)
  *
  * `watts` is a course of power from 0 on: HIGH for DUTY percent of each PERIOD (ms), else LOW, all of
- * it DRIFT W higher per second. The sensors then see of it what an H100's do: the energy counter
- * (field 83) moves every 100 ms, the power of the moment (field 186) is the mean over the first 25 ms
- * of each 100 ms, and `power` is the mean over the second before.
+ * it DRIFT W higher per second. The sensors then see of it what those of a GPU do: the energy counter
+ * (field 83) and `power` change every 100 ms, and `power` is the mean over the last milliseconds
+ * (`averaged`): 1000 on an H100, 25 on an A100, which is a quarter of the time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@
 
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6,
        INSUFFICIENT_SIZE = 7, TIMEOUT = 10 };
-enum { LIMIT = 16, INSTANCES = 7, XID = 8, ENERGY = 83, POWER_NOW = 186, SM = 1, MEMORY = 2 };
-enum { TICK = 100, SAMPLED = 25, MEAN = 1000 }; /* ms, of the sensors of energy and power */
+enum { LIMIT = 16, INSTANCES = 7, XID = 8, ENERGY = 83, SM = 1, MEMORY = 2 };
+enum { TICK = 100 }; /* ms, of the sensors of energy and power */
 
 typedef struct { unsigned long long total, free, used; } Memory;
 typedef struct { unsigned gpu, memory; } Utilization;
@@ -228,11 +228,13 @@ static int has_course(Device device, double *watts) {
 
 int nvmlDeviceGetPowerUsage(Device device, unsigned *milliwatts) {
   double watts[5];
+  unsigned averaged;
   readings++;
   int result = read_sensor(device, "power", 300000, milliwatts);
   if (result == SUCCESS && has_course(device, watts)) {
-    long long end = now() / TICK * TICK;
-    *milliwatts = (joules(watts, end) - joules(watts, end - MEAN)) * 1e6 / MEAN;
+    long long tick = now() / TICK * TICK;
+    read_number(device, "averaged", 1000, &averaged);
+    *milliwatts = (joules(watts, tick) - joules(watts, tick - averaged)) * 1e6 / averaged;
   }
   return result;
 }
@@ -245,11 +247,8 @@ static int read_field_value(Device device, unsigned id, unsigned long long *numb
   int result = read_field(device, key, value);
   if (device->instance >= 0) return result == SUCCESS ? NOT_SUPPORTED : result;
   *number = strtoull(value, NULL, 10);
-  if (result != NOT_SUPPORTED || !has_course(device, watts)) return result;
-  if (id == ENERGY) *number = joules(watts, tick) * 1000;
-  else if (id == POWER_NOW)
-    *number = (joules(watts, tick + SAMPLED) - joules(watts, tick)) * 1e6 / SAMPLED;
-  else return NOT_SUPPORTED;
+  if (id != ENERGY || !has_course(device, watts)) return result;
+  *number = joules(watts, tick) * 1000;
   return SUCCESS;
 }
 

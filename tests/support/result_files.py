@@ -63,11 +63,11 @@ def sampled(time: float, **devices: Mapping[str, Any]) -> str:
     return line("data", {"task": "main", "time": time, "gpudata": data}, "data")
 
 
-def timed_rates(values: Iterable[float], seconds: float = 1.0, begin: float = 1000.0) -> str:
-    """Rates of observations of so many seconds each, one after another, as our programs write."""
+def timed_rates(values: Iterable[float], **more: Any) -> str:
+    """Rates of observations of a second each from second 1000 on, as our programs write them."""
     text = ""
     for k, value in enumerate(values, 1):
-        text += rate(value, time=begin + k * seconds, elapsed=k * seconds, step=k)
+        text += rate(value, time=1000.0 + k, elapsed=float(k), step=k, **more)
     return text
 
 

@@ -70,7 +70,6 @@ _FURTHER: Mapping[str, Callable[[Any, Any], Any]] = {
 # call reads all of them. They stand here by number, because older bindings do not name all.
 _FIELD_VALUES: Mapping[str, tuple[float, tuple[int, ...]]] = {
     "energy": (1e-3, (83,)),  # TOTAL_ENERGY_CONSUMPTION
-    "power_now": (1e-3, (186,)),  # POWER_INSTANT
     "memory_temperature": (1, (82,)),  # MEMORY_TEMP
     "ecc": (1, (3, 4)),  # ECC_SBE_VOL_TOTAL, ECC_DBE_VOL_TOTAL
     "remapped": (1, (142, 143, 144, 145)),  # REMAPPED_COR, _UNC, _PENDING, _FAILURE

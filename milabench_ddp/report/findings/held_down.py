@@ -30,24 +30,24 @@ def _held_down(row: Row, causes: Sequence[Cause]) -> Findings:
         if not devices:
             continue
         most = devices[0]
-        sentence = f"{most.label} was {cause.predicate} in {most.share:.0%} of the measured steps"
+        in_steps = f"in {most.share:.0%} of the measured steps"
+        sentence = f"{most.label} was {cause.predicate} {in_steps}"
         if len(devices) > 1:
-            sentence = (
-                f"{len(devices)} GPUs were {cause.predicate}, {most.label} most: "
-                f"in {most.share:.0%} of the measured steps"
-            )
+            sentence = f"{len(devices)} GPUs were {cause.predicate}, most {most.label} {in_steps}"
+        if effect := _effect(most):
+            sentence += f": {effect}"
         evidence = [_evidence(each) for each in devices]
         place = ", ".join(each.label for each in devices)
-        yield Finding(f"{sentence}{_effect(most)}", place=place, evidence={"devices": evidence})
+        yield Finding(sentence, place=place, evidence={"devices": evidence})
 
 
 def _effect(slowdown: Slowdown) -> str:
     """What it did to clock and speed."""
     if math.isnan(slowdown.clock):
         return ""
-    clock = f": {slowdown.clock:.0f} MHz"
+    clock = f"{slowdown.clock:.0f} MHz"
     if slowdown.usual > slowdown.clock:
-        clock = f": {slowdown.clock:.0f} instead of {slowdown.usual:.0f} MHz"
+        clock = f"{slowdown.clock:.0f} instead of {slowdown.usual:.0f} MHz"
     return f"{clock}, -{slowdown.slower:.0%}" if slowdown.slower > MATTERS else clock
 
 

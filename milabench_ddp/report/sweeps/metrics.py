@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from ...errors import SelectionError, did_you_mean
 from ...table import Measured
 from ..clocks import sm_clock
+from ..energy import UNKNOWN, energy_of_row
 from ..model import Row, Rows
 from ..pooling import PROGRAM
 from ..statistics.values import NAN, median
@@ -87,6 +88,11 @@ METRICS: Mapping[str, Metric] = {
     "memory": Metric("MiB, the most in use on a device", lambda row: row.peak_memory),
     "allocated": Metric("MiB, the most that a rank allocated", lambda row: row.allocated),
     "reserved": Metric("MiB, the most that a rank reserved", lambda row: row.reserved),
+    "joules": Metric(
+        "J of the GPU boards for a unit of work, and half of the 95 % interval by their sensors",
+        lambda row: (energy_of_row(row) or UNKNOWN).joules,
+        lambda row: (energy_of_row(row) or UNKNOWN).error,
+    ),
     "sm_clock": Metric(
         "MHz, the mean SM clock of the devices in the measured steps",
         lambda row: sm_clock(row.measuring),

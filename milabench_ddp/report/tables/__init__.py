@@ -9,6 +9,7 @@ from ...table import Table
 from ..model import Rows
 from .bandwidth import bandwidths, links, pairs
 from .devices import devices
+from .energy import energy, energy_by_device
 from .program_tables import communication, curve, matrix_products, numbers
 from .speedup import speedup
 from .step_tables import every_rank, slowest_ranks, steps
@@ -25,12 +26,14 @@ IN_THE_TEXT: tuple[MakeTable, ...] = (
     matrix_products,
     bandwidths,
     links,
+    energy,
 )
 TABLES: Mapping[str, MakeTable] = {
     "steps": steps,
     "strategies": strategies,
     "ranks": every_rank,
     "devices": devices,
+    "energy": energy_by_device,
     "communication": communication,
     "curve": curve,
     "numbers": numbers,

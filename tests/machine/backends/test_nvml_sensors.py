@@ -95,15 +95,17 @@ def test_what_crosses_its_links_is_a_rate_since_the_reading_before(
 
 def test_energy_and_power_of_the_stub_are_those_of_a_gpu(stub: Stub) -> None:
     """250 W for a quarter of each 400 ms, else 50 W: the mean is 100 W."""
-    seen = []
+
+    def seen(ms: int, averaged: int) -> tuple[float | None, float | None]:
+        stub("0 watts 50:250:400:25:0", f"0 averaged {averaged}", f"system time {ms}")
+        sample = read().samples[0]
+        return sample.energy, sample.power
+
     with reader([Device(0, "0")]) as read:
-        for ms in (400_000, 400_099, 400_100, 400_200):
-            stub("0 watts 50:250:400:25:0", f"system time {ms}")
-            sample = read().samples[0]
-            seen.append((sample.energy, sample.power_now, sample.power))
-    assert seen[0] == seen[1] == (40_000.0, 250.0, pytest.approx(90.0))
-    assert seen[2] == (40_025.0, 50.0, pytest.approx(110.0))
-    assert seen[3] == (40_030.0, 50.0, pytest.approx(110.0))
+        assert seen(400_000, 1000) == seen(400_099, 1000) == (40_000.0, 90.0)
+        assert seen(400_100, 1000) == (40_025.0, 110.0)
+        assert seen(400_000, 25) == (40_000.0, 50.0)
+        assert seen(400_100, 25) == (40_025.0, 250.0)
 
 
 def test_only_the_devices_in_use_are_read(stub: Stub) -> None:

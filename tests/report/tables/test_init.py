@@ -12,7 +12,19 @@ from milabench_ddp.report.tables import TABLES
 from milabench_ddp.report.text import report_text
 from milabench_ddp.table import Table, csv_text
 from tests.golden import check_golden
-from tests.support.result_files import config, end, job, parts, rates, start, steps, told, write
+from tests.support.result_files import (
+    config,
+    end,
+    job,
+    parts,
+    rates,
+    sampled,
+    start,
+    steps,
+    timed_rates,
+    told,
+    write,
+)  # fmt: skip
 
 OK = end(0, outcome="ok", reason="")
 
@@ -30,9 +42,14 @@ def flops(run: Path, device: int, peak: float) -> None:
     ]
     settings = config("flops-peak-bf16", device=device, tag=["flops-peak-bf16", f"D{device}"],
                       argv={"--dtype": "bf16", "--sweep": True})  # fmt: skip
-    values = rates([peak + 0.1 * (k % 3) for k in range(20)], units="TFLOP/s")
+    values = timed_rates([peak + 0.1 * (k % 3) for k in range(20)], units="TFLOP/s")
     timed = steps(0, [7000.0 / peak] * 20)
-    write(run, f"flops-peak-bf16.D{device}", settings, start(), *tried, values, timed, OK)
+    capped = {"memory": [9000.0, 81559.0], "temperature": 61, "sm_clock": 1755 - 15 * device,
+              "clock_reasons": ["sw_power_cap"], "power_limit": 700, "power": 698.5}  # fmt: skip
+    seen = [sampled(1000.5 + k, **{f"d{device}": {**capped, "energy": 1e6 + 698 * k}})
+            for k in range(20)]  # fmt: skip
+    name = f"flops-peak-bf16.D{device}"
+    write(run, name, settings, start(), *tried, *seen, values, timed, OK)
 
 
 def resnet(run: Path, device: int, slower: float) -> None:

@@ -1,0 +1,105 @@
+"""The mean power of a device over a window, by its energy counter and by samples of its power.
+
+Both errors are half the width of an interval that holds the truth in 95 of 100 windows, as far as
+the sensors resolve it. What a sensor is off by as a whole, some per cent, no reading shows.
+
+**The counter** of NVIDIA's GPUs moves every 100 ms, so each of the two readings whose difference
+counts is up to 100 ms old: the error of the difference has a triangular distribution. And readings
+begin and end up to an interval from the ends of the window. What was drawn there is taken to be as
+in the rest, and may be off as much as the intervals between readings differ.
+
+**Samples of the power**, once a second, are of the last second on most of NVIDIA's GPUs, but of
+25 ms of each 100 ms on an A100 (Z. Yang, K. Adamek, W. Armour, "Part-time power measurements:
+nvidia-smi's lack of attention", SC24). Their mean is as unsure as they differ, the more where
+neighbours are alike (see ``batch_means``). Of a power that swings in time with the samples they see
+one place alone, and no error tells that; ``perf/planted_energy.py`` shows how often that happens.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .batch_means import mean_error, t_quantile
+
+SHORTEST = 5.0  # seconds: below, two ticks of the counter are 4 % and more
+TICK = 0.1  # seconds between two changes of the counter
+WITHIN = 1 - math.sqrt(0.05)  # of its range: 95 % of a symmetric triangular distribution
+FEWEST = 3  # readings of the counter
+FEWEST_SAMPLES = 8  # of the power: fewer are all alike by chance
+LEAST_SEEN = 0.5  # of the window
+APART = 0.05  # from so much on, the two ways are shown beside each other
+
+
+@dataclass(frozen=True)
+class MeanPower:
+    """A mean power and its error, in W."""
+
+    watts: float
+    error: float
+
+
+def by_counter(
+    readings: Sequence[tuple[float, float]], begin: float, end: float
+) -> MeanPower | None:
+    """The mean power by an energy counter; None if it cannot be known.
+
+    Args:
+        readings: the time (s) and the counter (J) of each, in the order of time.
+        begin: of the window, in seconds as the times.
+        end: of the window.
+    """
+    inside = [each for each in readings if begin <= each[0] <= end]
+    if end - begin < SHORTEST or len(inside) < FEWEST:
+        return None
+    (first, start), (last, stop) = inside[0], inside[-1]
+    seen = last - first
+    powers = []
+    for (before, less), (after, more) in pairwise(inside):
+        if more < less:  # the driver was loaded anew
+            return None
+        powers.append((more - less) / (after - before))
+    if stop <= start or seen < LEAST_SEEN * (end - begin):
+        return None
+    watts = (stop - start) / seen
+    ticks = WITHIN * TICK * watts / seen
+    return MeanPower(watts, math.hypot(ticks, _unseen(powers, watts, seen, end - begin)))
+
+
+def _unseen(powers: Sequence[float], watts: float, seen: float, whole: float) -> float:
+    """The error by what was drawn in the rest of the window, as half of an interval of 95 %.
+
+    Args:
+        powers: the mean power between readings.
+        watts: their mean, over time.
+        seen: seconds between the first and the last reading.
+        whole: seconds of the window.
+    """
+    count = len(powers)
+    # ticks alone make them differ; that is counted already, but no less than this
+    spread = math.sqrt(math.fsum((power - watts) ** 2 for power in powers) / (count - 1))
+    step = seen / count
+    return t_quantile(count - 1) * spread * math.sqrt(step * (whole - seen)) / whole
+
+
+def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) -> MeanPower | None:
+    """The mean power by samples of it, each for the time that is nearest to it; None if unknown.
+
+    Args:
+        readings: the time (s) and the power (W) of each, in the order of time.
+        begin: of the window, in seconds as the times.
+        end: of the window.
+    """
+    import numpy as np
+
+    inside = [each for each in readings if begin <= each[0] <= end]
+    if end - begin < SHORTEST or len(inside) < FEWEST_SAMPLES:
+        return None
+    times, powers = map(np.array, zip(*inside, strict=True))
+    edges = np.concatenate([[begin], (times[1:] + times[:-1]) / 2, [end]])
+    seconds = np.diff(edges)
+    usual = float(np.median(np.diff(times)))
+    if float(np.minimum(seconds, 2 * usual).sum()) < LEAST_SEEN * (end - begin):
+        return None
+    watts = float(powers @ seconds) / (end - begin)
+    return MeanPower(watts, mean_error(powers).half_width)

@@ -96,7 +96,8 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
         combination = dict(zip(axes, values, strict=True))
         filled = map_scalars(body, partial(_filled_scalar, combination))
         assert isinstance(filled, MappingNode)
-        record = MappingNode({"matrix": MappingNode(combination, job.origin)}, job.origin)
+        matrix = MappingNode(combination, job.origin)
+        record = MappingNode({"matrix": matrix, "sweep": ScalarNode(name, job.origin)}, job.origin)
         variant = merge_benchmark(filled, record)
         origin = job.entries["name"].origin
         variant_name = _filled(job.text("name"), combination, origin, is_last=True)

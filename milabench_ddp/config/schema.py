@@ -208,6 +208,7 @@ KEYS: Mapping[str, Key] = {
     "requires_capabilities": Key(texts),  # the conditions under which it runs
     "scaling": Key(one_of("weak", "strong")),
     "server": Key(free),
+    "sweep": Key(text),  # the entry whose matrix a variant is of, once it is expanded
     "tags": Key(_tags),
     "url": Key(free),
     "use_deepspeed": Key(flag),

@@ -28,6 +28,7 @@ def test_the_product_of_the_axes_in_the_place_of_the_entry() -> None:
     assert found["r-w4-bs32"] == {
         "inherits": "_torch",
         "matrix": {"worker": 4, "batch-size": 32, "loader": "torch"},
+        "sweep": "sweep",
     }
     assert found["r-w2-bs64"]["matrix"] == {"worker": 2, "batch-size": 64, "loader": "torch"}  # type: ignore[index]
 
@@ -52,6 +53,7 @@ def test_every_string_is_filled_and_a_whole_value_keeps_its_type() -> None:
             "tags": ["n2"],
             "max_duration": 2,
             "matrix": {"n": 2, "on": True, "opts": {"a": 1}},
+            "sweep": "s",
         }
     }  # fmt: skip
 
@@ -63,7 +65,7 @@ def test_what_waits_for_inheritance_still_waits() -> None:
     appended = variant.entries["url"]
     assert isinstance(appended, ListNode)
     assert appended.appends
-    assert to_plain(finalize(variant)) == {"url": [1], "matrix": {"n": 1}}
+    assert to_plain(finalize(variant)) == {"url": [1], "matrix": {"n": 1}, "sweep": "s"}
 
 
 def test_a_matrix_without_a_job_records_a_point() -> None:

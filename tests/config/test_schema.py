@@ -93,6 +93,7 @@ GOOD = {
     "relative_to": ["b"],
     "requires_capabilities": [[], ["len(nodes) >= 2"]],
     "scaling": ["weak", "strong"],
+    "sweep": ["resnet-sweep"],
     "server": [[1]],
     "tags": [[], ["a"]],
     "url": ["https://example.org"],

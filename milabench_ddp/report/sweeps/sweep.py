@@ -11,7 +11,7 @@ column for each number of nodes.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...config.schema import SkippedBenchmark
 from ...errors import SelectionError
@@ -129,7 +129,7 @@ def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
     if state is not None and not (succeeded and is_known):
         return Cell(state.word, NAN, state.reason)
     if not is_known:
-        return EMPTY
+        return replace(EMPTY, note=metric.note(row))
     notes = [metric.note(row), taken_while(row.measuring)]
     if state is not None:
         ended = state.word  # of a launch that ended ok, records can be missing

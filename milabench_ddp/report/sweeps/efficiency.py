@@ -1,0 +1,136 @@
+"""How well a benchmark scales, relative to N0, the fewest nodes that it ran on:
+
+    efficiency(N) = throughput(N) / (throughput(N0) * N / N0)
+
+Throughput is that of all nodes together. So the formula is the same for weak scaling (each device
+keeps its batch size) and for strong scaling (all devices together keep theirs), but its meaning
+differs. A bandwidth is that of each link and does not add up over nodes, so its efficiency is
+
+    efficiency(N) = bandwidth(N) / bandwidth(N0)
+
+The spread adds the half widths h of both 95 % intervals, relative to their values, as
+independent errors: ``spread / efficiency = sqrt(h(N)^2 + h(N0)^2)`` (G. Y. Zou, A. Donner,
+"Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008). They
+are intervals over launches. A benchmark with a single launch has none: how much the steps of one
+launch vary does not say how far the next launch will be.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+
+from ..model import Row, Rows
+from ..pooling import PROGRAM
+from ..statistics.values import NAN
+from .settings import NODES, matrix, nodes_of
+
+WEAK = "weak"
+ALONE = "measured on no other number of nodes"
+UNCLEAR = "which benchmarks differ from it in their nodes alone is not known"
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """An efficiency, half the width of its 95 % interval, and a remark on what it is relative to.
+
+    The spread is NaN if one of the two throughputs is of a single launch. Without anything smaller
+    to compare with, the efficiency is NaN, and the note says why.
+    """
+
+    value: float = NAN
+    spread: float = NAN
+    note: str = ""
+
+
+def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Efficiency]:
+    """The efficiency of each benchmark that has a throughput and usable results, by name."""
+    found: dict[str, Efficiency] = {}
+    for group, is_sweep in _alike_but_nodes(rows):
+        measured = [row for row in group if row.throughput > 0 and is_usable(row)]
+        if not is_sweep:
+            found |= {row.name: Efficiency(note=UNCLEAR) for row in measured}
+        elif len(measured) == 1:
+            found[measured[0].name] = Efficiency(note=ALONE)
+        elif measured:
+            base, note = min(measured, key=nodes_of), ""
+            fewest = _fewest_nodes(group)
+            if fewest < nodes_of(base):
+                note = f"against {nodes_of(base)} nodes: the point of {fewest} has no throughput"
+            found |= {row.name: _efficiency(row, base, note) for row in measured}
+    return found
+
+
+def _efficiency(row: Row, base: Row, note: str) -> Efficiency:
+    more = 1.0 if row.is_bandwidth else nodes_of(row) / nodes_of(base)
+    value = row.throughput / (base.throughput * more)
+    if row is base:
+        return Efficiency(value, 0.0, note)
+    relative = math.hypot(row.half_width_over_launches, base.half_width_over_launches)
+    return Efficiency(value, value * relative, note)
+
+
+def _alike_but_nodes(rows: Rows) -> Iterator[tuple[list[Row], bool]]:
+    """The benchmarks that seem to differ only in their nodes, and whether they are known to.
+
+    Where a number of nodes comes twice, there are several matrices with the same axes. Their names
+    tell them apart. Of a run that did not record these, equal options do, unless they depend on
+    the nodes: what has no equal, or lacks the fewest nodes, may belong to others.
+    """
+    for group in _grouped(rows, _settings_but_nodes):
+        if _has_each_once(group):
+            yield group, True
+            continue
+        for part in _grouped(group, lambda row: row.config.get("sweep") or _options(row)):
+            has_name = "sweep" in part[0].config
+            seems_whole = len(part) > 1 and _fewest_nodes(part) == _fewest_nodes(group)
+            yield part, _has_each_once(part) and (has_name or seems_whole)
+
+
+def _grouped(rows: Rows, key: Callable[[Row], Hashable]) -> list[list[Row]]:
+    groups: dict[Hashable, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[key(row)].append(row)
+    return list(groups.values())
+
+
+def _fewest_nodes(rows: Rows) -> int:
+    return min(map(nodes_of, rows))
+
+
+def _has_each_once(rows: Rows) -> bool:
+    """Whether each number of nodes comes once."""
+    return len(set(map(nodes_of, rows))) == len(rows)
+
+
+def _settings_but_nodes(row: Row) -> tuple[str, ...]:
+    """A key that is equal for combinations that differ only in their nodes."""
+    if point := matrix(row):
+        kept = {key: str(value) for key, value in point.items()}
+        kept.pop(NODES, None)
+        program = PROGRAM.sub("", str(row.config.get("program")))
+        return "matrix", scaling(row), program, str(sorted(kept.items()))
+    return "argv", scaling(row), str(row.config.get("group")), _options(row)
+
+
+def _options(row: Row) -> str:
+    argv = row.config.get("argv")
+    return str(sorted(argv.items(), key=str) if isinstance(argv, dict) else argv)
+
+
+def scaling(row: Row) -> str:
+    """``weak`` or ``strong``, as the configuration says."""
+    return str(matrix(row).get("scaling") or row.config.get("scaling") or WEAK)
+
+
+def ideals(rows: Rows) -> str:
+    """What benchmarks are compared with, in words."""
+    found: list[str] = []
+    kinds = sorted({scaling(row) for row in rows if not row.is_bandwidth})
+    if kinds:
+        found.append(
+            f"the throughput of the fewest nodes, times nodes ({' and '.join(kinds)} scaling)"
+        )
+    if any(row.is_bandwidth for row in rows):
+        found.append("the bandwidth of the fewest nodes")
+    return ", or ".join(found)

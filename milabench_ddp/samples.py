@@ -1,4 +1,4 @@
-"""The readings of a device, as one record from the sensor to the result file and the report.
+"""The readings of a device and of a host, from the sensor to the result file and the report.
 
 To add a sensor, add a field here, and read it in the device back-ends that have it
 (``machine/backends``). The name of a field is its key in milabench's ``gpudata``.
@@ -35,11 +35,24 @@ class DeviceSample(msgspec.Struct, frozen=True, gc=False):
     # rows of the memory that were replaced: after corrected errors, after others; whether one waits
     # for a reset, and whether one could not be replaced
     remapped: tuple[int, int, int, int] | None = None
+    foreign: tuple[str, ...] | None = None  # processes on it that are not of this run, if any
 
     @property
     def used(self) -> float | None:
         """The memory in use, in MiB; None where it is not known."""
         return None if self.memory is None else self.memory[0]
+
+
+class HostSample(msgspec.Struct, frozen=True, gc=False):
+    """What a host did at one moment; rates are since the reading before, None at the first."""
+
+    time: float | None = None  # seconds since the epoch
+    cpu: float | None = None  # 0..1: the share of its cores that were busy
+    cpu_clock: float | None = None  # MHz, the mean over cores
+    memory: tuple[float, float] | None = None  # used and total, MiB
+    swap: tuple[float, float] | None = None  # MB/s, read from disk and written to it
+    disk: tuple[float, float] | None = None  # MB/s, read and written
+    network: tuple[float, float] | None = None  # MB/s, received and sent; without InfiniBand's
 
 
 @dataclass(frozen=True)
@@ -54,12 +67,20 @@ class DeviceProblem:
     uuid: str = ""
     is_fault: bool = True  # False: it does not have all sensors, or a program made a mistake
     time: float = 0.0  # since when it is known, in seconds since the epoch
+    is_lost: bool = False  # it does not answer
 
 
 def gpudata(time: float, samples: Mapping[int, DeviceSample]) -> dict[str, object]:
     """The payload of a ``data`` event: the samples by device index, taken at ``time`` (epoch s)."""
-    devices = {}
-    for index, sample in samples.items():
-        readings = msgspec.structs.asdict(sample)
-        devices[str(index)] = {key: value for key, value in readings.items() if value is not None}
+    devices = {str(index): _known(sample) for index, sample in samples.items()}
     return {"task": "main", "time": time, "gpudata": devices}
+
+
+def hostdata(time: float, sample: HostSample) -> dict[str, object]:
+    """The payload of a ``data`` event: what the host did, at ``time`` (epoch s)."""
+    return {"task": "main", "time": time, "hostdata": _known(sample)}
+
+
+def _known(sample: DeviceSample | HostSample) -> dict[str, object]:
+    readings = msgspec.structs.asdict(sample)
+    return {key: value for key, value in readings.items() if value is not None}

@@ -41,12 +41,15 @@ def check_gpus(
 ) -> tuple[str, ...]:
     """Check the GPUs of this host for these benchmarks; returns warnings, a sentence each.
 
+    Processes that use them already are among the warnings; they are not touched.
+
     Raises:
         MachineError: torch cannot use the GPUs.
     """
-    if BACKENDS[plan.arch].torch_device not in _CHECKED:
+    backend = BACKENDS[plan.arch]
+    if backend.torch_device not in _CHECKED:
         return ()
-    warnings: dict[str, None] = {}  # each once
+    warnings = dict.fromkeys(backend.others(node.devices))  # each once
     for part in _shown_together(node):
         warnings |= dict.fromkeys(_check_part(plan, list(benchmarks), part, environ, check))
     return tuple(warnings)

@@ -1,7 +1,8 @@
 """Which checks of GPUs a plan needs, and what they are told."""
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.dispatch.gpu_preflight import check_gpus, uses_torch
 from milabench_ddp.errors import MachineError
 from milabench_ddp.machine.devices import Device, Node
+from milabench_ddp.machine.processes import other_process
 from milabench_ddp.plan.command_line import Site
 from tests.support.dispatch import plan
 from tests.support.launches import SITE, benchmark, njobs
@@ -52,6 +54,17 @@ def train(tmp_path: Path) -> Path:
     path = tmp_path / "train.py"
     path.write_text("import json\nimport torch.nn as nn\n")
     return path
+
+
+def test_processes_of_others_are_told_before_the_run(
+    checks: Checks, train: Path, stub: Callable[..., None]
+) -> None:
+    other = os.getppid()
+    stub("system gpus 4", f"3 pids {os.getpid()},{other}", f"1 pids {other}")
+    (warning,) = checks.of(benchmark("b", program=train, plan=njobs(1)))
+    said = f"GPU 3 is used by {other_process(other)}, with 5.0 GiB: what it does is in the numbers"
+    assert warning == said
+    os.kill(other, 0)  # it is not touched
 
 
 def test_one_check_for_all_benchmarks_of_an_interpreter(checks: Checks, train: Path) -> None:

@@ -90,6 +90,11 @@ class Backend(ABC):
         del devices
         return None
 
+    def others(self, devices: Sequence[Device]) -> Sequence[str]:
+        """The processes that use these devices already, a sentence each; none that are our own."""
+        del devices
+        return ()
+
     def caller_filters(self, environ: Mapping[str, str]) -> list[tuple[str, str]]:
         """The visibility variables that the caller has set, as (name, value), in their order."""
         filters = []

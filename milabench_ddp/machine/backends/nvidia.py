@@ -2,13 +2,14 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 from ...errors import MachineError
 from ..devices import Accelerator, Accelerators, Device
 from ..host import cpu_list, usable_cpus
+from ..processes import other_process
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import Inventory, ask, inventory, open_device, read_memory, session
 from .nvml_source import read_all
@@ -55,11 +56,30 @@ class NvidiaBackend(Backend):
         except DriverError:
             return found
 
+    def others(self, devices: Sequence[Device]) -> Sequence[str]:
+        """The processes of others that compute on these devices, with their memory."""
+        found: list[str] = []
+        with suppress(DriverError), session() as nvml:
+            for device in devices:
+                handle = ask(nvml, open_device, nvml, device.id)
+                processes = ask(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle)
+                found += [_used_by(device, process) for process in processes or ()]
+        return list(filter(None, found))
+
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
         """A source that reads the devices, also MIG's, and their errors."""
         with session() as nvml, read_all(nvml, devices) as read:
             yield read
+
+
+def _used_by(device: Device, process: Any) -> str:
+    """That a process uses a device; empty if it is our own."""
+    who = other_process(process.pid, unseen=f"a process that is not seen here (pid {process.pid})")
+    if not who:
+        return ""
+    memory = f", with {process.usedGpuMemory / 2**30:.1f} GiB" if process.usedGpuMemory else ""
+    return f"GPU {device.index} is used by {who}{memory}: what it does is in the numbers"
 
 
 def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...samples import DeviceProblem, DeviceSample
 from ..devices import Device
+from ..processes import OtherProcesses
 from .nvml import ask, open_device, read_memory, why_lost
 
 # How a field of a DeviceSample is read, by one call of (pynvml, handle of a device). A device that
@@ -91,7 +92,8 @@ class DeviceReader:
         self._handle: Any = None
         self._uuid = "" if device.id.isdecimal() else device.id
         self._sensors = dict(_SENSORS)
-        self._further = dict(_FURTHER)
+        self._further = {**_FURTHER, "foreign": self._foreign}
+        self._others = OtherProcesses()
         self._counted: dict[str, tuple[float, Sequence[float]]] = {}  # counters, when last read
         self._missing: dict[str, list[str]] = {}  # sensors, by the reason
         self._answered: set[str] = set()  # sensors that are there
@@ -173,7 +175,12 @@ class DeviceReader:
             except self._nvml.NVMLError as error:
                 if error.value in self._absent:
                     del self._further[name]
-        return values
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _foreign(self, nvml: Any, handle: Any) -> tuple[str, ...] | None:
+        """The processes of others that compute on the device; None if there are none."""
+        found = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
+        return self._others.named(process.pid for process in found) or None
 
     def _why_missing(self, name: str, error: Any) -> str:
         """Why the device lacks this sensor; raises ``error`` if it has it."""
@@ -195,17 +202,21 @@ class DeviceReader:
     def problems(self) -> Iterator[DeviceProblem]:
         """What is wrong with the device since the last reading, and the sensors that it lacks."""
         if self._silent:
-            yield self.problem(f"does not answer: {self._silent}")
+            yield self.problem(f"does not answer: {self._silent}", is_lost=True)
         for reason, names in self._missing.items():
             yield self.problem(f"tells no {', no '.join(names)}: {reason}", is_fault=False)
 
-    def problem(self, predicate: str, *, is_fault: bool = True) -> DeviceProblem:
+    def problem(
+        self, predicate: str, *, is_fault: bool = True, is_lost: bool = False
+    ) -> DeviceProblem:
         """The sentence about this device."""
         kind = "MIG device" if self.is_instance else "GPU"
         name = f"{kind} {self._device.index}"
         if self._uuid:
             name += f" ({self._uuid})"
-        return DeviceProblem(f"{name} {predicate}", self._device.index, self._uuid, is_fault)
+        return DeviceProblem(
+            f"{name} {predicate}", self._device.index, self._uuid, is_fault, is_lost=is_lost
+        )
 
 
 def _number(value: Any) -> float | None:

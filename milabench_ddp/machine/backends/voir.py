@@ -89,7 +89,7 @@ class VoirBackend(Backend):
                         samples[device.index] = sample(entries[device.index])
                     else:
                         sentence = f"device {device.index} gives no samples"
-                        problems.append(DeviceProblem(sentence, device.index))
+                        problems.append(DeviceProblem(sentence, device.index, is_lost=True))
                 return Reading(samples, tuple(problems))
 
             yield read_all

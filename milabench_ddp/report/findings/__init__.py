@@ -11,7 +11,14 @@ from dataclasses import replace
 
 from ..model import Finding, Row, Severity
 from .checked_gradients import checked_gradients
-from .device_problems import device_faults, device_notes
+from .device_problems import device_faults, device_notes, lost_devices
+from .device_state import (
+    corrected_errors,
+    foreign_processes,
+    hot_devices,
+    memory_errors,
+    narrow_links,
+)
 from .finder import Finder, Measurements
 from .held_down import power_capped, set_clocks, throttled
 from .host_bound import host_bound, misaligned_widths, warm_cache
@@ -59,7 +66,13 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "unused_node": Finder(unused_nodes, WARNING),
     "lacking_node": Finder(lacking_nodes, WARNING),
     "different_nodes": Finder(different_nodes, WARNING, "make the nodes alike"),
+    "lost_device": Finder(lost_devices, WARNING, "see the kernel's log (dmesg) for its Xid"),
     "device_fault": Finder(device_faults, WARNING),
+    "memory_error": Finder(memory_errors, WARNING, "reset it; replace it if that comes again"),
+    "narrow_link": Finder(
+        narrow_links, WARNING, "seat it anew, and look at its slot and the BIOS's settings"
+    ),
+    "corrected_memory_error": Finder(corrected_errors, NOTE, "replace it if there are many"),
     "device_note": Finder(device_notes, NOTE),
     "measured_peak": Finder(measured_peaks, NOTE),
     "few_observations": Finder(few_observations, NOTE, "let them run for longer, or repeat"),
@@ -91,6 +104,10 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "memory_not_sampled": Finder(memory_not_sampled, NOTE),
     "host_bound": Finder(host_bound, WARNING, "give it larger batches, or compile it"),
     "warm_cache": Finder(warm_cache, NOTE),
+    "foreign_process": Finder(
+        foreign_processes, WARNING, "measure again when it has ended, or on another GPU"
+    ),
+    "hot": Finder(hot_devices, WARNING, "look at its cooling and its neighbours"),
     "throttled": Finder(
         throttled,
         WARNING,

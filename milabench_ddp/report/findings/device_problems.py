@@ -13,13 +13,18 @@ from .finder import Measurements
 _SHOWN = 3  # benchmarks that a sentence names
 
 
+def lost_devices(measured: Measurements) -> Findings:
+    """Devices that did not answer."""
+    yield from _problems(measured.runs, lambda problem: problem.is_fault and problem.is_lost, _from)
+
+
 def device_faults(measured: Measurements) -> Findings:
-    """Devices that did not answer, or of which the driver reported an error."""
+    """Devices of which the driver reported an error, and drivers that failed as a whole."""
 
-    def when(problem: DeviceProblem) -> str:
-        return time.strftime("from %H:%M:%S UTC on %Y-%m-%d, ", time.gmtime(problem.time))
+    def is_fault(problem: DeviceProblem) -> bool:
+        return problem.is_fault and not problem.is_lost
 
-    yield from _problems(measured.runs, when, is_fault=True)
+    yield from _problems(measured.runs, is_fault, _from)
 
 
 def device_notes(measured: Measurements) -> Findings:
@@ -31,20 +36,26 @@ def device_notes(measured: Measurements) -> Findings:
                 left_out[_on_node(record, str(note))] = None
     for sentence in left_out:
         yield Finding(sentence)
-    yield from _problems(measured.runs, lambda _: "", is_fault=False)
+    yield from _problems(measured.runs, lambda problem: not problem.is_fault)
+
+
+def _from(problem: DeviceProblem) -> str:
+    return time.strftime("from %H:%M:%S UTC on %Y-%m-%d, ", time.gmtime(problem.time))
 
 
 def _problems(
-    runs: Sequence[Run], when: Callable[[DeviceProblem], str], *, is_fault: bool
+    runs: Sequence[Run],
+    is_meant: Callable[[DeviceProblem], bool],
+    when: Callable[[DeviceProblem], str] = lambda _: "",
 ) -> Findings:
-    """A finding for each problem, with the benchmarks that it concerns."""
+    """A finding for each problem that is meant, with the benchmarks that it concerns."""
     first: dict[str, DeviceProblem] = {}
     names: dict[str, list[str]] = defaultdict(list)
     for run in runs:
         for record in run.records:
             for problem in record.device_problems:
                 sentence = _on_node(record, problem.sentence)
-                if problem.is_fault is not is_fault:
+                if not is_meant(problem):
                     continue
                 known = first.setdefault(sentence, problem)
                 first[sentence] = min(known, problem, key=lambda each: each.time)

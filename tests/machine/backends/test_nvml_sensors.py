@@ -1,5 +1,6 @@
 """What the real pynvml reads of GPUs that a stub of NVIDIA's C library makes up."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from milabench_ddp.machine.backends import nvml_sensors
 from milabench_ddp.machine.backends.backend import DriverError, Reading
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend
 from milabench_ddp.machine.devices import Device
+from milabench_ddp.machine.processes import other_process
 from milabench_ddp.samples import DeviceProblem, DeviceSample
 from tests.fakes.nvml import FakeNvml, gpus
 
@@ -44,7 +46,8 @@ def reader(devices: Sequence[Device] = TWO) -> Iterator[Callable[[], Reading]]:
 
 
 def about_gpu_1(predicate: str, *, is_fault: bool = True) -> tuple[DeviceProblem]:
-    return (DeviceProblem(f"GPU 1 ({UUID}) {predicate}", 1, UUID, is_fault),)
+    is_lost = predicate.startswith("does not answer")
+    return (DeviceProblem(f"GPU 1 ({UUID}) {predicate}", 1, UUID, is_fault, is_lost=is_lost),)
 
 
 def test_all_readings(stub: Stub) -> None:
@@ -230,6 +233,13 @@ def test_a_condition_of_the_stub_can_be_a_file(stub: Stub, tmp_path: Path) -> No
         assert read().problems == ()
         (tmp_path / "lost").touch()
         assert read().problems != ()
+
+
+def test_processes_of_others_are_named(stub: Stub) -> None:
+    stub(f"1 pids {os.getpid()},{os.getppid()}")
+    with reader() as read:
+        samples = read().samples
+    assert samples == {0: WHOLE[0], 1: replace(WHOLE[1], foreign=(other_process(os.getppid()),))}
 
 
 def test_no_driver(stub: Stub) -> None:

@@ -184,7 +184,7 @@ def test_the_devices_in_use(smi: Smi) -> None:
     with AMD.source([Device(0, "0"), Device(1, "1")]) as read:
         reading = read()
     assert reading.samples == {0: DeviceSample((300.0, 192_000.0), 0.25, 44.0, 120.0)}
-    assert reading.problems == (DeviceProblem("device 1 gives no samples", 1),)
+    assert reading.problems == (DeviceProblem("device 1 gives no samples", 1, is_lost=True),)
     assert smi.closed
 
 

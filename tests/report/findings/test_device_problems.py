@@ -33,14 +33,14 @@ def all_visible(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_said_of_whole_gpus(stub: Stub, tmp_path: Path) -> None:
     report = report_on(tmp_path, good=SAMPLED)
     assert report.runs[0].outcome == Outcome.OK
-    assert about(report, "device_fault") == about(report, "device_note") == []
+    assert about(report, "lost_device") == about(report, "device_note") == []
     assert report.rows[0].peak_memory == 2048.0
 
 
 def test_a_gpu_that_is_lost_while_a_benchmark_runs(stub: Stub, tmp_path: Path) -> None:
     stub(f"1 error 15 when {tmp_path / 'broken'}")
     report = report_on(tmp_path, before=SAMPLED, breaks=BREAKS, later=GOOD)
-    (sentence,) = about(report, "device_fault")
+    (sentence,) = about(report, "lost_device")
     lost = f"GPU 1 ({UUID}) does not answer: it has fallen off the bus; restart the machine"
     assert re.fullmatch(rf"{re.escape(lost)} \({WHEN}, in breaks, later\)", sentence)
     assert sentence in report_text(report)
@@ -49,7 +49,7 @@ def test_a_gpu_that_is_lost_while_a_benchmark_runs(stub: Stub, tmp_path: Path) -
 def test_a_gpu_that_takes_its_program_with_it(stub: Stub, tmp_path: Path) -> None:
     stub(f"1 error 15 when {tmp_path / 'broken'}", f"1 xid 79 when {tmp_path / 'broken'}")
     report = report_on(tmp_path, gpu_poll=600.0, crashes=CRASHES)
-    found = about(report, "device_fault")
+    found = [*about(report, "lost_device"), *about(report, "device_fault")]
     assert [sentence.split(" (GPU")[0] for sentence in found] == ["GPU 1", "GPU 1"]
     assert "does not answer: it has fallen off the bus; restart the machine" in found[0]
     assert "reported Xid 79: it has fallen off the bus; restart the machine" in found[1]

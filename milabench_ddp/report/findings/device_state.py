@@ -1,0 +1,173 @@
+"""Findings about devices that work, but not as they should: heat, memory errors, links, others."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...errors import shown_names
+from ...results.records import Payload, Record, is_finite, mapping_or_empty
+from ...samples import DeviceSample
+from ..model import Finding, Findings, Row
+from ..statistics.values import largest
+from .finder import Measurements
+
+HOT = 5.0  # degrees below the heat at which a device slows down
+LEAST_SHARED = 0.01  # of the measured steps
+_SHOWN = 3  # benchmarks that a sentence names
+
+
+def hot_devices(row: Row) -> Findings:
+    """Devices that were about to be slowed down by heat."""
+    for device in row.measuring:
+        left = [sample.headroom for sample in device.in_use if sample.headroom is not None]
+        if left and min(left) < HOT:
+            hottest = largest(sample.temperature for sample in device.in_use)
+            within = f"{max(min(left), 0):.0f} degrees of the heat that slows it down"
+            sentence = f"{device.label} came within {within} (it was at {hottest:.0f} C)"
+            evidence = {"headroom": min(left), "temperature": hottest}
+            yield Finding(sentence, place=device.label, evidence=evidence)
+
+
+def foreign_processes(row: Row) -> Findings:
+    """Devices on which processes that are not of the run computed, too."""
+    for device in row.measuring:
+        shared = [stretch for stretch in device.stretches if stretch.sample.foreign]
+        share = sum(stretch.steps for stretch in shared)
+        names: dict[str, None] = {}
+        for stretch in shared:
+            names |= dict.fromkeys(stretch.sample.foreign or ())
+        if share >= LEAST_SHARED:
+            others = shown_names(list(names), _SHOWN)
+            sentence = f"{device.label} was shared in {share:.0%} of the measured steps: {others}"
+            evidence = {"share": share, "processes": list(names)}
+            yield Finding(sentence, place=device.label, evidence=evidence)
+
+
+@dataclass
+class _History:
+    """A device in a run: its samples of each benchmark."""
+
+    label: str
+    accelerator: Payload
+    samples: dict[str, list[DeviceSample]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def ecc(self) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """What ECC had corrected, and had not, by benchmark, in the order of time."""
+        found = {}
+        for name, samples in self.samples.items():
+            known = [sample.ecc for sample in sorted(samples, key=_time) if sample.ecc is not None]
+            if known:
+                found[name] = known
+        return found
+
+    def risen(self, which: int) -> dict[str, int]:
+        """By how much a count of errors rose in each benchmark in which it did."""
+        rises = {name: counts[-1][which] - counts[0][which] for name, counts in self.ecc.items()}
+        return {name: rise for name, rise in rises.items() if rise > 0}
+
+
+def _time(sample: DeviceSample) -> float:
+    return sample.time or 0.0
+
+
+def _histories(measured: Measurements) -> Iterator[_History]:
+    """Each device of each run that was sampled."""
+    for run in measured.runs:
+        found: dict[tuple[object, str], _History] = {}
+        for record in run.records:
+            for device, samples in record.samples.items():
+                if record.device is None or device == str(record.device):
+                    made = _History(_label(record, device), _accelerator(record, device))
+                    history = found.setdefault((record.meta.get("node"), device), made)
+                    history.samples[record.name] += samples
+        yield from found.values()
+
+
+def _accelerator(record: Record, device: str) -> Payload:
+    gpus = mapping_or_empty(mapping_or_empty(record.meta.get("accelerators")).get("gpus"))
+    return mapping_or_empty(gpus.get(device))
+
+
+def _label(record: Record, device: str) -> str:
+    node, uuid = record.meta.get("node"), _accelerator(record, device).get("uuid")
+    label = f"GPU {device} ({uuid})" if uuid else f"GPU {device}"
+    return f"{node}: {label}" if node else label
+
+
+def memory_errors(measured: Measurements) -> Findings:
+    """Devices whose memory had errors that ECC could not correct, or rows that wait for a reset."""
+    for device in _histories(measured):
+        risen = device.risen(1)
+        counts = [count for known in device.ecc.values() for _, count in known]
+        if risen:
+            yield _errors(device, "could not correct", risen)
+        elif any(counts):
+            before = "since its driver was loaded, before this run"
+            sentence = f"{device.label}: ECC could not correct {max(counts)} memory errors {before}"
+            yield Finding(sentence, place=device.label, evidence={"errors": max(counts)})
+        waits = fails = False
+        for samples in device.samples.values():
+            rows = [sample.remapped for sample in samples if sample.remapped is not None]
+            waits |= any(row[2] for row in rows)
+            fails |= any(row[3] for row in rows)
+        if waits or fails:
+            what = "could not be replaced" if fails else "waits for a reset to be replaced"
+            yield Finding(f"{device.label}: a row of its memory {what}", place=device.label)
+
+
+def corrected_errors(measured: Measurements) -> Findings:
+    """Devices of which ECC corrected memory errors while benchmarks ran."""
+    for device in _histories(measured):
+        if risen := device.risen(0):
+            yield _errors(device, "corrected", risen)
+
+
+def _errors(device: _History, did: str, risen: Mapping[str, int]) -> Finding:
+    count = sum(risen.values())
+    errors = "memory error" if count == 1 else "memory errors"
+    names = shown_names(list(risen), _SHOWN)
+    sentence = f"{device.label}: ECC {did} {count} {errors} (in {names})"
+    return Finding(sentence, place=device.label, evidence={"errors": dict(risen)})
+
+
+def narrow_links(measured: Measurements) -> Findings:
+    """Devices whose PCIe link was slower than it, or that of an equal device, can be."""
+    histories = list(_histories(measured))
+    best: dict[object, tuple[int, int]] = {}
+    for device in histories:
+        product, (generation, width) = device.accelerator.get("product"), _most(device)
+        known = best.get(product, (0, 0))
+        best[product] = max(generation, known[0]), max(width, known[1])
+    for device in histories:
+        used: list[tuple[int, int]] = []
+        for samples in device.samples.values():
+            used += [each.pcie_link for each in samples if each.pcie_link and each.load != 0]
+        if not used:
+            continue
+        link = max(generation for generation, _ in used), max(width for _, width in used)
+        possible = best[device.accelerator.get("product")]
+        share = _speed(link) / _speed(possible) if all(possible) else 1.0
+        if share < 1:
+            sentence = (
+                f"{device.label}: its PCIe link was of generation {link[0]} x{link[1]}, "
+                f"{share:.0%} of generation {possible[0]} x{possible[1]}, which is possible"
+            )
+            evidence = {"link": list(link), "possible": list(possible)}
+            yield Finding(sentence, place=device.label, evidence=evidence)
+
+
+def _most(device: _History) -> tuple[int, int]:
+    """The greatest generation and width that the driver tells; 0 if it does not."""
+    link = mapping_or_empty(device.accelerator.get("pcie"))
+    generation, width = link.get("generation"), link.get("width")
+    return (
+        int(generation) if is_finite(generation) else 0,
+        int(width) if is_finite(width) else 0,
+    )
+
+
+def _speed(link: tuple[int, int]) -> float:
+    """The speed of a link, in lanes of the first generation: each is twice as fast as the last."""
+    generation, width = link
+    return float(2**generation * width)

@@ -1,0 +1,111 @@
+"""What is said of devices that do not work as they should: from the stub of NVML to the report."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milabench_ddp.machine.processes import other_process
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.model import Report, Severity
+from tests.support.gpu_runs import STEPS, about, report_on
+from tests.support.result_files import config, end, line, sampled, start, timed_rates, write
+
+UUID = "GPU-11111111-1111-1111-1111-111111111111"
+ALL = ("hot", "foreign_process", "memory_error", "corrected_memory_error", "narrow_link")
+FULL = ("* generation 5", "* width 16", "* headroom 30", "* f3 7", "* f4 0")
+ROWS = ("* f142 1", "* f143 0", "* f144 0", "* f145 0")
+
+
+def found(report: Report) -> dict[str, list[str]]:
+    return {name: sentences for name in ALL if (sentences := about(report, name))}
+
+
+@pytest.fixture(autouse=True)
+def all_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_from_the_driver_to_the_report(stub: Callable[..., None], tmp_path: Path) -> None:
+    """All of it happens to GPU 1, from the middle of its steps on; nothing to GPU 0."""
+    other = os.getppid()
+    happens = (
+        "headroom 2", "temperature 85", "f3 9", "f4 1", "f144 1", f"pids {other}"
+    )  # fmt: skip
+    later = [f"1 {each} when {tmp_path / 'changed.1'}" for each in happens]
+    stub(*FULL, *ROWS, "1 generation 4", "1 width 8", *later)
+    report = report_on(tmp_path, b=STEPS)
+    (shared,) = found(report).pop("foreign_process")
+    assert shared.startswith("b: GPU 1 was shared in ")
+    assert shared.endswith(f"% of the measured steps: {other_process(other)}")
+    name = f"GPU 1 ({UUID})"
+    assert {key: said for key, said in found(report).items() if key != "foreign_process"} == {
+        "hot": ["b: GPU 1 came within 2 degrees of the heat that slows it down (it was at 85 C)"],
+        "memory_error": [
+            f"{name}: ECC could not correct 1 memory error (in b)",
+            f"{name}: a row of its memory waits for a reset to be replaced",
+        ],
+        "corrected_memory_error": [f"{name}: ECC corrected 2 memory errors (in b)"],
+        "narrow_link": [
+            f"{name}: its PCIe link was of generation 4 x8, 25% of generation 5 x16, which is "
+            "possible"
+        ],
+    }
+    for each in report.findings:
+        if each.name in ALL:
+            is_note = each.name == "corrected_memory_error"
+            assert each.severity is (Severity.NOTE if is_note else Severity.WARNING)
+            assert each.advice
+            assert each.place in ("GPU 1", name)
+
+
+def run_of(folder: Path, gpus: dict[str, Any], *states: dict[str, Any]) -> Report:
+    """A run on two GPUs of one process each, with a sample in each second for each state."""
+    for device in range(2):
+        settings = config("b", device=device, tag=["b", f"D{device}"])
+        facts = line("meta", {"accelerators": {"arch": "cuda", "gpus": gpus}})
+        told = ""
+        for k, state in enumerate(states):
+            told += sampled(1000.5 + k, **{f"d{device}": state.get(f"d{device}", {})})
+        rates = timed_rates([10.0] * len(states))
+        write(folder, f"b.D{device}", settings, facts, start(), told, rates, end(0, outcome="ok"))
+    return report_of([folder])
+
+
+def test_errors_from_before_the_run_are_told_as_such(tmp_path: Path) -> None:
+    state = {"d1": {"ecc": [4, 3], "remapped": [0, 1, 0, 1]}, "d0": {"ecc": [4, 0]}}
+    said = found(run_of(tmp_path, {}, *[state] * 10))
+    assert said == {
+        "memory_error": [
+            "GPU 1: ECC could not correct 3 memory errors since its driver was loaded, before this "
+            "run",
+            "GPU 1: a row of its memory could not be replaced",
+        ]
+    }
+
+
+def test_a_link_is_compared_with_that_of_equal_devices(tmp_path: Path) -> None:
+    """In a slot of 8 lanes the driver tells 8 as its greatest width."""
+    gpus = {
+        "0": {"product": "H100", "pcie": {"generation": 5, "width": 16}},
+        "1": {"product": "H100", "pcie": {"generation": 5, "width": 8}},
+    }
+    state = {"d0": {"pcie_link": [5, 16]}, "d1": {"pcie_link": [5, 8]}}
+    idle = {"d0": {"pcie_link": [1, 16], "load": 0.0}, "d1": {"pcie_link": [1, 8], "load": 0.0}}
+    said = found(run_of(tmp_path / "equal", gpus, idle, *[state] * 10))
+    (sentence,) = said["narrow_link"]
+    assert sentence.startswith("GPU 1: its PCIe link was of generation 5 x8, 50% of generation 5")
+    gpus["1"]["product"] = "L4"
+    assert found(run_of(tmp_path / "other", gpus, idle, *[state] * 10)) == {}
+
+
+def test_a_process_that_is_there_before_and_after_the_measured_steps_is_not_told(
+    tmp_path: Path,
+) -> None:
+    shared = {"d0": {"foreign": ["x (pid 1, of y)"]}, "d1": {"foreign": []}}
+    alone = {"d0": {"foreign": []}, "d1": {"foreign": []}}
+    assert found(run_of(tmp_path / "alone", {}, *[alone] * 10)) == {}
+    (sentence,) = found(run_of(tmp_path, {}, *[alone] * 6, *[shared] * 4))["foreign_process"]
+    assert sentence == "b: GPU 0 was shared in 40% of the measured steps: x (pid 1, of y)"

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any, TextIO
 
 from ..events import Data, Ended, Event, Note, Outcome, Started, Verdict
+from ..results.rates import is_warmup
 
 PHASES = ("loading", "warm-up", "ready", "measuring", "ending")  # in the order they are reached
 _NOTES = {"ready": "ready", "begin": "measuring"}  # the phase that begins with a program's note
@@ -89,7 +90,7 @@ class RunningBenchmark:
         if isinstance(rate, int | float):
             self.rates[tag] = rate
             self.unit = " ".join(str(payload.get("units", "")).split())
-            self._reach(tag, "warm-up" if payload.get("warmup") else "measuring")
+            self._reach(tag, "warm-up" if is_warmup(payload) else "measuring")
         loss = payload.get("loss")
         if isinstance(loss, int | float):
             self.loss = f"{loss:.4g}"

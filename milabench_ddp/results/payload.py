@@ -8,7 +8,7 @@ import msgspec
 from ..codec import convert
 from ..samples import DeviceSample
 from .rank import Rank
-from .rates import is_rate, rank_of, training_rates
+from .rates import is_rate, is_warmup, rank_of, training_rates
 from .records import (
     FACTS,
     TABLES,
@@ -21,7 +21,7 @@ from .records import (
 )
 
 NOT_NUMBERS = frozenset(
-    {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed"}  # rates, counts and dates
+    {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "warmup"}  # counts and dates
     | {"device", "gpudata", "step_times", "part_ms", *TABLES}  # read by functions of their own
 )
 
@@ -52,7 +52,7 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
     for key in TABLES:
         if isinstance(data.get(key), dict):
             record.tables.setdefault(key, []).append(data[key])
-    if data.get("warmup") is not True:
+    if not is_warmup(data):
         _add_numbers(record, rank if _is_rank(rank) else 0, data)
 
 
@@ -83,7 +83,7 @@ def _rate(record: Record, rate: Any, data: Payload, report_defect: ReportDefect)
     seen = Observation(
         rate,
         _steps(data.get("steps"), report_defect),
-        data.get("warmup") is True,
+        is_warmup(data),
         (record.own_rank or 0) if rank is None else rank,
         data.get("time"),
         data.get("elapsed"),

@@ -13,6 +13,7 @@ from ..events import NO_RATE, NO_USABLE_RATE
 
 LARGEST = 1e100  # the squares of such numbers can still be added up
 OFTEN = 10  # times that a channel is opened: not once by a rank, but again and again
+MEASURED = ("", "0", "false", "no", "none", "off")  # texts of `warmup` that mean none
 _SHOWN = 20  # characters of a rate that cannot be used
 
 
@@ -35,6 +36,12 @@ def rank_of(payload: Mapping[str, Any]) -> int | None:
     """The rank that a payload tells; None if it tells none."""
     rank = payload.get("rank")
     return rank if type(rank) is int and rank >= 0 else None  # not a bool
+
+
+def is_warmup(payload: Mapping[str, Any]) -> bool:
+    """Whether a metric line is of the warm-up: if it says so in any way, as ``true``, 1 or text."""
+    said = payload.get("warmup")
+    return said.strip().lower() not in MEASURED if isinstance(said, str) else bool(said)
 
 
 @dataclass
@@ -70,7 +77,7 @@ class RateCounts:
             if not (is_rate(rate) and rate > 0):
                 self.unusable += 1
                 self.first_unusable = self.first_unusable or str(rate)[:_SHOWN] or "empty"
-            elif payload.get("warmup") is True:
+            elif is_warmup(payload):
                 self.warmup += 1
             else:
                 self._count(payload, own_rank)

@@ -22,14 +22,15 @@ def measured(*folders: Path, weight: float | None = None, missing: int = 0) -> R
     return summary_row(processes, weight, missing)
 
 
-def test_warm_up_is_left_out_marked_or_detected(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", [True, 1, "true"])
+def test_warm_up_is_left_out_marked_or_detected(tmp_path: Path, mark: object) -> None:
     steady = noisy(60, 0.2, 1)
     write(
         tmp_path,
         "b.D0",
         config("b", device=0),
         start(),
-        rates([1.0, 2.0, 3.0], warmup=True),
+        rates([1.0, 2.0, 3.0], warmup=mark),
         rates([40.0, 60.0, 80.0]),
         rates(steady),
         end(),

@@ -98,7 +98,12 @@ def test_every_number_is_kept_by_name_and_rank() -> None:
         {"task": "train", "rank": 0, "rate": 5.0, "steps": 2, "step": 1, "time": 9.0},
         {"task": "train", "rank": 1, "norm": 0.5, "model": {"build_s": 2, "name": "x"}},
         {"norm": 0.25, "warmup": True},
-        {"norm": True, "other": {"deep": {"deeper": 1.0}, "flat": math.nan, "one": 1.0}},
+        {"norm": 0.25, "warmup": 1},
+        {
+            "norm": True,
+            "warmup": 0,
+            "other": {"deep": {"deeper": 1.0}, "flat": math.nan, "one": 1.0},
+        },
     )
     assert record.numbers == {
         "norm": {1: [(0.5, 1)]},

@@ -6,7 +6,7 @@ import pytest
 
 from milabench_ddp.codec import decode, encode
 from milabench_ddp.events import NO_RATE, NO_USABLE_RATE
-from milabench_ddp.results.rates import RateCounts, is_rate, why_nothing_measured
+from milabench_ddp.results.rates import RateCounts, is_rate, is_warmup, why_nothing_measured
 
 GOOD = {"task": "train", "rate": 5.0, "units": "items/s"}
 
@@ -39,6 +39,7 @@ def test_which_numbers_can_be_rates(value: object, expected: bool) -> None:
         ({"task": "eval", "rate": 5.0}, f"{NO_USABLE_RATE}: 2 of other tasks than `train`"),
         ({**GOOD, "task": None}, f"{NO_USABLE_RATE}: 2 of other tasks than `train`"),
         ({**GOOD, "warmup": True}, f"{NO_USABLE_RATE}: 2 of the warm-up"),
+        ({**GOOD, "warmup": 1}, f"{NO_USABLE_RATE}: 2 of the warm-up"),
     ],
 )
 def test_lines_that_measure_nothing(payload: Mapping[str, Any], why: str) -> None:
@@ -58,6 +59,17 @@ def test_values_that_are_no_rates(rate: object, shown: str) -> None:
     assert counts.flaws == flaws
     assert why_nothing_measured([counts]) == f"{NO_USABLE_RATE}: {flaws}"
     assert why_nothing_measured([counts, counted(GOOD)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        *((True, True), (1, True), (1.0, True), ("true", True), ("True ", True), ("1", True)),
+        *((False, False), (0, False), (None, False), ("false", False), ("0", False), ("", False)),
+    ],
+)
+def test_ways_to_say_that_a_line_is_of_the_warm_up(said: object, expected: bool) -> None:
+    assert is_warmup({**GOOD, "warmup": said}) is expected
 
 
 def test_a_good_rate_among_bad_ones_is_a_measurement() -> None:

@@ -1,5 +1,6 @@
 """Adds the payloads of a `.data` file to a `Record`."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,13 @@ NOT_NUMBERS = frozenset(
     | {"device", "gpudata", "step_times", "part_ms", *TABLES}  # read by functions of their own
 )
 
+NOT_FINITE = (
+    "nan",
+    "inf",
+    "-inf",
+    "infinity",
+    "-infinity",
+)  # JSON has no such numbers: also as text
 _NOTHING = DeviceSample()
 
 ReportDefect = Callable[[DefectKind], None]
@@ -76,6 +84,8 @@ def _add_number(record: Record, name: str, rank: int, value: Any) -> None:
     if is_finite(value):
         told = ToldNumber(value, record.told.usable)
         record.numbers.setdefault(name, {}).setdefault(rank, []).append(told)
+    elif isinstance(value, float | str) and str(value).lower() in NOT_FINITE:
+        record.not_finite.setdefault(name, Counter())[str(value)] += 1
 
 
 def _rate(record: Record, rate: Any, data: Payload, report_defect: ReportDefect) -> None:

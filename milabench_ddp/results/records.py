@@ -1,5 +1,6 @@
 """The records that the readers in this folder make from the result files of a run."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -137,6 +138,8 @@ class Record:
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
     # every number of the metric lines, by name and rank, but rates and what only counts or dates
     numbers: dict[str, dict[int, list[ToldNumber]]] = field(default_factory=dict)
+    # numbers of the metric lines that are infinite or NaN, by name: how often each was told
+    not_finite: dict[str, Counter[str]] = field(default_factory=dict)
     tables: dict[str, list[Payload]] = field(default_factory=dict)  # by TABLES
     errors: list[Payload] = field(default_factory=list)
     defects: list[FileDefect] = field(default_factory=list)

@@ -110,6 +110,7 @@ def test_every_number_is_kept_by_name_and_rank() -> None:
         "build_s": {1: [(2, 1)]},
         "other.one": {0: [(1.0, 1)]},
     }
+    assert record.not_finite == {"other.flat": {"nan": 1}}
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)

@@ -24,7 +24,13 @@ from .held_down import power_capped, set_clocks, throttled
 from .host_bound import host_bound, misaligned_widths, warm_cache
 from .measured_devices import other_devices, other_software
 from .node_differences import different_nodes, lacking_nodes, unused_nodes
-from .peaks import above_peak, hardware_above_peak, measured_peaks, told_by_a_part
+from .peaks import (
+    above_peak,
+    hardware_above_peak,
+    measured_peaks,
+    speeds_not_finite,
+    told_by_a_part,
+)
 from .rate_problems import (
     memory_not_sampled,
     nothing_measured,
@@ -89,6 +95,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "hardware_above_peak": Finder(
         hardware_above_peak, WARNING, "check its ratio of hardware FLOP to those of the model"
     ),
+    "speed_not_finite": Finder(speeds_not_finite, WARNING, "let it tell a finite number"),
     "told_by_a_part": Finder(told_by_a_part, WARNING, "let each process tell the same"),
     "misaligned_widths": Finder(
         misaligned_widths,

@@ -34,3 +34,8 @@ class Finder(Generic[Subject]):
         """The findings about a subject, with their name, severity and advice filled in."""
         for finding in self.find(subject):
             yield replace(finding, name=name, severity=self.severity, advice=self.advice)
+
+
+def in_some_of(count: int, processes: int) -> str:
+    """How many of several processes a finding is about, where it names only one of them."""
+    return f" (in {count} of {processes} processes)" if processes > 1 else ""

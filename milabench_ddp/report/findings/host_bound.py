@@ -2,6 +2,7 @@
 
 from ..model import Finding, Findings, Row
 from ..process import counted
+from .finder import in_some_of
 
 IDLE = "device_idle"  # fraction of a step in which a device waits for its host or for data
 MOST_IDLE = 0.1
@@ -25,10 +26,9 @@ def warm_cache(row: Row) -> Findings:
         if cache in ("warm", "partly warm"):
             found.append(cache)
     if found:
+        where = in_some_of(len(found), len(row.processes))
         sentence = f"its compiler's cache was {found[0]}: compile_s is not that of a first run"
-        if len(row.processes) > 1:
-            sentence += f" (in {len(found)} of {len(row.processes)} processes)"
-        yield Finding(sentence, evidence={"processes": len(found)})
+        yield Finding(sentence + where, evidence={"processes": len(found)})
 
 
 def misaligned_widths(row: Row) -> Findings:

@@ -1,12 +1,15 @@
 """Findings about the peak that MFU is a fraction of, and about programs that claim more."""
 
 import math
+from collections import Counter
 
-from ..mfu import Peak
+from ..mfu import HARDWARE_RATIO, Peak
 from ..model import Finding, Findings, Row
 from ..process import counted
 from ..told import TFLOPS, told_by
-from .finder import Measurements
+from .finder import Measurements, in_some_of
+
+SPEEDS = (TFLOPS, HARDWARE_RATIO, "step_ms")
 
 
 def measured_peaks(measured: Measurements) -> Findings:
@@ -62,3 +65,20 @@ def told_by_a_part(row: Row) -> Findings:
         count = f"{row.used.without_peak} of {len(telling)} processes"
         sentence = f"no MFU: no peak is known for the precision of {count}"
         yield Finding(sentence, evidence={"without_peak": row.used.without_peak})
+
+
+def speeds_not_finite(row: Row) -> Findings:
+    """TFLOP/s and step times that are infinite or NaN, so that there is no number to show."""
+    processes = counted(row.processes)
+    for name in SPEEDS:
+        values: Counter[str] = Counter()
+        telling = []
+        for process in processes:
+            told = process.record.not_finite.get(name)
+            if told:
+                values += told
+                telling.append(process.record.tag)
+        if values:
+            first, where = next(iter(values)), in_some_of(len(telling), len(processes))
+            sentence = f"{telling[0]}: its {name} is {first}: left out{where}"
+            yield Finding(sentence, place=telling[0], evidence={"values": dict(values)})

@@ -3,7 +3,7 @@
 from ..model import Finding, Findings, Row
 from ..process import counted
 from ..statistics.interval import FEWEST
-from .finder import Measurements
+from .finder import Measurements, in_some_of
 
 UNMEASURED = 0.02  # of the time of a process
 
@@ -15,7 +15,7 @@ def no_steady_state(row: Row) -> Findings:
     if unsteady:
         worst = max(unsteady, key=lambda process: abs(process.steady.change))
         tag, count = worst.record.tag, len(processes)
-        sentence = f"{tag}: {worst.steady.problem}{_share(len(unsteady), count)}"
+        sentence = f"{tag}: {worst.steady.problem}{in_some_of(len(unsteady), count)}"
         evidence = {"unsteady": len(unsteady), "processes": count, "change": row.drift}
         yield Finding(sentence, place=tag, evidence=evidence)
 
@@ -37,7 +37,7 @@ def few_visits(row: Row) -> Findings:
         sentence = (
             f"{tag}: rates move slowly between two levels: its {total} observations are worth "
             f"about {visits} independent ones, so the interval is unsure"
-            f"{_share(len(found), len(processes))}"
+            f"{in_some_of(len(found), len(processes))}"
         )
         evidence = {"worth": visits, "observations": total, "unsteady": len(found)}
         yield Finding(sentence, place=tag, evidence=evidence)
@@ -54,7 +54,7 @@ def time_between_observations(row: Row) -> Findings:
         share, seconds, total, tag = max(found)
         sentence = (
             f"{tag}: {share:.1%} of its time is between observations, and in no rate "
-            f"({seconds:.3g} of {total:.3g} s){_share(len(found), len(row.processes))}"
+            f"({seconds:.3g} of {total:.3g} s){in_some_of(len(found), len(row.processes))}"
         )
         yield Finding(sentence, place=tag, evidence={"seconds": seconds, "of": total})
 
@@ -68,11 +68,6 @@ def start_up_left_out(row: Row) -> Findings:
         of = f" of {count} processes" if count > 1 else ""
         sentence = f"{left_out} of {total} observations{of} left out: before steady state"
         yield Finding(sentence, evidence={"left_out": left_out, "observations": total})
-
-
-def _share(count: int, processes: int) -> str:
-    """How many of several processes a finding is about; only one of them is named."""
-    return f" (in {count} of {processes} processes)" if processes > 1 else ""
 
 
 def few_observations(measured: Measurements) -> Findings:

@@ -53,6 +53,16 @@ def test_a_claim_that_is_not_positive(tmp_path: Path) -> None:
     assert made.warnings == ["b: no MFU: it claims -5 TFLOP/s on a device"]
 
 
+@pytest.mark.parametrize("speeds", [(math.inf,), (math.nan, 50.0), (50.0, -math.inf), ("inf",)])
+def test_a_claim_that_is_not_finite(tmp_path: Path, speeds: tuple[float, ...]) -> None:
+    made = planted(tmp_path, *speeds)
+    odd = next(k for k, speed in enumerate(speeds) if not math.isfinite(float(speed)))
+    (found,) = (found for found in made.findings if found.name == "speed_not_finite")
+    where = " (in 1 of 2 processes)" if len(speeds) > 1 else ""
+    assert found.sentence == f"b: b.D{odd}: its tflops_per_gpu is {speeds[odd]}: left out{where}"
+    assert (found.place, found.evidence) == (f"b.D{odd}", {"values": {str(speeds[odd]): 1}})
+
+
 def test_both_figures_have_the_digits_that_tell_them_apart(tmp_path: Path) -> None:
     (warning,) = planted(tmp_path, 100.001).warnings
     assert "claims 100.001 TFLOP/s on a device, and flops reached only 100 TFLOP/s" in warning

@@ -1,12 +1,15 @@
 """What one rank has of a model: parameters, blocks, and the sizes of its numbers."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies import pipeline
 from benchmarks.common.strategies.batches import (
     PIPELINES,
+    chunks,
     in_flight,
     pipeline_size,
     stages_per_rank,
@@ -53,13 +56,15 @@ class Share:
 
     kept: float  # parameters in its memory all the time
     gathered: float  # those that FSDP gathers for the whole backward pass
+    ends: float  # those of them that are not in blocks
     block: float  # those of a block that FSDP gathers for a while; 0 without FSDP
     matrices: float  # those that autocast would copy
     passes: float  # blocks whose activations it keeps, one for each microbatch in flight
     sent: float  # outputs of stages that it keeps beside them
     wrapped: float  # those of the blocks that ``--activation`` is for
     last_is_wrapped: bool  # whether the block is, with which its backward pass begins
-    has_head: bool = True
+    waiting: float = 0.0  # messages between stages, received early or sent and kept
+    scored: float = 1.0  # microbatches whose scores it keeps; 0: it does not have the head
     unit: float = 0.0  # of a pipeline's replicas: parameters whose gradients are reduced together
 
 
@@ -76,10 +81,11 @@ def share_of(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> S
     if args.mode == "hsdp":
         shards = shard_size(args, ranks)
     if args.mode not in FSDP_MODES:
-        return Share(total, 0.0, 0.0, matrices, layers, 0.0, *wrapped)
+        return Share(total, 0.0, 0.0, 0.0, matrices, layers, 0.0, *wrapped)
     block = shape.block_parameters / tensor
-    stays = total if args.reshard_after_forward is False else total - layers * block
-    return Share(total / shards, stays, block, matrices, layers, 0.0, *wrapped)
+    ends = total - layers * block
+    stays = total if args.reshard_after_forward is False else ends
+    return Share(total / shards, stays, ends, block, matrices, layers, 0.0, *wrapped)
 
 
 def _of_stages(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> Share:
@@ -91,15 +97,41 @@ def _of_stages(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) ->
     in_stage = sum(blocks) / len(indices)
     flying, every = in_flight(args, ranks, rank), args.activation_every
     of_each = sum(count // every for count in blocks) / len(indices)
-    wrapped = flying * of_each, all_stages[max(indices)].blocks % every == 0
-    is_last = count - 1 in indices
     copies = flying * in_stage * shape.block_matrices  # each microbatch has its own
-    passes, sent = flying * in_stage, 0.0 if is_last else float(flying)
+    has_head = count - 1 in indices
+    part = partial(
+        Share,
+        matrices=copies,
+        passes=flying * in_stage,
+        sent=0.0 if has_head else float(flying),
+        wrapped=flying * of_each,
+        last_is_wrapped=all_stages[max(indices)].blocks % every == 0,
+        waiting=_waiting(args, ranks, indices, count, flying),
+        scored=flying / len(indices) if has_head else 0.0,
+        block=0.0,
+    )
     if args.mode == "pdp" and args.replicated_by == "fully_shard":
-        kept, stays = parameters * size / ranks, parameters
         unit = float(shape.block_parameters)
-        return Share(kept, stays, 0.0, copies, passes, sent, *wrapped, is_last, unit)
-    return Share(parameters, 0.0, 0.0, copies, passes, sent, *wrapped, is_last)
+        return part(kept=parameters * size / ranks, gathered=parameters, ends=parameters, unit=unit)
+    return part(kept=parameters, gathered=0.0, ends=0.0)
+
+
+def _waiting(
+    args: argparse.Namespace, ranks: int, stages: Sequence[int], count: int, flying: int
+) -> float:
+    """Messages between a rank's ``stages``, of ``count``, and others that take memory for longer.
+
+    The gradients that a schedule of several stages sends are kept until a step ends. Earlier
+    versions of PyTorch have memory for all that a stage receives before a step begins.
+    """
+    inputs = sum(k > 0 and k - 1 not in stages for k in stages)
+    gradients = sum(k < count - 1 and k + 1 not in stages for k in stages)
+    messages = chunks(args, ranks) * inputs
+    if pipeline.RECEIVES_INTO_OWN:
+        messages += chunks(args, ranks) * gradients
+    elif len(stages) == 1:
+        return 0.0
+    return float(max(messages - (flying if inputs else 0), 0))
 
 
 def wrapped_blocks(shape: Shape, args: argparse.Namespace, ranks: int) -> int:

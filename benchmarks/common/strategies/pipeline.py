@@ -7,6 +7,7 @@ assertion at best; at worst the gradients are wrong without an error (pytorch#14
 """
 
 import argparse
+import inspect
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from torch.distributed.pipelining.schedules import (
     ScheduleZBVZeroBubble,
     get_schedule_class,
 )
+from torch.distributed.pipelining.stage import _RecvInfo
 
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.marks import Waits
@@ -43,6 +45,9 @@ SCHEDULES = (
 )
 ZERO_BUBBLE = ("InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV")
 REPLICATED = ("fully_shard", "replicate")
+# Whether a stage has memory for all that it receives in a step before the step begins, as in torch
+# 2.11. Newer versions take it when a message is awaited.
+RECEIVES_INTO_OWN = "buffer" in inspect.signature(_RecvInfo).parameters
 
 
 def pipeline(setup: Setup) -> "Pipeline":

@@ -7,8 +7,10 @@ import torch
 from benchmarks.common import strategies
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
+from benchmarks.common.strategies.batches import PIPELINES, pipeline_size
 from benchmarks.gpt import main as gpt_main
 from benchmarks.gpt import memory as gpt_memory
+from benchmarks.gpt.rank_memory import RankMemory
 from benchmarks.gpt.shapes import SHAPES, Shape, shape_of
 from tests.support.fake_training import Allocated, peak_of_a_step
 
@@ -100,9 +102,24 @@ def test_the_largest_fits_where_it_is_spread_enough(monkeypatch, ranks, argv):
 
 
 SMALL = replace(SHAPES["GPT1B"], layers=6, block=1024)
+LLAMA = replace(SHAPES["llama3-8b"], layers=6, block=2048)  # its words need more than its blocks
 FEW, MANY = 1, 16  # sequences of a rank: weights, or activations, take most of the memory
 
 
+def expect_what_a_step_allocates(shape, argv, ranks, batch):
+    settings = f"--dtype bf16 --optimizer adamw --batch-size {batch} {argv}"
+    args = gpt_main.options().parse_args(settings.split())
+    workload = gpt_main.make_workload(args, shape)
+    most, rank = 0, 0
+    for k in range(pipeline_size(args, ranks) if args.mode in PIPELINES else 1):
+        # Without a GPU, what is on the host and on the device is in one memory.
+        found = max(each.total + each.host for each in RankMemory(shape, args, ranks, k).moments())
+        most, rank = max((most, rank), (found, k))
+    allocated = peak_of_a_step(args, workload, shape.block, ranks, rank)
+    assert most == pytest.approx(allocated, rel=0.05)
+
+
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
 @pytest.mark.parametrize(
     ("argv", "ranks", "batch"),
     [
@@ -121,24 +138,50 @@ FEW, MANY = 1, 16  # sequences of a rank: weights, or activations, take most of 
         ("--mode fsdp --activation selective --activation-every 5", 8, MANY),
         ("--mode fsdp --cpu-offload", 8, MANY),
         ("--mode fsdp --accumulate 2 --batch-size 2", 8, FEW),
+        ("--mode fsdp --no-reshard-after-forward", 8, 2),
         ("--mode hsdp --precision amp", 8, 2),
         ("--mode tp", 8, FEW),
         ("--mode tp --sequence-parallel", 8, MANY),
+        ("--mode tp-fsdp", 8, FEW),
+        ("--mode tp-fsdp --sequence-parallel", 8, MANY),
+        ("--mode tp-fsdp --tp-size 8 --sequence-parallel --activation selective", 16, 2),
+        ("--mode tp-fsdp --tp-size 8 --activation selective", 16, 2),
         ("--mode pipeline", 4, MANY),
         ("--mode pipeline --schedule GPipe", 4, MANY),
+        ("--mode pipeline --schedule Interleaved1F1B", 4, MANY),
         ("--mode pipeline --activation checkpoint --activation-every 2", 2, MANY),
         ("--mode pdp", 4, MANY),
     ],
 )
 def test_the_estimate_is_what_a_step_allocates(argv, ranks, batch):
-    settings = f"--dtype bf16 --optimizer adamw --batch-size {batch} {argv}"
-    args = gpt_main.options().parse_args(settings.split())
-    workload = gpt_main.make_workload(args, SMALL)
-    # Without a GPU, what is on the host and on the device is in one memory.
-    totals = [each.total + each.host for each in gpt_memory.moments(SMALL, args, ranks)]
-    rank = totals.index(max(totals)) // 2  # of a pipeline
-    allocated = peak_of_a_step(args, workload, SMALL.block, ranks, rank)
-    assert max(totals) == pytest.approx(allocated, rel=0.05)
+    expect_what_a_step_allocates(SMALL, argv, ranks, batch)
+
+
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
+@pytest.mark.parametrize(
+    ("argv", "ranks", "batch"),
+    [
+        ("--mode single", 1, 4),
+        ("--mode fsdp", 8, FEW),
+        ("--mode fsdp --activation selective", 8, 8),
+        ("--mode fsdp --accumulate 4", 8, 8),
+        ("--mode hsdp --dtype fp32 --optimizer sgd", 8, FEW),
+        ("--mode tp-fsdp --precision amp --activation checkpoint", 8, 2),
+        ("--mode pipeline", 4, 4),
+        ("--mode pipeline --schedule GPipe", 4, 4),
+        ("--mode pdp --precision amp", 4, 4),
+    ],
+)
+def test_the_estimate_of_a_llama_is_what_a_step_allocates(argv, ranks, batch):
+    expect_what_a_step_allocates(LLAMA, argv, ranks, batch)
+
+
+def test_zero_bubbles_need_at_least_so_much(monkeypatch):
+    monkeypatch.setattr(gpt_memory, "capacity", lambda device: gpt_memory.GIB)
+    for schedule, words in (("1F1B", "needs about"), ("ZBVZeroBubble", "needs at least")):
+        asked = options(mode="pipeline", schedule=schedule, batch_size=8)
+        with pytest.raises(UnsupportedError, match=words):
+            gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cpu"), 0, 4))
 
 
 def test_the_estimate_of_ddp_is_what_a_step_allocates():

@@ -35,7 +35,7 @@ from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend
 from milabench_ddp.machine.devices import Device
 from milabench_ddp.report.energy import AVERAGED
-from milabench_ddp.report.statistics.energy import MeanPower, by_counter, by_power
+from milabench_ddp.report.statistics.mean_power import MeanPower, by_counter, by_power
 from milabench_ddp.samples import DeviceSample
 from tests.support import nvml_stub
 

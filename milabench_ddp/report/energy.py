@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .model import Row
 from .monitored import Monitored
 from .process import ProcessResult
-from .statistics.energy import APART, SHORTEST, MeanPower, by_counter, by_power
+from .statistics.mean_power import APART, SHORTEST, MeanPower, by_counter, by_power
 from .statistics.values import NAN
 
 AVERAGED = 1.0  # seconds: a sample of the power is the mean over the last one, on most devices

@@ -17,7 +17,7 @@ from .ranks.rank_summary import RankSummary
 from .run_info import RunInfo
 from .statistics.values import deviation
 from .sweeps.sweep import Sweep, sweep_table
-from .tables.devices import devices
+from .tables.device_tables import devices
 from .tables.main_table import MAIN_COLUMNS, main_table, main_values
 from .text import report_text, sweep_text, table_text
 from .told import Told

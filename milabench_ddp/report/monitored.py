@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..results.records import Payload, Record, mapping_or_empty
+from ..results.records import Payload, Record
 from ..samples import DeviceSample
 from .process import Processes, ProcessResult
 from .statistics.window import Window
@@ -42,8 +42,7 @@ class Monitored:
     @property
     def accelerator(self) -> Payload:
         """The facts of the device, as its node recorded them."""
-        found = mapping_or_empty(self.process.record.meta.get("accelerators"))
-        return mapping_or_empty(mapping_or_empty(found.get("gpus")).get(self.device))
+        return self.process.record.gpu(self.device)
 
     @property
     def window(self) -> Window | None:
@@ -82,7 +81,7 @@ def monitored(processes: Processes) -> tuple[Monitored, ...]:
     for process in processes:
         teller = tellers.get(_job(process))
         for device, samples in _by_device(process.record).items():
-            found.append(Monitored(_node(process.record), device, process, teller, samples))
+            found.append(Monitored(process.record.place[1], device, process, teller, samples))
     return tuple(found)
 
 
@@ -104,9 +103,3 @@ def _by_device(record: Record) -> Mapping[str, tuple[DeviceSample, ...]]:
 
 def _job(process: ProcessResult) -> tuple[object, ...]:
     return process.run.path, process.record.job
-
-
-def _node(record: Record) -> str:
-    """The node of a process; empty if all of its benchmark ran on one node."""
-    places = [word for word in record.words if word not in ("nolog", record.repeat)]
-    return places[1] if len(places) > 1 else ""

@@ -166,6 +166,26 @@ class Record:
         return [str(tag) for tag in tags[1:]] if isinstance(tags, list) else []
 
     @property
+    def place(self) -> tuple[str, str]:
+        """The device or job, and the node, that its tag names; empty where it names none."""
+        places = [word for word in self.words if word not in ("nolog", self.repeat)]
+        return (*places, "", "")[0], (*places, "", "")[1]
+
+    @property
+    def node(self) -> str:
+        """The node that wrote it; empty where there is one alone."""
+        return str(self.meta.get("node") or "")
+
+    @property
+    def accelerators(self) -> Payload:
+        """What its node recorded of its devices and their driver."""
+        return mapping_or_empty(self.meta.get("accelerators"))
+
+    def gpu(self, index: object) -> Payload:
+        """What its node recorded of the GPU with this index."""
+        return mapping_or_empty(mapping_or_empty(self.accelerators.get("gpus")).get(str(index)))
+
+    @property
     def repeat(self) -> str:
         """The repeat of the benchmark, such as ``R0``; empty if the benchmark ran once."""
         for word in self.words:

@@ -87,8 +87,8 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
     )
     findings = "milabench_ddp/report/findings/__init__.py"
     imported = "from .few_steps import few_rates"
-    line = '    "few_rates": Finder(few_rates, NOTE, "measure for longer"),'
-    package_copy.add_line(findings, after="from .device_problems", line=imported)
+    line = '    "few_rates": note(few_rates, "measure for longer"),'
+    package_copy.add_line(findings, after="from .finder", line=imported)
     package_copy.add_line(findings, after='"slow_rank":', line=line)
     assert len(package_copy.touched) == 2
     assert "resnet50-ddp: only 24 rates" in package_copy.milabench("report", FIRST).out

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from ...errors import shown_names
-from ...results.records import Record, Run, mapping_or_empty
+from ...results.records import Record, Run
 from ...samples import DeviceProblem
 from ..model import Finding, Findings
 from .finder import Measurements
@@ -32,7 +32,7 @@ def device_notes(measured: Measurements) -> Findings:
     left_out: dict[str, None] = {}
     for run in measured.runs:
         for record in run.records:
-            for note in mapping_or_empty(record.meta.get("accelerators")).get("notes") or ():
+            for note in record.accelerators.get("notes") or ():
                 left_out[_on_node(record, str(note))] = None
     for sentence in left_out:
         yield Finding(sentence)
@@ -76,5 +76,4 @@ def _problems(
 
 
 def _on_node(record: Record, sentence: str) -> str:
-    node = record.meta.get("node")
-    return f"{node}: {sentence}" if node else sentence
+    return f"{record.node}: {sentence}" if record.node else sentence

@@ -74,25 +74,20 @@ def _time(sample: DeviceSample) -> float:
 def _histories(measured: Measurements) -> Iterator[_History]:
     """Each device of each run that was sampled."""
     for run in measured.runs:
-        found: dict[tuple[object, str], _History] = {}
+        found: dict[tuple[str, str], _History] = {}
         for record in run.records:
             for device, samples in record.samples.items():
                 if record.device is None or device == str(record.device):
-                    made = _History(_label(record, device), _accelerator(record, device))
-                    history = found.setdefault((record.meta.get("node"), device), made)
+                    made = _History(_label(record, device), record.gpu(device))
+                    history = found.setdefault((record.node, device), made)
                     history.samples[record.name] += samples
         yield from found.values()
 
 
-def _accelerator(record: Record, device: str) -> Payload:
-    gpus = mapping_or_empty(mapping_or_empty(record.meta.get("accelerators")).get("gpus"))
-    return mapping_or_empty(gpus.get(device))
-
-
 def _label(record: Record, device: str) -> str:
-    node, uuid = record.meta.get("node"), _accelerator(record, device).get("uuid")
+    uuid = record.gpu(device).get("uuid")
     label = f"GPU {device} ({uuid})" if uuid else f"GPU {device}"
-    return f"{node}: {label}" if node else label
+    return f"{record.node}: {label}" if record.node else label
 
 
 def memory_errors(measured: Measurements) -> Findings:

@@ -36,6 +36,16 @@ class Finder(Generic[Subject]):
             yield replace(finding, name=name, severity=self.severity, advice=self.advice)
 
 
+def note(find: Callable[[Subject], Findings], advice: str = "") -> Finder[Subject]:
+    """A finder of what is worth knowing."""
+    return Finder(find, Severity.NOTE, advice)
+
+
+def warning(find: Callable[[Subject], Findings], advice: str = "") -> Finder[Subject]:
+    """A finder of what is not as it should be."""
+    return Finder(find, Severity.WARNING, advice)
+
+
 def in_some_of(count: int, processes: int) -> str:
     """How many of several processes a finding is about, where it names only one of them."""
     return f" (in {count} of {processes} processes)" if processes > 1 else ""

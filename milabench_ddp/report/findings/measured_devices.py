@@ -31,9 +31,8 @@ def other_devices(row: Row) -> Findings:
 
 def _other_device(record: Record, told: Payload) -> str:
     """What a rank measured in place of its device; empty if it is the one of the plan."""
-    accelerators = mapping_or_empty(record.meta.get("accelerators"))
-    gpus = _gpus(record, mapping_or_empty(accelerators.get("gpus")))
-    arch, kind, name = accelerators.get("arch"), told.get("kind"), told.get("name")
+    gpus = _gpus(record)
+    arch, kind, name = record.accelerators.get("arch"), told.get("kind"), told.get("name")
     if kind is not None and arch is not None and (kind == "cpu") != (arch == "cpu"):
         products = {str(gpu.get("product")) for gpu in gpus}
         planned = "CPU slots" if arch == "cpu" else shown_names(sorted(products)) or arch
@@ -49,14 +48,14 @@ def _other_device(record: Record, told: Payload) -> str:
 
 def _label(record: Record, rank: int) -> str:
     """The name of a rank, with that of the node whose file it is, if there are several."""
-    name, node = rank_id(record, rank).name, record.meta.get("node")
-    return f"{name} ({node})" if node else name
+    name = rank_id(record, rank).name
+    return f"{name} ({record.node})" if record.node else name
 
 
-def _gpus(record: Record, gpus: Payload) -> list[Payload]:
+def _gpus(record: Record) -> list[Payload]:
     """The GPUs of a process, as its node recorded them; all of the node if it names none."""
-    indices = record.config.get("devices") or list(gpus)
-    return [mapping_or_empty(gpus.get(str(index))) for index in indices]
+    indices = record.config.get("devices") or mapping_or_empty(record.accelerators.get("gpus"))
+    return list(map(record.gpu, indices))
 
 
 def _shared_devices(processes: Sequence[ProcessResult]) -> Iterator[Finding]:

@@ -71,9 +71,7 @@ class RankSummary:
 
 def rank_id(record: Record, rank: int) -> RankId:
     """The identity of a rank of a process."""
-    not_a_place = "nolog", record.repeat
-    place = [word for word in record.words if word not in not_a_place]
-    first, node = [*place, "", ""][:2]  # device or job, and the node of a device
+    first, node = record.place
     device = record.device
     if device is not None:
         return RankId(node, 0, _number(device), f"device {device}")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from ...table import Table
 from ..model import Rows
 from .bandwidth import bandwidths, links, pairs
-from .devices import devices
-from .energy import energy, energy_by_device
+from .device_tables import devices
+from .energy_tables import energy, energy_by_device
 from .program_tables import communication, curve, matrix_products, numbers
 from .speedup import speedup
 from .step_tables import every_rank, slowest_ranks, steps

@@ -8,7 +8,7 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.tables.devices import devices
+from milabench_ddp.report.tables.device_tables import devices
 from tests.support.result_files import config, end, job, line, rates, start, write
 
 

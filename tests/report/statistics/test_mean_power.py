@@ -2,7 +2,7 @@
 
 import pytest
 
-from milabench_ddp.report.statistics.energy import by_counter, by_power
+from milabench_ddp.report.statistics.mean_power import by_counter, by_power
 
 TIMES = [0.4 + k for k in range(10)]
 

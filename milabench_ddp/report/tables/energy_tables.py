@@ -5,7 +5,7 @@ from typing import Any
 from ...table import Column, Measured, Table, without_unknown
 from ..energy import UNKNOWN, Energy, energy_of_devices, energy_of_row, too_short, unit_of_work
 from ..model import Row, Rows
-from ..statistics.energy import SHORTEST
+from ..statistics.mean_power import SHORTEST
 
 TITLE = "Energy"
 OF_WHAT = "(of the GPU boards, not of the node; what their sensors are off by is not in ±)"

@@ -14,7 +14,7 @@ from torch.utils.data import Dataset, default_collate
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.reference import cast
-from benchmarks.common.strategies.dtypes import compute_dtype
+from benchmarks.common.strategies.dtypes import dtype_without_float8
 from benchmarks.common.workload import Workload
 
 BACKENDS = {
@@ -55,7 +55,7 @@ def kernel(
     PyTorch is not asked but watched, because masks, dropout and shared keys decide.
     ``UnsupportedError``, with its reasons, if ``--attention`` names a kernel that cannot.
     """
-    name, compute = args.attention, compute_dtype(args)
+    name, compute = args.attention, dtype_without_float8(args)
     dtype = PRECISIONS[compute].dtype
     batch = [tensor.to(device) for tensor in default_collate([samples[0]])]
     with torch.random.fork_rng(devices=[]), torch.device(device):

@@ -165,7 +165,7 @@ def _without_clipping(args: argparse.Namespace) -> argparse.Namespace:
 def _exact(args: argparse.Namespace, device: torch.device) -> argparse.Namespace:
     """The same options, but all numbers in fp64; in fp32 on a device that has no fp64."""
     exact = {"precision": exact_on(device).name}
-    exact |= {"mixed_precision": "auto", "reduce_dtype": "none"}
+    exact |= {"mixed_precision": "auto", "reduce_dtype": "none", "float8": "none"}
     if args.comm_hook != "none":
         exact["comm_hook"] = "allreduce"
     return argparse.Namespace(**vars(args) | exact)
@@ -183,6 +183,8 @@ def _types(args: argparse.Namespace) -> str:
         value = getattr(args, name)
         if value in PRECISIONS:
             names.append(f"{name.replace('_', '-')} {value}")
+    if args.float8 != "none":
+        names.append(f"float8 {args.float8}")
     return ", ".join(names)
 
 

@@ -76,6 +76,13 @@ def rocm_arch(device: torch.device) -> str:
     return name.split(":")[0]
 
 
+def require_fp8(device: torch.device) -> None:
+    """Raise ``SkippedError`` if a device cannot multiply matrices in fp8."""
+    if device.type != "cuda":
+        raise SkippedError(f"fp8 needs the matrix cores of a GPU: {device.type} has none")
+    fp8_type(device)
+
+
 def fp8_type(device: torch.device) -> torch.dtype:
     """The fp8 type, of 4 bits of exponent, that ``torch._scaled_mm`` multiplies on a device.
 

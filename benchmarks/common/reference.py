@@ -90,7 +90,8 @@ class Reference:
     def _in_fp64(self, low: WrappedModel, step: int) -> dict[str, Tensor]:
         """The gradients from the parameters of ``low`` in fp64, times its loss scale."""
         exact = exact_on(self.device)
-        args = argparse.Namespace(**vars(self.args) | {"precision": exact.name})
+        plain = {"precision": exact.name, "float8": "none"}
+        args = argparse.Namespace(**vars(self.args) | plain)
         high = replace(self, args=args)
         single = high._single()
         single.model.load_state_dict(low.model.state_dict())
@@ -100,7 +101,7 @@ class Reference:
 
     def _single(self) -> WrappedModel:
         args = argparse.Namespace(**vars(self.args) | strategies.defaults() | {"mode": "single"})
-        single = strategies.build(args, self.workload, Group(self.device))
+        single = strategies.build_unchecked(args, self.workload, Group(self.device))
         assert isinstance(single, WrappedModel)
         single.model.train()
         return single

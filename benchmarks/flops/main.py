@@ -29,9 +29,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.common import cli
 from benchmarks.common.clocks import clock_of
-from benchmarks.common.failure import SkippedError, UnsupportedError
+from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.metrics import Emitter
-from benchmarks.common.precision import PRECISIONS, PURE, fp8_type
+from benchmarks.common.precision import PRECISIONS, PURE, fp8_type, require_fp8
 from benchmarks.common.session import session
 
 Shape = tuple[int, int, int]  # m, n, k
@@ -86,9 +86,7 @@ def swept_side(side: int, part: float) -> int:
 
 def check_fp8(device: torch.device, n: int, k: int) -> None:
     """Raise ``UnsupportedError`` if the device has no fp8, or fp8 does not allow these sides."""
-    if device.type != "cuda":
-        raise SkippedError(f"fp8 needs the matrix cores of a GPU: {device.type} has none")
-    fp8_type(device)
+    require_fp8(device)
     if n % MULTIPLE or k % MULTIPLE:
         raise UnsupportedError(
             f"fp8 needs multiples of {MULTIPLE} for --n and --k: they are {n} and {k}"

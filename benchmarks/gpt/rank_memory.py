@@ -56,7 +56,7 @@ class RankMemory:
         self._block = self._block_bytes()
         # Inside a block: gradients of its output and of the perceptron's tensor.
         widths = shape.hidden / self._tensor + shape.width
-        self._inside = widths * self._tokens * self._size.low
+        self._inside = widths * self._tokens * self._size.low + self._casts()
         # Of FSDP's blocks the one before is being reduced.
         self._reducing = self._share.block * (self._size.reduced + self._size.gathered * 2 / 3)
 
@@ -206,6 +206,18 @@ class RankMemory:
         for width in shape.saved_widths[2:]:
             found += _pinned(self._tokens * width * size.low / self._tensor)
         return found
+
+    def _casts(self) -> float:
+        """For a moment inside a block, what ``--float8`` adds.
+
+        It scales a tensor in fp32, and makes one more copy of that: at worst of the perceptron's
+        tensor, or of weights. The gradient of the output is there once more, and in fp8.
+        """
+        if self._args.float8 == "none":
+            return 0.0
+        shape, tokens = self._shape, self._tokens
+        scaled = 8 * max(shape.hidden * tokens, *shape.matrix_sizes) / self._tensor
+        return scaled + shape.width * tokens * (self._size.low + 1)
 
     def _rounding(self) -> float:
         """By how much more memory FSDP's shards of a block take on the host, each in a block."""

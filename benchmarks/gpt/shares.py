@@ -71,7 +71,7 @@ class Share:
 def share_of(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> Share:
     """The part of the model that a rank has, and for how many passes it keeps activations."""
     tensor, layers = tensor_size(args, ranks), float(shape.layers)
-    matrices = layers * shape.block_matrices / tensor + shape.vocabulary * shape.width / tensor
+    matrices = (layers * copied_matrices(shape, args) + shape.vocabulary * shape.width) / tensor
     if args.mode in PIPELINES:
         return _of_stages(shape, args, ranks, rank)
     every = args.activation_every
@@ -97,7 +97,7 @@ def _of_stages(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) ->
     in_stage = sum(blocks) / len(indices)
     flying, every = in_flight(args, ranks, rank), args.activation_every
     of_each = sum(count // every for count in blocks) / len(indices)
-    copies = flying * in_stage * shape.block_matrices  # each microbatch has its own
+    copies = flying * in_stage * copied_matrices(shape, args)  # each microbatch has its own
     has_head = count - 1 in indices
     part = partial(
         Share,
@@ -132,6 +132,11 @@ def _waiting(
     elif len(stages) == 1:
         return 0.0
     return float(max(messages - (flying if inputs else 0), 0))
+
+
+def copied_matrices(shape: Shape, args: argparse.Namespace) -> int:
+    """The weights of a block that autocast would copy: ``--float8`` casts them for each product."""
+    return shape.block_matrices if args.float8 == "none" else 0
 
 
 def wrapped_blocks(shape: Shape, args: argparse.Namespace, ranks: int) -> int:

@@ -13,7 +13,16 @@ from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.strategy import Accumulated, Strategy, WrappedModel
 from benchmarks.common.workload import Workload
 
-__all__ = ["MODES", "Strategy", "add_options", "build", "check", "compute_dtype", "defaults"]
+__all__ = [
+    "MODES",
+    "Strategy",
+    "add_options",
+    "build",
+    "build_unchecked",
+    "check",
+    "compute_dtype",
+    "defaults",
+]
 
 _BUILD: Mapping[str, Callable[[Setup], Strategy]] = {
     "single": data_parallel.single,
@@ -35,6 +44,11 @@ def build(args: argparse.Namespace, workload: Workload, group: Group) -> Strateg
     train.
     """
     check(args, workload, group)
+    return build_unchecked(args, workload, group)
+
+
+def build_unchecked(args: argparse.Namespace, workload: Workload, group: Group) -> Strategy:
+    """The same for one device that stands in for a strategy, whose options were checked."""
     PRECISIONS[args.precision].activate(group.device)
     strategy = _BUILD[args.mode](Setup.of(args, workload, group))
     if args.accumulate > 1:

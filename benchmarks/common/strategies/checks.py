@@ -6,6 +6,7 @@ import torch
 
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
+from benchmarks.common.strategies import float8
 from benchmarks.common.strategies.batches import (
     MICROBATCHES,
     PIPELINES,
@@ -32,6 +33,7 @@ def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
     _check_batch(args, group.world_size)
     _check_activation(args, workload, group.world_size)
     _check_precision(args)
+    float8.check(args, workload, group)
     _check_compile_mode(args, group)
     if args.comm_hook == "powersgd" and group.device.type == "cpu":
         raise UnsupportedError("PowerSGD fails on gloo, which CPUs use: choose another --comm-hook")

@@ -33,7 +33,12 @@ def reduced_dtype(args: argparse.Namespace) -> torch.dtype:
 
 
 def compute_dtype(args: argparse.Namespace) -> str:
-    """The type that matrix products run in; FSDP can gather parameters in a type of its own."""
+    """The type that matrix products run in; with ``--float8`` those of the blocks' layers."""
+    return dtype_without_float8(args) if args.float8 == "none" else "fp8"
+
+
+def dtype_without_float8(args: argparse.Namespace) -> str:
+    """The type of all other products; FSDP can gather parameters in a type of its own."""
     if args.mixed_precision in ("auto", "none", "fp32"):
         return PRECISIONS[args.precision].compute_dtype
     return str(args.mixed_precision)
@@ -42,6 +47,8 @@ def compute_dtype(args: argparse.Namespace) -> str:
 def told_dtypes(args: argparse.Namespace) -> dict[str, str]:
     """The precision, and of modes that have them the types of parameters and gradients sent."""
     told = {"precision": str(args.precision)}
+    if args.float8 != "none":
+        told["float8"] = str(args.float8)
     if args.mode in FSDP_MODES:
         gathered = gathered_dtype(args) or PRECISIONS[args.precision].dtype
         told["gathered_dtype"] = DTYPE_NAMES[gathered]

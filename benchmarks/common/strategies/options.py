@@ -12,6 +12,7 @@ from benchmarks.common.strategies.compiling import BACKENDS, OPTIMIZE_DDP
 from benchmarks.common.strategies.compiling import MODES as COMPILE_MODES
 from benchmarks.common.strategies.data_parallel import HOOKS
 from benchmarks.common.strategies.dtypes import DTYPES, FSDP_MODES, GATHERED
+from benchmarks.common.strategies.float8 import RECIPES
 from benchmarks.common.strategies.optimizer import OPTIMIZERS
 from benchmarks.common.strategies.pipeline import REPLICATED, SCHEDULES
 from benchmarks.common.strategies.sharded import PREFETCHES
@@ -161,6 +162,8 @@ def add_options(
     add("--activation", choices=ACTIVATIONS, default="noop", help=text)
     text = "--activation is for every n-th block alone; of a pipeline, in each stage"
     add("--activation-every", type=cli.positive, default=1, help=text)
+    text = "linear layers of the blocks multiply in fp8, scaled by tensor or by row; needs torchao"
+    add("--float8", choices=RECIPES, default="none", help=text)
     add("--compile", choices=BACKENDS, default="none", help="backend of torch.compile")
     text = "mode of inductor; reduce-overhead and max-autotune replay a step from CUDA graphs"
     add("--compile-mode", choices=COMPILE_MODES, default="default", help=text)
@@ -177,7 +180,10 @@ def add_options(
 
 
 def defaults() -> dict[str, Any]:
-    """The default of every option, by its name in the parsed options."""
+    """The defaults of the options that say how a model is spread, by their parsed names.
+
+    Those of its numbers are not among them: the optimizer, ``--clip-norm`` and ``--float8``.
+    """
     values = {_attribute(name): settings.get("default") for name, (_, settings) in _OPTIONS.items()}
     common = {"activation": "noop", "activation_every": 1}
     return values | common | {"compile": "none", "compile_mode": "default"}

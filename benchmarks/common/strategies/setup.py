@@ -10,8 +10,9 @@ from torch import nn
 
 from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS, Precision
-from benchmarks.common.strategies import parameters
+from benchmarks.common.strategies import float8, parameters
 from benchmarks.common.strategies.activations import wrap_blocks
+from benchmarks.common.strategies.batches import tensor_size
 from benchmarks.common.strategies.compiling import Compiler
 from benchmarks.common.strategies.optimizer import Optimizer
 from benchmarks.common.workload import Workload
@@ -57,9 +58,16 @@ class Setup:
         """
         if self.workload.fill is not None:
             with torch.device("meta"):
-                return self.workload.make_model().to(self.precision.dtype)
+                return self._typed()
         torch.manual_seed(self.args.seed)
-        return self.workload.make_model().to(self.precision.dtype)
+        return self._typed()
+
+    def _typed(self) -> nn.Module:
+        model = self.workload.make_model().to(self.precision.dtype)
+        if self.args.float8 != "none":
+            shards = tensor_size(self.args, self.group.world_size)
+            float8.swap(self.blocks(model), self.args.float8, shards)
+        return model
 
     def fill(self, model: nn.Module, module: nn.Module) -> None:
         """Give a ``module`` of ``model`` memory on the device and values, if it has none yet."""

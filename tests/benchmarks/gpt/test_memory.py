@@ -7,6 +7,7 @@ import torch
 from benchmarks.common import strategies
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
+from benchmarks.common.strategies import float8
 from benchmarks.common.strategies.batches import PIPELINES, pipeline_size
 from benchmarks.gpt import main as gpt_main
 from benchmarks.gpt import memory as gpt_memory
@@ -174,6 +175,20 @@ def test_the_estimate_is_what_a_step_allocates(argv, ranks, batch):
 )
 def test_the_estimate_of_a_llama_is_what_a_step_allocates(argv, ranks, batch):
     expect_what_a_step_allocates(LLAMA, argv, ranks, batch)
+
+
+@pytest.mark.parametrize(
+    ("argv", "ranks", "batch"),
+    [
+        ("--mode single --float8 tensorwise", 1, FEW),
+        ("--mode single --float8 rowwise --activation selective", 1, MANY),
+        ("--mode fsdp --float8 tensorwise", 8, MANY),
+    ],
+)
+def test_casts_to_fp8_take_memory(monkeypatch, argv, ranks, batch):
+    pytest.importorskip("torchao.float8")
+    monkeypatch.setattr(float8, "require_fp8", lambda device: None)
+    expect_what_a_step_allocates(SMALL, argv, ranks, batch)
 
 
 def test_zero_bubbles_need_at_least_so_much(monkeypatch):

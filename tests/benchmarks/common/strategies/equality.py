@@ -24,6 +24,7 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.strategies import pipeline
 from benchmarks.common.strategies.batches import PIPELINES
+from tests.support.fake_fp8 import allow_fp8_on_cpus
 from tests.support.strategies import batch, option_parser, workload
 
 
@@ -224,6 +225,8 @@ def main(cases, verdicts):
     for line in Path(cases).read_text().splitlines():
         name, _, argv = line.partition(": ")
         args = option_parser().parse_args(argv.split())
+        if args.float8 != "none":
+            allow_fp8_on_cpus()
         args.precision = name.partition(" in ")[2] or "fp32"
         if args.mode in PIPELINES:
             args.chunks = 4  # of the 8 items in a batch

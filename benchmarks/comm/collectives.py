@@ -58,10 +58,17 @@ class Exchange:
     expected: Callable[[], torch.Tensor]
     sums: bool = False
 
-    def clear(self) -> None:
-        """Make all data zeros: the sum of an all-reduce in place would grow until it overflows."""
-        self.inputs.zero_()
+    def refill(self) -> None:
+        """Fill the input with random numbers, which take as much power as those of training.
+
+        A sum in place has zeros: others would grow until they overflow.
+        """
+        in_place = self.inputs.untyped_storage()._cdata == self.result.untyped_storage()._cdata
         self.result.zero_()
+        if self.sums and in_place:
+            self.inputs.zero_()
+        else:
+            self.inputs.uniform_(-1, 1)
 
     def is_correct(self, ranks: int) -> bool:
         """Whether the first call gave the expected result on this rank.
@@ -220,5 +227,5 @@ def checked_exchange(name: str, tensors: RankTensors, elements: int) -> Exchange
             f"{name} of {elements} elements of {tensors.dtype} gave a wrong result on rank "
             f"{tensors.rank} of {tensors.ranks}"
         )
-    exchange.clear()
+    exchange.refill()
     return exchange

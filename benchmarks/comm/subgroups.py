@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch.distributed as dist
 
 from benchmarks.common.failure import UnsupportedError
-from benchmarks.common.group import Group
+from benchmarks.common.group import SETUP_TIMEOUT, Group
 
 AMONG = ("all", "node", "across")
 
@@ -45,6 +45,7 @@ def part_of(group: Group, among: str) -> Part:
         made = dist.new_group(ranks)
         if group.rank in ranks:
             mine = Part(len(ranks), ranks.index(group.rank), made)
+    group.limit(SETUP_TIMEOUT)
     return mine
 
 

@@ -36,6 +36,7 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.session import session
 
 SCALAR = 3.0
+SHORTEST = 64 * 2**20  # bytes of a vector, if no size is asked for
 CACHES = 4  # the least length of a vector, in L2 caches
 
 
@@ -66,7 +67,8 @@ def options() -> argparse.ArgumentParser:
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--op", choices=OPERATIONS, default="triad", help="operation")
-    add("--bytes", type=cli.byte_count, default="64Mi", help="size of a vector")
+    text = "size of a vector; by default 64Mi, on a GPU at least four times its L2 cache"
+    add("--bytes", type=cli.byte_count, help=text)
     add("--number", type=cli.positive, default=10, help="operations in a step")
     add("--repeat", type=cli.positive, default=30, help="number of measured steps")
     cli.add_seconds(add, "--repeat")
@@ -75,16 +77,22 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def check_length(device: torch.device, bytes_: int) -> None:
-    """Raise ``UnsupportedError`` if vectors of so many bytes stay in the cache of a GPU."""
-    if device.type != "cuda":
-        return
-    cache = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)
-    if bytes_ < CACHES * cache:
+def length(device: torch.device, asked: int | None) -> int:
+    """The bytes of a vector: as ``asked``, else a power of two that is long enough.
+
+    Raises ``UnsupportedError`` if vectors of so many bytes stay in the cache of a GPU.
+    """
+    cache = 0
+    if device.type == "cuda":
+        cache = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)
+    least = CACHES * cache
+    if asked is None:
+        return max(SHORTEST, 1 << (least - 1).bit_length())
+    if asked < least:
         raise UnsupportedError(
-            f"vectors of {bytes_} bytes stay in the L2 cache of {cache}: --bytes "
-            f"{CACHES * cache} or more"
+            f"vectors of {asked} bytes stay in the L2 cache of {cache}: --bytes {least} or more"
         )
+    return asked
 
 
 def check_result(name: str, vectors: Sequence[Tensor]) -> None:
@@ -103,9 +111,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = options().parse_args(argv)
     operation = OPERATIONS[args.op]
     with session(args.device) as run:
-        check_length(run.device, args.bytes)
+        numbers = max(length(run.device, args.bytes) // 4, 1)
         torch.manual_seed(args.seed)
-        vectors = [torch.rand(max(args.bytes // 4, 1), device=run.device) for _ in range(3)]
+        vectors = [torch.rand(numbers, device=run.device) for _ in range(3)]
         check_result(args.op, vectors)
         bytes_ = 4 * len(vectors[0])
         moved = operation.vectors * bytes_ * args.number / 1e9

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Mapping
 
-from benchmarks.common.group import Group
+from benchmarks.common.group import SETUP_TIMEOUT, Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies import data_parallel, pipeline, sharded
 from benchmarks.common.strategies.checks import check
@@ -51,6 +51,7 @@ def build_unchecked(args: argparse.Namespace, workload: Workload, group: Group) 
     """The same for one device that stands in for a strategy, whose options were checked."""
     PRECISIONS[args.precision].activate(group.device)
     strategy = _BUILD[args.mode](Setup.of(args, workload, group))
+    group.limit(SETUP_TIMEOUT)  # the groups of its mesh, which have PyTorch's own time-out
     if args.accumulate > 1:
         assert isinstance(strategy, WrappedModel)  # ``check`` has refused all others
         return Accumulated(strategy, workload, args.accumulate)

@@ -21,6 +21,8 @@ from torch.utils.checkpoint import (
     create_selective_checkpoint_contexts,
 )
 
+from benchmarks.common.dropout import has_dropout
+
 # The activations that the backward pass needs. ``noop`` keeps them; ``checkpoint`` keeps only the
 # inputs of each block and computes the rest again in the backward pass: a third more operations,
 # least memory; ``selective`` also keeps what is dear to compute, as torchtitan does: attention,
@@ -122,7 +124,10 @@ def wrap_blocks(
             if activation == "offload":
                 wrapped = _Offloaded(child)
             else:
-                how = {"context_fn": _selected} if activation == "selective" else {}
+                # Restoring the generator's state costs the host a copy from the device.
+                how: dict[str, Any] = {"preserve_rng_state": has_dropout(child)}
+                if activation == "selective":
+                    how["context_fn"] = _selected
                 wrapped = checkpoint_wrapper(
                     child, checkpoint_impl=CheckpointImpl.NO_REENTRANT, **how
                 )

@@ -89,7 +89,7 @@ def clip(
     factor = (limit / (total.sqrt() + 1e-6)).clamp(max=1.0)
     for gradients in by_placement.values():
         parts = [local(gradient) for gradient in gradients]
-        torch._foreach_mul_(parts, factor.to(parts[0].device))
+        torch._foreach_mul_(parts, factor.to(parts[0]))  # of one type: else a kernel for each part
 
 
 def _squares(gradients: list[Tensor]) -> Tensor:

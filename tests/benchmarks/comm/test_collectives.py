@@ -35,3 +35,16 @@ def test_copies_are_exact_and_sums_may_be_rounded():
     assert not exchange(rounded, expected, sums=True).is_correct(ranks=2)
     assert not exchange(rounded, expected, sums=False).is_correct(ranks=8)
     assert not exchange(torch.full((4,), torch.nan), expected, sums=True).is_correct(ranks=8)
+
+
+def refilled(given: torch.Tensor, result: torch.Tensor, *, sums: bool) -> torch.Tensor:
+    Exchange(lambda: None, given, result, lambda: result, sums).refill()
+    return given
+
+
+def test_what_is_timed_is_random_unless_it_would_grow():
+    for sums in (False, True):
+        assert len(refilled(torch.zeros(8), torch.zeros(8), sums=sums).unique()) == 8
+    both, whole = torch.ones(8), torch.ones(8)
+    assert not refilled(both, both, sums=True).any()
+    assert refilled(whole[2:4], whole, sums=False).all()  # in place: a part of the result

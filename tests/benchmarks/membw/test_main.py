@@ -55,7 +55,17 @@ def test_vectors_that_stay_in_the_cache_are_refused(monkeypatch):
     h100 = SimpleNamespace(L2_cache_size=50 * 2**20)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: h100)
     gpu = torch.device("cuda", 0)
-    membw.check_length(gpu, 200 * 2**20)
+    assert membw.length(gpu, 200 * 2**20) == 200 * 2**20
     with pytest.raises(membw.UnsupportedError, match="stay in the L2 cache of 52428800: --bytes 2"):
-        membw.check_length(gpu, 200 * 2**20 - 4)
-    membw.check_length(torch.device("cpu"), 4)
+        membw.length(gpu, 200 * 2**20 - 4)
+
+
+@pytest.mark.parametrize(
+    ("cache", "mebibytes"), [(0, 64), (6, 64), (50, 256), (64, 256), (126, 512)]
+)
+def test_by_default_vectors_are_longer_than_the_cache(monkeypatch, cache, mebibytes):
+    of_gpu = SimpleNamespace(L2_cache_size=cache * 2**20)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: of_gpu)
+    assert membw.length(torch.device("cuda", 0), None) == mebibytes * 2**20
+    assert membw.length(torch.device("cpu"), None) == 64 * 2**20
+    assert membw.length(torch.device("cpu"), 4) == 4

@@ -96,3 +96,19 @@ def test_the_operations_of_every_nth_block(how, every, wrapped):
     assert operations(how, every) - operations("noop") == pytest.approx(
         (operations(how) - operations("noop")) / 3
     )
+
+
+@pytest.mark.filterwarnings("ignore:A saved_tensors_hooks context")
+@pytest.mark.parametrize("how", ["checkpoint", "selective"])
+@pytest.mark.parametrize("drawn", [False, True])
+def test_the_generator_is_restored_for_dropout_alone(monkeypatch, how, drawn):
+    made = gpt.make(SHAPE).to("meta")
+    parameters.fill(made, made, gpt.fill, CPU, seed=0)
+    blocks = gpt.blocks_of(made)
+    if drawn:
+        blocks[0].attention.register_module("dropout", torch.nn.Dropout(0.1))
+    wrap_blocks(made, blocks, how)
+    read, calls = torch.get_rng_state, []
+    monkeypatch.setattr(torch, "get_rng_state", lambda: calls.append(1) or read())
+    trained(made)
+    assert bool(calls) == drawn

@@ -111,6 +111,19 @@ def test_a_parameter_without_a_gradient_has_no_part_in_the_norm():
     assert float(used.grad) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_one_kernel_scales_all_gradients(monkeypatch, dtype):
+    """That is, the factor is of their type: for another PyTorch takes a kernel for each tensor."""
+    scale, types = torch._foreach_mul_, []
+    monkeypatch.setattr(
+        torch, "_foreach_mul_", lambda parts, by: types.append(by.dtype) or scale(parts, by)
+    )
+    parameter = torch.nn.Parameter(torch.zeros(3, dtype=dtype))
+    parameter.grad = torch.ones(3, dtype=dtype)
+    clip([parameter], 1.0)
+    assert types == [dtype]
+
+
 @pytest.mark.parametrize("mode", ["ddp", "fsdp", "hsdp", "tp", "tp-fsdp", "pdp", "pipeline"])
 def test_clipping_never_waits_for_the_device(mode):
     with fake_ranks(4) as group:

@@ -47,12 +47,22 @@ class HostSample(msgspec.Struct, frozen=True, gc=False):
     """What a host did at one moment; rates are since the reading before, None at the first."""
 
     time: float | None = None  # seconds since the epoch
-    cpu: float | None = None  # 0..1: the share of its cores that were busy
+    cpu: float | None = None  # 0..1: how busy the cores were that the run may use
     cpu_clock: float | None = None  # MHz, the mean over cores
     memory: tuple[float, float] | None = None  # used and total, MiB
     swap: tuple[float, float] | None = None  # MB/s, read from disk and written to it
     disk: tuple[float, float] | None = None  # MB/s, read and written
     network: tuple[float, float] | None = None  # MB/s, received and sent; without InfiniBand's
+
+    @property
+    def full(self) -> float | None:
+        """The share of the memory in use; None where it is not known."""
+        return None if self.memory is None else self.memory[0] / self.memory[1]
+
+    @property
+    def swapped(self) -> float | None:
+        """What went to swap and came back, in MB/s; None where it is not known."""
+        return None if self.swap is None else sum(self.swap)
 
 
 @dataclass(frozen=True)

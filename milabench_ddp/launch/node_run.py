@@ -1,21 +1,22 @@
-"""Runs one launch on this node: supervises it, samples its devices and writes its files."""
+"""Runs one launch on this node: supervises it, samples the node and writes its files."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
 
 from ..events import Data, Event, Note
 from ..machine.backends import BACKENDS
 from ..machine.backends.backend import Reading
 from ..machine.devices import Device
+from ..monitor.host import HostReader
 from ..monitor.sampler import INTERVAL, Sampler
 from ..plan.launch import Launch, Process
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader, LaunchWriter
-from ..samples import DeviceProblem, gpudata
+from ..samples import DeviceProblem, gpudata, hostdata
 from .stop_requests import StopRequests
 from .supervisor import Supervisor
 
@@ -57,6 +58,9 @@ class SampleRouter:
                 own = {i: reading.samples[i] for i in process.devices if i in reading.samples}
                 if own:
                     self._emit(Data(process.name, when, gpudata(when, own)))
+            if self._processes and reading.host is not None:  # of several, the first tells it
+                name = self._processes[0].name
+                self._emit(Data(name, when, hostdata(when, reading.host)))
 
     def read_now(self) -> None:
         """Read the devices once more, for the processes that have just ended."""
@@ -77,13 +81,13 @@ class SampleRouter:
 def device_monitor(
     arch: str, devices: Sequence[Device], interval: float | None, router: SampleRouter
 ) -> Iterator[None]:
-    """Sample the devices every ``interval`` seconds; 0 turns it off, None is the default."""
-    source = BACKENDS[arch].source(devices)
+    """Sample devices and host every ``interval`` seconds; 0 turns it off, None is the default."""
+    source = BACKENDS[arch].source(devices) or nullcontext(lambda: Reading({}))
     interval = INTERVAL if interval is None else interval
-    if source is None or not interval:
+    if not interval:
         yield
         return
-    router.monitor = Sampler(source, interval, router.route)
+    router.monitor = Sampler(source, interval, router.route, HostReader())
     router.monitor.start()
     try:
         yield

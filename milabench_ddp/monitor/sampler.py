@@ -1,13 +1,14 @@
-"""The device monitor: one thread that samples all devices of a node."""
+"""The monitor: one thread that samples all devices of a node, and its host."""
 
 import queue
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 from ..machine.backends.backend import DriverError, Reading, SampleSource
-from ..samples import DeviceProblem
+from ..samples import DeviceProblem, HostSample
 
 # NVML's load is a mean over the last 1/6 to 1 s, by product: sampling faster mostly reads the same
 # values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a
@@ -25,13 +26,20 @@ Sink = Callable[[float, Reading], None]
 class Sampler:
     """Reads a source every ``interval`` seconds in a thread of its own, until it is stopped.
 
-    ``sink`` gets the time (epoch seconds) and the reading; it is called in that thread, and must
-    not raise. A source that fails is read again, because it may recover.
+    ``host`` reads the host, after the devices. ``sink`` gets the time (epoch seconds) and the
+    reading. Both are called in that thread, and must not raise. A source that fails is read again,
+    because it may recover.
     """
 
-    def __init__(self, source: SampleSource, interval: float, sink: Sink) -> None:
+    def __init__(
+        self,
+        source: SampleSource,
+        interval: float,
+        sink: Sink,
+        host: Callable[[], HostSample | None] = lambda: None,
+    ) -> None:
         """Prepare; ``start`` connects to the source and reads at once."""
-        self._source = source
+        self._source, self._host = source, host
         self._interval = interval
         self._sink = sink
         self._asked: queue.SimpleQueue[threading.Event] = queue.SimpleQueue()
@@ -66,7 +74,7 @@ class Sampler:
             due = time.monotonic()
             asked = None
             while not self._stop.is_set():
-                self._sink(time.time(), read())
+                self._sink(time.time(), replace(read(), host=self._host()))
                 if asked is not None:
                     asked.set()
                 due = next_due(due, time.monotonic(), self._interval)

@@ -11,7 +11,7 @@ from ..results.records import Payload
 from ..table import Measured
 from .compat import MilabenchSummary
 from .mfu import UNKNOWN, Utilisation
-from .monitored import Monitored
+from .monitored import Monitored, MonitoredHost
 from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .run_info import UNKNOWN_OUTCOME, RunInfo
@@ -62,6 +62,7 @@ class Row:
     told: Mapping[str, Told] = field(default_factory=dict)  # the programs' own numbers, by name
     processes: tuple[ProcessResult, ...] = ()  # empty with milabench's formulas
     monitored: tuple[Monitored, ...] = ()  # the devices, as the monitor saw them
+    hosts: tuple[MonitoredHost, ...] = ()
 
     @classmethod
     def unmeasured(

@@ -1,11 +1,11 @@
-"""What the monitor saw of each device in each launch of a benchmark."""
+"""What the monitor saw of each device and host in each launch of a benchmark."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..results.records import Payload, Record
-from ..samples import DeviceSample
+from ..samples import DeviceSample, HostSample
 from .process import Processes, ProcessResult
 from .statistics.window import Window
 
@@ -71,18 +71,54 @@ class Monitored:
         return [stretch.sample for stretch in self.stretches] or list(self.in_use)
 
 
+@dataclass(frozen=True)
+class MonitoredHost:
+    """A host in a launch, with the process of whose file its samples are."""
+
+    node: str  # empty if all of its benchmark ran on one node
+    process: ProcessResult
+    teller: ProcessResult | None  # the process of its job that tells the rate
+
+    @property
+    def measured(self) -> list[HostSample]:
+        """The samples of the measured steps; without any, all."""
+        samples = self.process.record.host
+        window = self.teller.window if self.teller else None
+        if window is None:
+            return samples
+        inside = [each for each in samples if window.begin <= (each.time or 0.0) <= window.end]
+        return inside or samples
+
+
 def monitored(processes: Processes) -> tuple[Monitored, ...]:
     """Each device that was in use, in each launch."""
-    tellers: dict[tuple[object, ...], ProcessResult] = {}
-    for process in processes:
-        if process.series is not None:  # on several nodes, one of them tells for all
-            tellers.setdefault(_job(process), process)
+    tellers = _tellers(processes)
     found = []
     for process in processes:
         teller = tellers.get(_job(process))
         for device, samples in _by_device(process.record).items():
             found.append(Monitored(process.record.place[1], device, process, teller, samples))
     return tuple(found)
+
+
+def monitored_hosts(processes: Processes) -> tuple[MonitoredHost, ...]:
+    """Each host that was sampled, in each launch."""
+    tellers = _tellers(processes)
+    found = []
+    for process in processes:
+        if process.record.host:
+            teller = tellers.get(_job(process))
+            found.append(MonitoredHost(process.record.place[1], process, teller))
+    return tuple(found)
+
+
+def _tellers(processes: Processes) -> dict[tuple[object, ...], ProcessResult]:
+    """The process that tells the rate of each job; on several nodes, one of them tells for all."""
+    tellers: dict[tuple[object, ...], ProcessResult] = {}
+    for process in processes:
+        if process.series is not None:
+            tellers.setdefault(_job(process), process)
+    return tellers
 
 
 def samples_in_use(record: Record) -> Iterator[tuple[str, DeviceSample]]:

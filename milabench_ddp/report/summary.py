@@ -18,7 +18,7 @@ from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
-from .monitored import monitored, samples_in_use
+from .monitored import monitored, monitored_hosts, samples_in_use
 from .process import Processes, counted, per_launch, series_by_launch, units_of
 from .ranks.rank_summary import summarize_ranks
 from .score import machine_rate
@@ -84,6 +84,7 @@ def summary_row(
         told=told,
         processes=tuple(processes),
         monitored=monitored(processes),
+        hosts=monitored_hosts(processes),
     )
 
 

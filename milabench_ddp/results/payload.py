@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..codec import convert
-from ..samples import DeviceSample
+from ..samples import DeviceSample, HostSample
 from .rank import Rank
 from .rates import is_rate, is_warmup, rank_of, training_rates
 from .records import (
@@ -23,7 +23,7 @@ from .records import (
 
 NOT_NUMBERS = frozenset(
     {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "warmup"}  # counts and dates
-    | {"device", "gpudata", "step_times", "part_ms", *TABLES}  # read by functions of their own
+    | {"device", "gpudata", "hostdata", "step_times", "part_ms", *TABLES}  # read elsewhere
 )
 
 NOT_FINITE = (
@@ -47,6 +47,8 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
         record.losses.append(data["loss"])
     if "gpudata" in data:
         _samples(record, data["gpudata"], data.get("time"), report_defect)
+    if "hostdata" in data:
+        _host(record, data["hostdata"], report_defect)
     if "step_times" in data and not _take_steps(record, data["step_times"]):
         report_defect(DefectKind.BAD_STEPS)
     if isinstance(data.get("compute_dtype"), str):
@@ -158,6 +160,13 @@ def _sample(readings: object) -> DeviceSample | None:
         return convert(readings, DeviceSample)
     except ValueError:
         return None
+
+
+def _host(record: Record, hostdata: object, report_defect: ReportDefect) -> None:
+    try:
+        record.host.append(convert(hostdata, HostSample))
+    except ValueError:
+        report_defect(DefectKind.BAD_SAMPLE)
 
 
 def _take_steps(record: Record, times: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ..config.schema import SkippedBenchmark
 from ..events import Status, Verdict
-from ..samples import DeviceProblem, DeviceSample
+from ..samples import DeviceProblem, DeviceSample, HostSample
 from .rank import Rank
 from .rates import LARGEST, RateCounts
 from .state import RunState
@@ -60,7 +60,7 @@ class DefectKind(StrEnum):
     BAD_RATE = "its rate is not a usable number: left out"
     REPEATED_RATE = "is written twice: left out"
     BAD_STEP_COUNT = "its `steps` is not a positive whole number: ignored"
-    BAD_SAMPLE = "its device sample does not have the known form: left out"
+    BAD_SAMPLE = "its sample of a device or host does not have the known form: left out"
     BAD_STEPS = "its step times are not usable numbers: left out"
     UNKNOWN_EVENT = "its event is unknown: ignored"
     FORMAT_ERROR = "the program sent a line of metrics that is not an event"
@@ -132,6 +132,7 @@ class Record:
     compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
     losses: list[Any] = field(default_factory=list)
     samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
+    host: list[HostSample] = field(default_factory=list)  # of its node
     device_problems: list[DeviceProblem] = field(default_factory=list)
     ranks: dict[int, Rank] = field(default_factory=dict)  # those that were reported
     devices: dict[int, Payload] = field(default_factory=dict)  # as its ranks told them, by rank

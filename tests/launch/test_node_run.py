@@ -1,6 +1,7 @@
 """One launch on this node, from its command to its files, and the samples of its devices."""
 
 import os
+import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +18,9 @@ from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.devices import Device
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import DataHeader
-from milabench_ddp.samples import DeviceProblem, DeviceSample
+from milabench_ddp.samples import DeviceProblem, DeviceSample, HostSample
 from tests.support.launches import launch
+from tests.support.wait import PATIENCE
 
 RATE = """
 import json, os
@@ -154,9 +156,21 @@ def threads() -> set[str]:
     return {thread.name for thread in threading.enumerate()}
 
 
-def test_slots_of_a_cpu_have_no_sensors() -> None:
-    with device_monitor("cpu", DEVICES, 0.1, SampleRouter()):
-        assert "sampler" not in threads()
+def test_what_the_host_does_is_told_by_the_first_process_of_a_launch() -> None:
+    router, events = SampleRouter(), list[Event]()
+    router.set_target(launch("pass", "pass").processes, events.append)
+    router.route(2.0, Reading({}, host=HostSample(cpu=0.5)))
+    (event,) = events
+    assert (event.tag, event.payload["hostdata"]) == ("b.D0", {"cpu": 0.5})
+
+
+def test_of_slots_of_a_cpu_the_host_is_sampled() -> None:
+    router, seen = SampleRouter(), queue.SimpleQueue[Event]()
+    router.set_target(launch("pass").processes, seen.put)
+    with device_monitor("cpu", DEVICES, 0.01, router):
+        event = seen.get(timeout=PATIENCE)
+    assert isinstance(event, Data)
+    assert event.payload["hostdata"]["memory"][1] > 0
 
 
 @pytest.mark.parametrize(("interval", "samples"), [(0.0, False), (0.1, True), (None, True)])

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...samples import DeviceProblem, DeviceSample
+from ...samples import DeviceProblem, DeviceSample, HostSample
 from ..devices import Accelerator, Accelerators, Device
 from ..host import cpu_list
 
@@ -30,6 +30,7 @@ class Reading:
 
     samples: Mapping[int, DeviceSample]  # by the device's index
     problems: tuple[DeviceProblem, ...] = ()  # each in every reading for as long as it lasts
+    host: HostSample | None = None  # what the host did
 
 
 # Entering it connects to the library of the devices and returns a function that reads all devices

@@ -15,6 +15,7 @@ from . import (
     device_state,
     held_down,
     host_bound,
+    hosts,
     measured_devices,
     node_differences,
     peaks,
@@ -80,6 +81,9 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "start_up_left_out": note(unsteady.start_up_left_out),
     "memory_not_sampled": note(rate_problems.memory_not_sampled),
     "host_bound": warning(host_bound.host_bound, "give it larger batches, or compile it"),
+    "busy_host": warning(
+        hosts.busy_hosts, "see what else runs there (`top`), and give it fewer loader workers"
+    ),
     "warm_cache": note(host_bound.warm_cache),
     "foreign_process": warning(
         device_state.foreign_processes, "measure again when it has ended, or on another GPU"

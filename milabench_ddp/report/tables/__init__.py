@@ -10,6 +10,7 @@ from ..model import Rows
 from .bandwidth import bandwidths, links, pairs
 from .device_tables import devices
 from .energy_tables import energy, energy_by_device
+from .host_tables import hosts
 from .program_tables import communication, curve, matrix_products, numbers
 from .speedup import speedup
 from .step_tables import every_rank, slowest_ranks, steps
@@ -34,6 +35,7 @@ TABLES: Mapping[str, MakeTable] = {
     "ranks": every_rank,
     "devices": devices,
     "energy": energy_by_device,
+    "hosts": hosts,
     "communication": communication,
     "curve": curve,
     "numbers": numbers,

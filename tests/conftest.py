@@ -62,7 +62,7 @@ def at(tmp_path: Path) -> Workplace:
 def suite(at: Workplace) -> Suite:
     """Writes ``suite.yaml`` with a benchmark for each program given by name, and the programs."""
 
-    def make(plan: str = "per_gpu", duration: float = 60, **programs: str) -> str:
+    def make(plan: str = "per_gpu", duration: float = 600, **programs: str) -> str:
         lines = []
         for name, text in programs.items():
             at.write(f"{name}.py", text)

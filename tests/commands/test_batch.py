@@ -82,7 +82,7 @@ def test_there_is_no_slurm(at: Workplace, suite: Suite, monkeypatch: pytest.Monk
 @pytest.fixture
 def job() -> Iterator["subprocess.Popen[bytes]"]:
     """A process that looks like one of submitit's."""
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)", "submitit"]) as it:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "submitit"]) as it:
         yield it
         it.kill()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.wait import wait_for
+from tests.support.wait import PATIENCE, wait_for
 from tests.support.workplace import EMIT, Suite, Workplace
 
 QUICK = EMIT + "for step in range(20): rate(100.0 + step % 3)"
@@ -18,10 +18,10 @@ def profile(at: Workplace) -> Path:
 
 
 def test_a_job_is_cancelled(at: Workplace, suite: Suite, profile: Path):
-    config = suite(x=EMIT + "rate(1.0); time.sleep(100)")
+    config = suite(x=EMIT + "rate(1.0); time.sleep(600)")
     words = ("run", config, "--runner", str(profile), *WORDS, "--detach")
     nowhere = subprocess.DEVNULL  # the job inherits it, and would hold a pipe open
-    assert at.start(*words, stdout=nowhere, stderr=nowhere).wait(60) == 0
+    assert at.start(*words, stdout=nowhere, stderr=nowhere).wait(PATIENCE) == 0
     data = at.run() / "x.D0.data"
     wait_for(lambda: data.exists() and '"rate"' in data.read_text())
     done = at.milabench("cancel", str(at.run()))

@@ -62,7 +62,7 @@ def test_a_program_that_measures_nothing_is_a_failure(at: Workplace, suite: Suit
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopping_keeps_what_there_is(at: Workplace, suite: Suite, number: signal.Signals):
     mark = f"sleeper-{os.getpid()}-{number}"
-    config = suite(first=GOOD, **{"second": GOOD + f"\ntime.sleep(60)  # {mark}"}, third=GOOD)
+    config = suite(first=GOOD, **{"second": GOOD + f"\ntime.sleep(600)  # {mark}"}, third=GOOD)
     with at.start("run", config, *ON_CPU, start_new_session=True) as process:
         wait_for(lambda: (at.run() / "second.D1.data").exists())
         wait_for(lambda: (at.run() / "second.D1.data").read_text().count('"rate"') == 20)
@@ -78,7 +78,7 @@ def test_stopping_keeps_what_there_is(at: Workplace, suite: Suite, number: signa
 
 
 def test_a_run_that_was_killed_is_lost_and_its_programs_with_it(at: Workplace, suite: Suite):
-    config = suite(first=GOOD, second=GOOD + "\ntime.sleep(60)")
+    config = suite(first=GOOD, second=GOOD + "\ntime.sleep(600)")
     with at.start("run", config, *ON_CPU) as process:
         data = at.run() / "second.D1.data"
         wait_for(lambda: data.exists() and data.read_text().count('"rate"') == 20)
@@ -203,7 +203,7 @@ def test_a_base_that_cannot_be_written(at: Workplace, suite: Suite):
 
 @pytest.mark.slow
 def test_ctrl_c_in_the_middle_of_a_torchrun(at: Workplace, suite: Suite):
-    config = suite(plan="njobs", ddp=GOOD + "\ntime.sleep(100)")
+    config = suite(plan="njobs", ddp=GOOD + "\ntime.sleep(600)")
     with at.start("run", config, *ON_CPU, start_new_session=True) as process:
         data = at.run() / "ddp.0.data"
         wait_for(lambda: data.exists() and data.read_text().count('"rate"') == 40)
@@ -219,7 +219,7 @@ def test_the_rank_that_raises_has_a_name(at: Workplace, suite: Suite):
     raises = EMIT + (
         "rate(1.0)\n"
         "if os.environ['RANK'] == '1': raise ValueError('the gradient went away')\n"
-        "time.sleep(100)"
+        "time.sleep(600)"
     )
     config = suite(plan="njobs", bad=raises)
     at.write("good.py", GOOD)

@@ -15,7 +15,7 @@ _voir:
   argv: ["20000"]
   instrument: voir
   voir: {options: {stop: 10}}
-  max_duration: 100
+  max_duration: 600
 alone: {inherits: _voir, plan: {method: per_gpu}}
 ranks: {inherits: _voir, plan: {method: njobs}}
 """

@@ -15,10 +15,10 @@ from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import JobState
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark
-from tests.support.wait import wait_for
+from tests.support.wait import PATIENCE, wait_for
 
 BENCHMARKS = [benchmark("a", num_machines=1), benchmark("b", num_machines=4), benchmark("c")]
-SLEEPS = [sys.executable, "-c", "import time; time.sleep(100)"]
+SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_jobs_that_are_there_and_jobs_that_are_gone(job: "subprocess.Popen[bytes
         True,
     ]
     assert ProcessJobs().cancel(ids)
-    assert job.wait(10) == -signal.SIGTERM
+    assert job.wait(PATIENCE) == -signal.SIGTERM
     assert ProcessJobs().statuses(ids)[ids[0]].has_ended
 
 
@@ -47,7 +47,7 @@ def test_a_pid_that_is_of_another_program_by_now() -> None:
         assert ProcessJobs().statuses([str(other.pid)])[str(other.pid)].has_ended
         assert ProcessJobs().cancel([str(other.pid)])
         other.kill()
-        assert other.wait(10) == -signal.SIGKILL
+        assert other.wait(PATIENCE) == -signal.SIGKILL
 
 
 def test_the_scheduler_of_a_run(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_stopped_in_the_second_repeat(host: Host) -> None:
             host.requests.stop()
 
     host.at_rate = stop_at_second
-    text = RATE + "if os.path.exists(__file__ + '.ran'): time.sleep(100)\n"
+    text = RATE + "if os.path.exists(__file__ + '.ran'): time.sleep(600)\n"
     text += "open(__file__ + '.ran', 'w')\n"
     assert host.execute(host.benchmark("b", text), repeats=3) is Outcome.CANCELLED
     outcomes = [launch.outcome for launch in host.state("b").launches]

@@ -16,7 +16,7 @@ from tests.support.supervised import DEAF, DEAF_RANKS, supervise_past_deadline
 def test_deaf_ranks_in_sessions_of_their_own_end_at_the_deadline():
     text = DEAF + DEAF_RANKS + "time.sleep(1000)"
     end, _ = supervise_past_deadline(launch(text), up=1)
-    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 60 s")
+    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 600 s")
     assert end.processes[0].returncode == -signal.SIGKILL
 
 
@@ -39,5 +39,5 @@ def test_deaf_ranks_of_a_torchrun_end_at_the_deadline(tmp_path: Path):
     argv = (*torchrun, "--nproc-per-node=2", str(program))
     process = replace(good.processes[0], argv=argv)
     end, _ = supervise_past_deadline(replace(good, processes=(process,)), up=2)
-    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 60 s")
+    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 600 s")
     assert not alive(str(program))

@@ -100,7 +100,7 @@ def test_a_script_whose_programs_succeed_ends_with_0():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_the_programs_of_a_script(tmp_path: Path, number: signal.Signals):
-    text = f"import os, time; open({str(tmp_path)!r} + '/' + str(os.getpid()), 'w'); time.sleep(60)"
+    text = f"import os, time; open(f'{tmp_path}/{{os.getpid()}}', 'w'); time.sleep(600)"
     script = tmp_path / "script.sh"
     script.write_text(render([launch(text, text), launch(text)], sys.executable))
     # A group of its own, to which the terminal's Ctrl-C goes.

@@ -26,7 +26,7 @@ everything = bytearray(8 << 30 if kind == "python" else 512 << 20)
 everything[::4096] = b"x" * len(everything[::4096])
 """
 SUITE = """\
-_all: {program: memory.py, weight: 1, max_duration: 100}
+_all: {program: memory.py, weight: 1, max_duration: 600}
 python: {inherits: _all, plan: {method: per_gpu}, argv: [python, '0', GROUP]}
 alone: {inherits: _all, plan: {method: per_gpu}, argv: [kernel, '0', GROUP]}
 first: {inherits: _all, plan: {method: njobs, n: 1}, argv: [kernel, '0', GROUP]}

@@ -43,7 +43,7 @@ def cluster(gpus: int = 2, nodes: int = 1, arch: str = "cuda", cpus: int = 16) -
     return Cluster(arch, tuple(Node(f"node{k}", devices, cpus) for k in range(nodes)))
 
 
-def launch(*scripts: str, max_duration: float = 60.0, njobs: bool = False) -> Launch:
+def launch(*scripts: str, max_duration: float = 600.0, njobs: bool = False) -> Launch:
     """A launch of inline Python programs, one process for each."""
     processes = tuple(
         Process(("b", f"D{i}"), (sys.executable, "-u", "-c", text), {}, 0, (i,))

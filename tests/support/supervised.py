@@ -21,9 +21,10 @@ DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 DEAF_RANKS = f"""
 import subprocess, sys, time
 deaf = {DEAF!r}
-child = deaf + "import time; time.sleep(60)"
+child = deaf + "import time; time.sleep(600)"
 rank = deaf + f"import subprocess, sys, time; " \\
-    f"subprocess.Popen([sys.executable, '-c', {{child!r}}], start_new_session=True); time.sleep(60)"
+    f"subprocess.Popen([sys.executable, '-c', {{child!r}}], start_new_session=True); " \\
+    "time.sleep(600)"
 ranks = [subprocess.Popen([sys.executable, "-c", rank], start_new_session=True) for _ in range(2)]
 print("up", flush=True)
 """

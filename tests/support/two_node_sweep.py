@@ -31,7 +31,7 @@ sweep:
     program: p.py
     plan: {method: per_gpu}
     num_machines: '{nodes}'
-    max_duration: 60
+    max_duration: 600
     weight: 1
     argv: ['{kind}-{nodes}']
 """

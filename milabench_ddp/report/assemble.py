@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ..events import Status
 from ..results.read_run import read_run
-from ..results.records import Payload, Run, recorded_weight
+from ..results.records import Payload, Record, Run, recorded_weight
 from . import compat, failures
 from .findings import findings_of
 from .findings.finder import Measurements
 from .mfu import peaks
 from .model import Failure, Report, Row
 from .pooling import check_distinct, check_poolable, differences_of
-from .process import Processes, ProcessResult
+from .process import ProcessResult
 from .run_info import run_info
 from .score import milabench_score, suite_score
 from .statistics.values import NAN
@@ -52,58 +52,17 @@ def report_of(
         check_poolable(differences)
     base = None if baseline is None else read_run(Path(baseline))
     planned = _planned(runs)
-    weights = weights or {}
-    processes_of, failed = _processes(runs, compat_formulas)
-    if compat_formulas:
-        rows = _compat_rows(processes_of, weights)
-    else:
-        unexplained = failures.benchmark_failures(runs, failed, weights)
-        failed += unexplained
-        missing = Counter(failure.benchmark for failure in unexplained)
-        failed += failures.missing_records(runs)
-        rows = _our_rows(processes_of, weights, missing, _without_records(runs), planned)
     infos = tuple(map(run_info, runs))
-    measured = Measurements(
-        compat_formulas,
-        runs,
-        rows,
-        differences,
-        differences_of([*runs, base]) if base else (),
-    )
-    found = findings_of(measured)
+    weights = weights or {}
     if compat_formulas:
+        rows, failed = _by_milabench(runs, weights)
         score = milabench_score(rows)
     else:
+        rows, failed = _by_us(runs, weights, planned)
         score = suite_score(rows, infos, report_of([base.path]) if base else None, weights)
+    from_baseline = differences_of([*runs, base]) if base else ()
+    found = findings_of(Measurements(compat_formulas, runs, rows, differences, from_baseline))
     return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score)
-
-
-def _processes(
-    runs: Sequence[Run], compat_formulas: bool
-) -> tuple[Mapping[str, Processes], list[Failure]]:
-    """The processes that count, by benchmark, and those that failed."""
-    processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
-    failed: list[Failure] = []
-    for run in runs:
-        for record in run.records:
-            if compat_formulas and compat.why_left_out(record):
-                continue
-            process = ProcessResult(run, record)
-            if process.status is Status.SKIPPED and not compat_formulas:
-                continue  # its benchmark is among those that did not run
-            processes_of[record.name].append(process)
-            is_failed = not compat.succeeded(record) if compat_formulas else process.failed
-            if is_failed:
-                failed.append(failures.process_failure(process))
-    return processes_of, failed
-
-
-def _without_records(runs: Sequence[Run]) -> Counter[str]:
-    """How many processes of each benchmark have no file that counts."""
-    counts: Counter[str] = Counter()
-    for run in runs:
-        counts.update({name: len(tags) for name, tags in run.missing.items()})
-    return counts
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
@@ -118,17 +77,29 @@ def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
     return planned
 
 
-def _our_rows(
-    processes_of: Mapping[str, Processes],
-    weights: Weights,
-    missing: Counter[str],
-    without_records: Counter[str],
-    planned: Mapping[str, Payload],
-) -> list[Row]:
+def _by_us(
+    runs: Sequence[Run], weights: Weights, planned: Mapping[str, Payload]
+) -> tuple[list[Row], list[Failure]]:
+    """The benchmarks by our own statistics, and what failed."""
+    processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
+    failed: list[Failure] = []
+    without_file: Counter[str] = Counter()  # processes
+    for run in runs:
+        without_file.update({name: len(tags) for name, tags in run.missing.items()})
+        for record in run.records:
+            process = ProcessResult(run, record)
+            if process.status is Status.SKIPPED:
+                continue  # its benchmark is among those that did not run
+            processes_of[record.name].append(process)
+            if process.failed:
+                failed.append(failures.process_failure(process))
+    unexplained = failures.benchmark_failures(runs, failed, weights)
+    failed += [*unexplained, *failures.missing_records(runs)]
+    missing = Counter(failure.benchmark for failure in unexplained)
     measured_peaks = peaks(processes_of)
     rows: list[Row] = []
-    for name in sorted({*processes_of, *missing, *without_records}):
-        weight, lost = weights.get(name), without_records[name]
+    for name in sorted({*processes_of, *missing, *without_file}):
+        weight, lost = weights.get(name), without_file[name]
         if name in processes_of:
             made = summary_row(processes_of[name], weight, missing[name], measured_peaks)
             rows.append(replace(made, n=made.n + lost, fail=made.fail + lost))
@@ -137,15 +108,23 @@ def _our_rows(
         if weight is None:
             weight = recorded_weight(config)
         rows.append(Row.unmeasured(name, missing[name] + lost, weight, config))
-    return rows
+    return rows, failed
 
 
-def _compat_rows(processes_of: Mapping[str, Processes], weights: Weights) -> list[Row]:
+def _by_milabench(runs: Sequence[Run], weights: Weights) -> tuple[list[Row], list[Failure]]:
+    """The benchmarks by milabench's statistics, and what failed by its rule."""
+    records_of: dict[str, list[Record]] = defaultdict(list)
+    failed: list[Failure] = []
+    for run in runs:
+        for record in run.records:
+            if not compat.why_left_out(record):
+                records_of[record.name].append(record)
+                if not compat.succeeded(record):
+                    failed.append(failures.process_failure(ProcessResult(run, record)))
     rows: list[Row] = []
-    for name in sorted({*processes_of, *weights}):
-        if name in processes_of:
-            records = [process.record for process in processes_of[name]]
-            rows.append(milabench_row(records, weights.get(name)))
+    for name in sorted({*records_of, *weights}):
+        if name in records_of:
+            rows.append(milabench_row(records_of[name], weights.get(name)))
         else:
             rows.append(Row.unmeasured(name, NAN, weights[name], {}, n=NAN))
-    return rows
+    return rows, failed

@@ -33,7 +33,7 @@ def only_row(folder: Path) -> Row:
 
 
 def shown(name: str, row: Row) -> str:
-    return metric_of(name, [row], lambda _: True).shown(row)
+    return metric_of(name, [row], lambda _: True).cell(row).text
 
 
 def test_the_mean_and_the_deviation() -> None:

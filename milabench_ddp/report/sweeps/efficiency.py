@@ -18,11 +18,10 @@ launch vary does not say how far the next launch will be.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 
 from ..model import Row, Rows
 from ..pooling import PROGRAM
-from ..statistics.values import NAN
+from .cell import Cell
 from .settings import NODES, matrix, nodes_of
 
 WEAK = "weak"
@@ -30,28 +29,19 @@ ALONE = "measured on no other number of nodes"
 UNCLEAR = "which benchmarks differ from it in their nodes alone is not known"
 
 
-@dataclass(frozen=True)
-class Efficiency:
-    """An efficiency, half the width of its 95 % interval, and a remark on what it is relative to.
+def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Cell]:
+    """The efficiency of each benchmark that has a throughput and usable results, by name.
 
-    The spread is NaN if one of the two throughputs is of a single launch. Without anything smaller
-    to compare with, the efficiency is NaN, and the note says why.
+    The spread is half of its 95 % interval; NaN if one of the two throughputs is of a single
+    launch. The note says what it is relative to, or why there is none.
     """
-
-    value: float = NAN
-    spread: float = NAN
-    note: str = ""
-
-
-def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Efficiency]:
-    """The efficiency of each benchmark that has a throughput and usable results, by name."""
-    found: dict[str, Efficiency] = {}
+    found: dict[str, Cell] = {}
     for group, is_sweep in _alike_but_nodes(rows):
         measured = [row for row in group if row.throughput > 0 and is_usable(row)]
         if not is_sweep:
-            found |= {row.name: Efficiency(note=UNCLEAR) for row in measured}
+            found |= {row.name: Cell(note=UNCLEAR) for row in measured}
         elif len(measured) == 1:
-            found[measured[0].name] = Efficiency(note=ALONE)
+            found[measured[0].name] = Cell(note=ALONE)
         elif measured:
             base, note = min(measured, key=nodes_of), ""
             fewest = _fewest_nodes(group)
@@ -61,13 +51,13 @@ def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Effi
     return found
 
 
-def _efficiency(row: Row, base: Row, note: str) -> Efficiency:
+def _efficiency(row: Row, base: Row, note: str) -> Cell:
     more = 1.0 if row.is_bandwidth else nodes_of(row) / nodes_of(base)
     value = row.throughput / (base.throughput * more)
     if row is base:
-        return Efficiency(value, 0.0, note)
+        return Cell(value, 0.0, note)
     relative = math.hypot(row.half_width_over_launches, base.half_width_over_launches)
-    return Efficiency(value, value * relative, note)
+    return Cell(value, value * relative, note)
 
 
 def _alike_but_nodes(rows: Rows) -> Iterator[tuple[list[Row], bool]]:

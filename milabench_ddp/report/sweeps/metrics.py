@@ -8,20 +8,20 @@ deviation over processes, ranks and repeats.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...errors import SelectionError, did_you_mean
 from ...table import Measured
 from ..clocks import sm_clock
-from ..energy import UNKNOWN, energy_of_row
+from ..energy import UNKNOWN, Energy, energy_of_row
 from ..model import Row, Rows
-from ..statistics.values import NAN, median
+from ..statistics.values import median
 from ..tables import TABLES
 from ..told import Told
-from .efficiency import Efficiency, efficiencies, ideals
+from .cell import Cell
+from .efficiency import efficiencies, ideals
 
 EFFICIENCY = "efficiency"
-UNTOLD = Told((NAN,))
 OVER_LAUNCHES = "half of its 95 % interval over launches (a single launch has none)"
 Number = Callable[[Row], float]
 
@@ -31,32 +31,39 @@ class Metric:
     """A metric: what it means, how to calculate it for a benchmark, and how to show it."""
 
     meaning: str
-    value: Number
-    spread: Number = lambda _: NAN
-    note: Callable[[Row], str] = lambda _: ""
+    calculate: Callable[[Row], Cell]
     format: str = ".4g"  # without a known spread: four digits, but all before the point
-    stdev: Number = lambda _: NAN  # of the steps behind the value; only CSV shows it
 
-    def shown(self, row: Row) -> str:
-        """The number as text: ``0.93 ±0.04``; empty if it is not known."""
-        value = self.value(row)
-        if not math.isfinite(value):
-            return ""
-        return Measured(value, self.spread(row), with_error=True).text(self.format)
+    def cell(self, row: Row) -> Cell:
+        """The number with its text, such as ``0.93 ±0.04``; without a number, the note alone."""
+        found = self.calculate(row)
+        if not math.isfinite(found.value):
+            return Cell(note=found.note)
+        text = Measured(found.value, found.spread, with_error=True).text(self.format)
+        return replace(found, text=text)
+
+
+def _plain(meaning: str, value: Number, format: str = ".4g") -> Metric:
+    """A metric without a spread."""
+    return Metric(meaning, lambda row: Cell(value(row)), format)
 
 
 def _proportional(meaning: str, value: Number, format: str = ".4g") -> Metric:
     """A metric that is proportional to the rate, and is as uncertain."""
-    return Metric(
-        f"{meaning}, and {OVER_LAUNCHES}",
-        value,
-        lambda row: value(row) * row.half_width_over_launches,
-        format=format,
-    )
+
+    def calculate(row: Row) -> Cell:
+        found = value(row)
+        return Cell(found, found * row.half_width_over_launches)
+
+    return Metric(f"{meaning}, and {OVER_LAUNCHES}", calculate, format)
 
 
 def _step_stdev(row: Row) -> float:
     return median(rank.std for rank in row.timed)
+
+
+def _joules(energy: Energy) -> Cell:
+    return Cell(energy.joules, energy.error)
 
 
 METRICS: Mapping[str, Metric] = {
@@ -64,18 +71,18 @@ METRICS: Mapping[str, Metric] = {
         "units per second of all devices together", lambda row: row.throughput
     ),
     "latency": Metric(
-        "ms of a step, the median of ranks' medians", lambda row: row.step_ms, stdev=_step_stdev
+        "ms of a step, the median of ranks' medians",
+        lambda row: Cell(row.step_ms, stdev=_step_stdev(row)),
     ),
-    "latency_stdev": Metric("ms, the deviation of a rank's steps, median over ranks", _step_stdev),
-    "memory": Metric("MiB, the most in use on a device", lambda row: row.peak_memory),
-    "allocated": Metric("MiB, the most that a rank allocated", lambda row: row.allocated),
-    "reserved": Metric("MiB, the most that a rank reserved", lambda row: row.reserved),
+    "latency_stdev": _plain("ms, the deviation of a rank's steps, median over ranks", _step_stdev),
+    "memory": _plain("MiB, the most in use on a device", lambda row: row.peak_memory),
+    "allocated": _plain("MiB, the most that a rank allocated", lambda row: row.allocated),
+    "reserved": _plain("MiB, the most that a rank reserved", lambda row: row.reserved),
     "joules": Metric(
         "J of the GPU boards for a unit of work, and half of the 95 % interval by their sensors",
-        lambda row: (energy_of_row(row) or UNKNOWN).joules,
-        lambda row: (energy_of_row(row) or UNKNOWN).error,
+        lambda row: _joules(energy_of_row(row) or UNKNOWN),
     ),
-    "sm_clock": Metric(
+    "sm_clock": _plain(
         "MHz, the mean SM clock of the devices in the measured steps",
         lambda row: sm_clock(row.measuring),
         format=".0f",
@@ -87,8 +94,8 @@ METRICS: Mapping[str, Metric] = {
     "score": _proportional(
         "units per second of the machine, less what failed", lambda row: row.score
     ),
-    "sem": Metric("standard error of perf, as a fraction", lambda row: row.sem),
-    "std": Metric("deviation of perf's observations, as a fraction", lambda row: row.std),
+    "sem": _plain("standard error of perf, as a fraction", lambda row: row.sem),
+    "std": _plain("deviation of perf's observations, as a fraction", lambda row: row.std),
 }
 
 
@@ -104,7 +111,9 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
         SelectionError: no benchmark has such a number.
     """
     if name == EFFICIENCY:
-        return _efficiency_metric(rows, is_usable)
+        found = efficiencies(rows, is_usable)
+        meaning = f"of {ideals(rows)}, and {OVER_LAUNCHES}"
+        return Metric(meaning, lambda row: found.get(row.name, Cell()), ".2f")
     if name in METRICS:
         return METRICS[name]
     reported: set[str] = set()
@@ -114,8 +123,7 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
         return Metric(
             "the mean of what the programs reported, and the standard deviation over processes, "
             "ranks and repeats",
-            lambda row: reported_numbers(row).get(name, UNTOLD).mean,
-            lambda row: reported_numbers(row).get(name, UNTOLD).std,
+            lambda row: _reported(row, name),
         )
     known = {*METRICS, *TABLES, EFFICIENCY, *reported}
     raise SelectionError(
@@ -136,16 +144,6 @@ def reported_numbers(row: Row) -> dict[str, Told]:
     return {**row.told, **{part: Told(tuple(found)) for part, found in shares.items()}}
 
 
-def _efficiency_metric(rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:
-    found = efficiencies(rows, is_usable)
-
-    def of(row: Row) -> Efficiency:
-        return found.get(row.name, Efficiency())
-
-    return Metric(
-        f"of {ideals(rows)}, and {OVER_LAUNCHES}",
-        lambda row: of(row).value,
-        lambda row: of(row).spread,
-        lambda row: of(row).note,
-        ".2f",
-    )
+def _reported(row: Row, name: str) -> Cell:
+    told = reported_numbers(row).get(name)
+    return Cell() if told is None else Cell(told.mean, told.std)

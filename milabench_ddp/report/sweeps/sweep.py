@@ -19,24 +19,11 @@ from ...table import Column, Table
 from ..clocks import taken_while
 from ..failures import CellState, cell_state
 from ..model import Report, Row
-from ..statistics.values import NAN
 from . import ddp_experiments
+from .cell import Cell
 from .metrics import Metric, metric_of
-from .settings import NOTHING, Label, Layout, Place, by_settings
+from .settings import Label, Layout, Place, by_settings
 
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell: its text, its number (NaN without one), and a note that is shown below the table."""
-
-    text: str
-    value: float
-    note: str = ""
-    spread: float = NAN
-    stdev: float = NAN
-
-
-EMPTY = Cell(NOTHING, NAN)
 Block = Mapping[Label, Mapping[str, Cell]]  # by row, by column
 
 
@@ -54,7 +41,7 @@ class Sweep:
     def lines(self, title: str) -> Iterator[tuple[Label, list[Cell]]]:
         """The rows of a block, each with a cell for every column."""
         for label, cells in self.blocks[title].items():
-            yield label, [cells.get(column, EMPTY) for column in self.columns]
+            yield label, [cells.get(column, Cell()) for column in self.columns]
 
 
 def sweep_of(
@@ -123,21 +110,20 @@ def _all_benchmarks(report: Report) -> list[Row]:
 
 
 def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:
-    value = metric.value(row)
+    cell = metric.cell(row)
     succeeded, launches = row.successful_launches()
-    is_known = math.isfinite(value)
+    is_known = math.isfinite(cell.value)
     if state is not None and not (succeeded and is_known):
-        return Cell(state.word, NAN, state.reason)
+        return Cell(text=state.word, note=state.reason)
     if not is_known:
-        return replace(EMPTY, note=metric.note(row))
-    notes = [metric.note(row), taken_while(row.measuring)]
+        return cell
+    notes = [cell.note, taken_while(row.measuring)]
     if state is not None:
         ended = state.word  # of a launch that ended ok, records can be missing
         if succeeded < launches:
             ended = f"{launches - succeeded} of {launches} launches did not end ok: {state.word}"
         notes.append(f"{ended}: {state.reason}" if state.reason else ended)
-    note = "; ".join(filter(None, notes))
-    return Cell(metric.shown(row), value, note, metric.spread(row), metric.stdev(row))
+    return replace(cell, note="; ".join(filter(None, notes)))
 
 
 def sweep_table(sweep: Sweep) -> Table:

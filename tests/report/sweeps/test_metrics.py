@@ -6,6 +6,7 @@ import pytest
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Row, Summary
+from milabench_ddp.report.sweeps.cell import Cell
 from milabench_ddp.report.sweeps.metrics import METRICS, Metric, metric_of
 from milabench_ddp.report.told import Told
 from tests.support.result_files import config, end, job, rates, start, steps, told, write
@@ -18,7 +19,7 @@ def row(**changes: Any) -> Row:
 
 
 def number(name: str, of: Row) -> float:
-    return metric_of(name, [of], lambda _: True).value(of)
+    return metric_of(name, [of], lambda _: True).cell(of).value
 
 
 @pytest.mark.parametrize(
@@ -29,11 +30,11 @@ def number(name: str, of: Row) -> float:
         (0.5, NAN, ".2f", "0.50"),
         (12345.6, NAN, ".4g", "12346"),
         (8.25, NAN, ".4g", "8.25"),
-        (NAN, 1.0, "", ""),
+        (NAN, 1.0, "", "-"),
     ],
 )
 def test_shown(value: float, spread: float, format: str, text: str) -> None:
-    assert Metric("", lambda _: value, lambda _: spread, format=format).shown(row()) == text
+    assert Metric("", lambda _: Cell(value, spread), format).cell(row()).text == text
 
 
 def test_throughput_is_of_all_processes_of_a_launch(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_latency_that_the_program_told() -> None:
 def test_whatever_the_programs_tell() -> None:
     made = row(told={"compile_s": Told((3.0, 4.0))})
     assert number("compile_s", made) == 3.5
-    assert metric_of("compile_s", [made], lambda _: True).shown(made) == "3.5 ±0.5"
+    assert metric_of("compile_s", [made], lambda _: True).cell(made).text == "3.5 ±0.5"
     with pytest.raises(SelectionError, match=r"did you mean `compile_s`\?; choose from .*eff"):
         metric_of("compile", [made], lambda _: True)
 

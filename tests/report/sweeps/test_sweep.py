@@ -7,9 +7,9 @@ from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import sweep_csv
-from milabench_ddp.report.model import NAN
+from milabench_ddp.report.sweeps.cell import Cell
 from milabench_ddp.report.sweeps.settings import by_settings
-from milabench_ddp.report.sweeps.sweep import Cell, Sweep, sweep_of
+from milabench_ddp.report.sweeps.sweep import Sweep, sweep_of
 from milabench_ddp.report.text import sweep_text
 from tests.golden import check_golden
 from tests.support.result_files import config, end, going_on, line, rates, start, write, write_state
@@ -75,8 +75,8 @@ def test_what_cannot_be_laid_out_is_an_error(sweep: Path, metric, rows, columns,
 
 
 CELLS = {
-    ("a", "x"): {"1": Cell("12", 12.0), "2": Cell("oom", NAN, "no memory")},
-    ("b", ""): {"2": Cell("0.93 ±0.02", 0.93, "why", 0.02)},
+    ("a", "x"): {"1": Cell(12.0, text="12"), "2": Cell(text="oom", note="no memory")},
+    ("b", ""): {"2": Cell(0.93, 0.02, "why", "0.93 ±0.02")},
 }
 
 

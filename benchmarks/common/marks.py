@@ -6,17 +6,15 @@ begins and ends is known to whoever wraps the model, so a strategy marks it: ``W
 like them, and are read with them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy
 import torch
 
 from benchmarks.common.clocks import Clock
 
-Part = TypeVar("Part")
 EXPOSED = "exposed_communication"  # the part of a step that all of its waits are
 
 
@@ -105,8 +103,3 @@ class Waits:
         """The wait is over, if there was one."""
         seen = self._open
         seen.waits.append((len(seen.marks), False, self._mark()))
-
-
-def with_waits(parts: Sequence[Part], waits: Part) -> list[Part]:
-    """What is known of each part of a step, and of its waits, which stand before the last part."""
-    return [*parts[:-1], waits, *parts[-1:]]

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import torch
 
 from benchmarks.common.clocks import Clock, HeadStart
-from benchmarks.common.marks import EXPOSED, Observation, Waits, with_waits
+from benchmarks.common.marks import EXPOSED, Observation, Waits
 from benchmarks.common.metrics import Emitter
 
 INTERVAL = 0.05  # seconds
@@ -76,8 +76,9 @@ class StepTimer:
         measured by ``now``, the host's clock in nanoseconds.
         """
         self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
-        told = with_waits(parts, EXPOSED) if waits is not None else parts
-        self.part_ms = {name: array("d") for name in told}
+        self.part_ms = {name: array("d") for name in parts}
+        if waits is not None:
+            self.part_ms[EXPOSED] = array("d")
         self.first = 0  # index of the first measured step
         self._clock, self._emitter = clock, emitter
         self._settled, self._around = settled, around
@@ -267,10 +268,10 @@ class StepTimer:
         steps.frombytes(spans.sum(axis=1).tobytes())
         if seen.warmup:
             return
-        columns = list(spans.T)
+        columns = [*spans.T]
         if self._waits is not None:
             waited = seen.waited(self._waits.clock)
-            columns = with_waits(list((spans - waited).T), waited.sum(axis=1))
+            columns = [*(spans - waited).T, waited.sum(axis=1)]
         for times, column in zip((self.wait_ms, *self.part_ms.values()), columns, strict=True):
             times.frombytes(column.tobytes())
 

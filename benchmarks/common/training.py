@@ -136,8 +136,8 @@ def timed_steps(
 ) -> Iterator[Batch]:
     """The batches of the warm-up and of the measured steps; the body of a ``for`` is timed.
 
-    The body calls ``run.lap`` after its forward pass (not if the strategy is interleaved), and
-    after its backward pass.
+    The body calls ``run.lap`` after its forward pass (not if the strategy is interleaved), after
+    its backward pass and after its update. What it does then is the part ``host``.
     """
     passes = ("forward_backward",) if strategy.interleaved else ("forward", "backward")
     losses = None  # those of rank 0
@@ -152,7 +152,7 @@ def timed_steps(
         count=args.steps,
         warmup=args.warmup,
         seconds=args.seconds,
-        parts=(*passes, "optimizer"),
+        parts=(*passes, "optimizer", "host"),
         waits=waits if strategy.mark_waits(waits) else None,
         losses=losses,
     )

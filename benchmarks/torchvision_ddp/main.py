@@ -41,6 +41,7 @@ def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
         strategy.backward(loss)
     run.lap()
     strategy.step()
+    run.lap()
     run.log_loss(loss)
 
 

@@ -48,8 +48,8 @@ def loop(wire, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "fractions"),
     [
-        (Phased, {"forward": 0.3, "backward": 0.5, "optimizer": 0.15, "data": 0.05}),
-        (Interleaved, {"forward_backward": 0.8, "optimizer": 0.15, "data": 0.05}),
+        (Phased, {"forward": 0.3, "backward": 0.5, "optimizer": 0.15, "host": 0.0, "data": 0.05}),
+        (Interleaved, {"forward_backward": 0.8, "optimizer": 0.15, "host": 0.0, "data": 0.05}),
     ],
 )
 def test_known_times_are_reported_exactly(loop, name, kind, fractions):

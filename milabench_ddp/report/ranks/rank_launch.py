@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..statistics.values import Floats
 
 EXPOSED = "exposed_communication"  # the part of a step in which a rank waits for others
-LOCAL = frozenset({"data", "optimizer"})
+LOCAL = frozenset({"data", "optimizer", "host"})
 # Where the program does not tell what is exposed, by the mode of training
 LOCAL_PARTS: Mapping[str, frozenset[str]] = {
     "ddp": LOCAL | {"forward"},

@@ -10,6 +10,7 @@ from ..ranks.stragglers import can_be_judged, slowest_part, stragglers
 from ..statistics.values import NAN, mean, median
 from ..told import TFLOPS
 
+HOST = "host"
 PARTS = {  # of a step, in the order of their columns, with their titles
     "data": "data",
     "forward": "forward",
@@ -17,7 +18,9 @@ PARTS = {  # of a step, in the order of their columns, with their titles
     "forward_backward": "forward+backward",
     EXPOSED: "exposed",
     "optimizer": "optimizer",
+    HOST: "host",
 }
+FEW = 0.005  # of a step, below which the host has no column
 
 
 def steps(rows: Rows) -> Table:
@@ -29,6 +32,8 @@ def steps(rows: Rows) -> Table:
             known.append(row)
         for rank in row.ranks:
             names |= rank.shares.keys()
+    if not any(_share(row, HOST) >= FEW for row in known):
+        names.discard(HOST)
     parts = [part for part in PARTS if part in names]
     parts += sorted(names - PARTS.keys())
     columns = (

@@ -39,7 +39,7 @@ def test_a_wait_lasts_from_its_last_beginning_to_the_end_of_the_part():
     assert parts_of(timer) == {
         "forward": {40.0}, "backward": {60.0}, EXPOSED: {30.0}, "optimizer": {10.0},
     }  # fmt: skip
-    assert list(timer.part_ms) == ["forward", "backward", EXPOSED, "optimizer"]
+    assert list(timer.part_ms) == ["forward", "backward", "optimizer", EXPOSED]
     assert timer.step_fractions() == {
         "forward": 0.285714, "backward": 0.428571, EXPOSED: 0.214286, "optimizer": 0.071429,
         "data": 0.0,

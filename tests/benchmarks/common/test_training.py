@@ -74,7 +74,7 @@ def test_what_is_told(wire):
     assert only(payloads, "correctness")["ok"] is True
     assert {p["units"] for p in payloads if "rate" in p} == {"tokens/s"}
     shares = only(payloads, "shares")
-    assert set(shares) == {"forward", "backward", "optimizer", "data"}
+    assert set(shares) == {"forward", "backward", "optimizer", "host", "data"}
     assert sum(shares.values()) == pytest.approx(1, abs=0.02)
     assert all(math.isfinite(p["loss"]) for p in payloads if "loss" in p)
     model = only(payloads, "model")

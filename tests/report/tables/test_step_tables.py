@@ -37,6 +37,17 @@ def test_shares_are_means_over_ranks_in_the_order_of_a_step(tmp_path: Path) -> N
     assert section.rows[0][3:] == pytest.approx((0.4, 0.5, 0.1, 0.0))
 
 
+@pytest.mark.parametrize(("ms", "titles"), [(0.4, []), (0.6, ["host"])])
+def test_what_communicates_and_the_rest_of_the_loop(
+    tmp_path: Path, ms: float, titles: list[str]
+) -> None:
+    told_parts = {"exposed_communication": 20.0, "forward_backward": 80.0 - ms, "host": ms}
+    write(tmp_path, "b.0", job("b"), start(), parts(0, **told_parts), end())
+    section = steps_table(tmp_path)
+    names = [column.name for column in section.columns]
+    assert names[3:] == ["forward+backward", "exposed", *titles]
+
+
 def test_a_mean_that_the_program_told_is_marked(tmp_path: Path) -> None:
     model = told(model={"step_ms": 7.5})
     write(tmp_path, "b.0", job("b"), start(), model, parts(0, forward=1.0, data=1.0), end())

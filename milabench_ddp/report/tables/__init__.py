@@ -11,6 +11,7 @@ from .bandwidth import bandwidths, links, pairs
 from .device_tables import devices
 from .energy_tables import energy, energy_by_device
 from .host_tables import hosts
+from .ledger_table import ledger
 from .program_tables import communication, curve, matrix_products, numbers
 from .speedup import speedup
 from .step_tables import every_rank, slowest_ranks, steps
@@ -33,6 +34,7 @@ TABLES: Mapping[str, MakeTable] = {
     "steps": steps,
     "strategies": strategies,
     "ranks": every_rank,
+    "ledger": ledger,
     "devices": devices,
     "energy": energy_by_device,
     "hosts": hosts,

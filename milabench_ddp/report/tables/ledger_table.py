@@ -1,0 +1,57 @@
+"""The ledger of a step: where its time goes, for each rank and for the job."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from ...table import Column, Table, without_unknown
+from ..model import Row, Rows
+from ..process import counted
+from ..ranks.ledger import COMMUNICATION, JITTER, WAITING, launch_times
+from ..ranks.rank_launch import EXPOSED
+from ..ranks.rank_summary import RankId
+from ..statistics.values import mean
+from .step_tables import PARTS
+
+OWN = {name: title for name, title in PARTS.items() if name != EXPOSED}
+ITEMS = {**OWN, **{name: name for name in (COMMUNICATION, WAITING, JITTER)}}
+Items = Mapping[str, float]  # ms
+
+
+def ledger(rows: Rows) -> Table:
+    """For each benchmark whose ranks tell what is exposed, a row for all and one for each of them.
+
+    The items add up to the mean step; all are in ms. Of several launches they are the mean.
+    """
+    columns = (
+        Column("bench"),
+        Column("rank"),
+        Column("ms", ".4g"),
+        *(Column(title, ".3g") for title in ITEMS.values()),
+    )
+    values = []
+    for row in rows:
+        by_rank = dict(_by_rank(row))
+        if by_rank:
+            everyone = _means(list(by_rank.values()))
+            for label, items in (("all", everyone), *((id.label, by_rank[id]) for id in by_rank)):
+                shown = [items.get(name) for name in ITEMS]
+                values.append((row.name, label, sum(items.values()), *shown))
+    return without_unknown(Table(columns, tuple(values), "Ledger of a step, in ms"), always=3)
+
+
+def _by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
+    """The items of each rank, over the launches."""
+    found: dict[RankId, list[Items]] = defaultdict(list)
+    for process in counted(row.processes):
+        times = launch_times(process.record, process.unsteady_of)
+        if times is not None:
+            items = times.ledger()
+            for place, id in enumerate(times.ids):
+                found[id].append({name: float(ms[place]) for name, ms in items.items()})
+    for id in sorted(found, key=lambda id: (id.job, id.rank, id.node)):
+        yield id, _means(found[id])
+
+
+def _means(several: list[Items]) -> Items:
+    names = dict.fromkeys(name for items in several for name in items)
+    return {name: mean(items.get(name, 0.0) for items in several) for name in names}

@@ -1,0 +1,51 @@
+"""The ledger as a table, and the finding about what a slow rank costs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.tables.ledger_table import ledger
+from tests.support.trained_ranks import trained
+
+
+def test_a_row_for_all_ranks_and_one_for_each(tmp_path: Path) -> None:
+    trained(3, noise=0.0, slow={2: {"backward": 1.25}}).write(tmp_path)
+    table = ledger(report_of([tmp_path]).rows)
+    assert [column.name for column in table.columns] == [
+        "bench", "rank", "ms", "data", "forward", "backward", "optimizer", "host",
+        "communication", "waiting", "jitter",
+    ]  # fmt: skip
+    assert [row[:2] for row in table.rows] == [
+        ("b", "all"), ("b", "rank 0"), ("b", "rank 1"), ("b", "rank 2"),
+    ]  # fmt: skip
+    assert table.rows[0][2:] == pytest.approx(
+        (110.0, 4.0, 24.0, 40 + 10 / 3, 8.0, 4.0, 20.0, 20 / 3, 0.0), abs=1e-4
+    )
+    assert table.rows[3][2:] == pytest.approx(
+        (110.0, 4.0, 24.0, 50.0, 8.0, 4.0, 20.0, 0.0, 0.0), abs=1e-4
+    )
+    for row in table.rows:
+        assert sum(row[3:]) == pytest.approx(row[2])
+
+
+def test_a_slow_rank_is_named_with_what_it_costs(tmp_path: Path) -> None:
+    trained(slow={2: {"backward": 1.25}}).write(tmp_path)
+    (found,) = [each for each in report_of([tmp_path]).findings if each.name == "slow_rank"]
+    assert found.place == "rank 2"
+    assert found.evidence["part"] == "backward"
+    assert found.evidence["faster"] == pytest.approx(110 / 100 - 1, abs=0.01)
+    assert 0 < found.evidence["faster_error"] < 0.01
+    assert re.search(
+        r"mostly backward\): they wait for it; if it were as fast, steps would be "
+        r"\d+\.\d+ ±0\.\d+% faster$",
+        found.sentence,
+    )
+
+
+def test_a_program_that_does_not_tell_what_is_exposed_has_none(tmp_path: Path) -> None:
+    job = trained()
+    del job.parts["exposed_communication"]
+    job.write(tmp_path)
+    assert ledger(report_of([tmp_path]).rows).rows == ()

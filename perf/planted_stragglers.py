@@ -1,0 +1,197 @@
+"""Measures how often the report names a rank that was slowed on purpose, and the right phase.
+
+    python perf/planted_stragglers.py [--modes ddp fsdp] [--trials 20] [--clean 50] [--compute]
+
+Four ranks on this machine's CPU train a small GPT, one launch of torchrun for each mode. What its
+blocks take is slept, with a deviation of 2 % from step to step, as the host of a GPU waits: so four
+ranks need no four cores. With --compute, larger blocks are computed. In a trial a random rank takes
+5 or 10 % of a step longer in one phase of its steps. Rank 0 reads the times of all ranks as the
+report does. Printed are the trials in which exactly this rank was named, and those in which also
+the phase is right, by phase and delay; how far the ledgers are from the mean step, at most; and the
+clean trials in which a rank was named.
+"""
+
+import argparse
+import random
+import subprocess
+import sys
+import time
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import torch
+import torch.distributed as dist
+
+from benchmarks.common import data, strategies
+from benchmarks.common.clocks import clock_of
+from benchmarks.common.group import Group
+from benchmarks.common.marks import Waits
+from benchmarks.common.metrics import Emitter
+from benchmarks.common.strategies import Strategy
+from benchmarks.common.timing import StepTimer
+from benchmarks.gpt import main as gpt
+from milabench_ddp.report.ranks.ledger import launch_times
+from milabench_ddp.report.ranks.rank_summary import summarize_ranks
+from milabench_ddp.report.ranks.stragglers import slowest_part, stragglers
+from milabench_ddp.results.rank import Rank
+from milabench_ddp.results.records import Record
+
+PHASES = {"data": 2.0, "forward": 15.0, "backward": 25.0, "optimizer": 5.0, "host": 3.0}  # ms
+NOISE = 0.02
+DELAYS = (0.10, 0.05)  # of a step
+RANKS, WARMUP = 4, 8
+SLEPT = "--model GPTTiny --block-size 8 --vocab-size 64 --batch-size 1"
+COMPUTED = "--model GPTTiny --block-size 64 --vocab-size 256 --batch-size 4"
+Named = list[tuple[int, str]]  # ranks, each with its phase
+
+
+class Trial:
+    """A training, of which each phase may be slowed on this rank."""
+
+    def __init__(self, args: argparse.Namespace, group: Group, *, sleeps: bool) -> None:
+        """Train as the options say; if it ``sleeps``, each phase takes as long as in ``PHASES``."""
+        shape = gpt.checked_shape(args, group.world_size)
+        self._workload = gpt.make_workload(args, shape)
+        self._source = gpt.make_source(args, shape, group)
+        self._args, self._group, self._sleeps = args, group, sleeps
+        self._delays: Counter[str] = Counter()
+        self._chance = random.Random(group.rank)
+
+    def train(self, steps: int, **delays: float) -> StepTimer:
+        """Train, with each phase in ``delays`` longer by so many milliseconds."""
+        self._delays = Counter(delays)
+        strategy = strategies.build(self._args, self._workload, self._group)
+        model = getattr(strategy.model, "module", strategy.model)
+        blocks = list(self._workload.blocks(model))
+        for block in blocks:
+            block.register_forward_hook(partial(self._passed, len(blocks)))
+        waits = Waits(clock_of(self._group.device))
+        timer = StepTimer(
+            waits.clock,
+            Emitter(lambda _: None),
+            work=1,
+            units="steps",
+            parts=("forward", "backward", "optimizer", "host"),
+            waits=waits if strategy.mark_waits(waits) else None,
+        )
+        dist.barrier()
+        for batch in timer.steps(self._batches(), steps, WARMUP):
+            self._step(timer, strategy, batch)
+        return timer
+
+    def _step(self, timer: StepTimer, strategy: Strategy, batch: data.Batch) -> None:
+        loss = strategy.forward(batch)
+        timer.lap()
+        strategy.backward(loss)
+        timer.lap()
+        self._work("optimizer")
+        strategy.step()
+        timer.lap()
+        self._work("host")
+
+    def _batches(self) -> Iterator[data.Batch]:
+        for batch in self._source.stream(self._group.rank, self._group.world_size):
+            self._work("data")
+            yield batch
+
+    def _passed(self, blocks: int, _: torch.nn.Module, __: object, output: torch.Tensor) -> None:
+        self._work("forward", blocks)
+        output.register_hook(lambda _: self._work("backward", blocks))
+
+    def _work(self, phase: str, pieces: int = 1) -> None:
+        """Take the time of one of equal pieces of a phase."""
+        late = self._delays[phase] / pieces
+        if self._sleeps:
+            usual = PHASES[phase] / pieces * self._chance.gauss(1, NOISE)
+            time.sleep((usual + late) / 1e3)
+        else:
+            end = time.perf_counter_ns() + round(late * 1e6)
+            while time.perf_counter_ns() < end:
+                pass
+
+
+def gathered(timer: StepTimer, mode: str) -> Record:
+    """On rank 0 all ranks, as a report reads them; elsewhere none."""
+    mine = Rank(timer.ms, array("f", timer.wait_ms), {})
+    mine.parts.update({name: array("f", ms) for name, ms in timer.part_ms.items()})
+    found: list[Rank | None] = [None] * RANKS
+    dist.gather_object(mine, found if dist.get_rank() == 0 else None)
+    record = Record(Path("runs/planted/b.0.data"), facts={"model": {"mode": mode}})
+    record.ranks.update({n: rank for n, rank in enumerate(found) if rank is not None})
+    return record
+
+
+def judged(record: Record) -> Named:
+    """The ranks that the report names."""
+    ranks = summarize_ranks([(record, lambda _: 0)])
+    return [(rank.id.rank, slowest_part(rank, ranks)) for rank in stragglers(ranks)[0]]
+
+
+def off(record: Record) -> float:
+    """By how much a ledger differs from the mean step, as a fraction, at most."""
+    times = launch_times(record, lambda _: 0)
+    if times is None:
+        return 0.0
+    whole = sum(times.ledger().values())
+    steps = [sum(rank.ms) / len(rank.ms) for rank in record.ranks.values()]
+    return max(abs(float(a) / b - 1) for a, b in zip(whole, steps, strict=True))
+
+
+def worker(options: argparse.Namespace, mode: str) -> None:
+    """Run the trials on this rank; rank 0 prints."""
+    words = COMPUTED if options.compute else SLEPT
+    args = gpt.options().parse_args([*words.split(), "--mode", mode])
+    group = Group.join("cpu")
+    torch.set_num_threads(1)
+    trial = Trial(args, group, sleeps=not options.compute)
+    say: Callable[[str], None] = partial(print, flush=True) if group.rank == 0 else lambda _: None
+    times = torch.tensor([median(trial.train(options.steps).ms) for _ in range(3)])
+    dist.broadcast(times, 0)
+    step, worst = float(times.median()), 0.0
+    say(f"{mode}: a step of {step:.1f} ms, {options.steps} steps a trial")
+    chance = random.Random(20261122)  # the same on all ranks
+    for delay in DELAYS:
+        for phase in PHASES:
+            ranks, both = 0, 0
+            for _ in range(options.trials):
+                slow = chance.randrange(RANKS)
+                late = {phase: delay * step} if group.rank == slow else {}
+                record = gathered(trial.train(options.steps, **late), mode)
+                named, worst = judged(record), max(worst, off(record))
+                ranks += [rank for rank, _ in named] == [slow]
+                both += named == [(slow, phase)]
+            say(f"  {delay:4.0%} in {phase:9}  rank {ranks}, and phase {both} of {options.trials}")
+    say(f"  the ledgers are off by {worst:.2%} at most")
+    alarms = [judged(gathered(trial.train(options.steps), mode)) for _ in range(options.clean)]
+    say(f"  clean: a rank named in {sum(map(bool, alarms))} of {options.clean}")
+    group.leave()
+
+
+def main() -> None:
+    """Start the ranks for each mode."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--modes", nargs="+", default=["ddp", "fsdp"])
+    add("--trials", type=int, default=20)
+    add("--clean", type=int, default=50)
+    add("--steps", type=int, default=60)
+    add("--compute", action="store_true", help="compute the blocks, instead of to sleep")
+    add("--worker", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        worker(options, options.modes[0])
+        return
+    for mode in options.modes:
+        run = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", __file__]
+        run += [f"--{name}={getattr(options, name)}" for name in ("trials", "clean", "steps")]
+        run += ["--compute"] * options.compute
+        subprocess.run([*run, "--worker", "--modes", mode], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,8 @@ History of what we add to milabench's format (added fields only):
     2  a payload with a rate has ``arrived``, seconds since the epoch; the event ``writers``: the
        ranks that had the metrics channel open, where rates do not tell theirs
     3  the event ``device_problem``: a ``DeviceProblem``
+    4  the samples in ``gpudata`` have the further fields of a ``DeviceSample``, with their time;
+       payloads with ``hostdata``: a ``HostSample``
 """
 
 import json
@@ -23,7 +25,7 @@ from ..events import Data, Ended, Event, Line, Note, Started
 from ..plan.launch import Launch, Process
 from .run_dir import RunDir
 
-SCHEMA = 3
+SCHEMA = 4
 
 
 @dataclass(frozen=True)

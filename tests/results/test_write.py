@@ -38,7 +38,7 @@ def test_a_process_has_its_files_in_milabench_s_format(tmp_path: Path):
     assert config["data"] == {
         "name": "b", "group": "b", "tag": ["b", "D0"], "plan": {"method": "per_gpu"},
         "device": 0, "devices": [0], "weight": 1.0, "enabled": True, "num_machines": 1,
-        "arch": "cuda", "run_name": "mine", "preset": None, "schema": 3, "repeat": None, "url": "x",
+        "arch": "cuda", "run_name": "mine", "preset": None, "schema": 4, "repeat": None, "url": "x",
     }  # fmt: skip
     assert meta == {"event": "meta", "data": {"cpu": {"count": 2}}, "pipe": None}
     assert (start["data"]["command"], start["data"]["time"]) == (list(argv), 1.0)

@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,43 +9,11 @@ from msgspec.structs import replace
 
 from milabench_ddp.machine.backends import nvml_sensors
 from milabench_ddp.machine.backends.backend import DriverError, Reading
-from milabench_ddp.machine.backends.nvidia import NvidiaBackend
 from milabench_ddp.machine.devices import Device
 from milabench_ddp.machine.processes import other_process
-from milabench_ddp.samples import DeviceProblem, DeviceSample
+from milabench_ddp.samples import DeviceSample
 from tests.fakes.nvml import FakeNvml, gpus
-
-BACKEND = NvidiaBackend()
-TWO = (Device(0, "0"), Device(1, "1"))
-REST = {"power_limit": 700.0, "sm_clock": 1980, "memory_clock": 2619, "clock_reasons": ()}
-WHOLE = {
-    0: DeviceSample((1024.0, 81920.0), load=0.5, temperature=40.0, power=300.0, **REST),
-    1: DeviceSample((2048.0, 81920.0), load=0.51, temperature=41.0, power=300.0, **REST),
-}
-UUID = "GPU-11111111-1111-1111-1111-111111111111"
-MIG = "MIG-10101010-1010-1010-1010-101010101010"
-Stub = Callable[..., None]
-
-
-@contextmanager
-def reader(devices: Sequence[Device] = TWO) -> Iterator[Callable[[], Reading]]:
-    """Reads devices; the samples are without their times."""
-    with BACKEND.source(devices) as read:
-
-        def read_timeless() -> Reading:
-            reading = read()
-            samples = {}
-            for index, sample in reading.samples.items():
-                assert sample.time is not None
-                samples[index] = replace(sample, time=None)
-            return Reading(samples, reading.problems)
-
-        yield read_timeless
-
-
-def about_gpu_1(predicate: str, *, is_fault: bool = True) -> tuple[DeviceProblem]:
-    is_lost = predicate.startswith("does not answer")
-    return (DeviceProblem(f"GPU 1 ({UUID}) {predicate}", 1, UUID, is_fault, is_lost=is_lost),)
+from tests.support.gpu_readings import MIG, REST, WHOLE, Stub, about_gpu_1, reader
 
 
 def test_all_readings(stub: Stub) -> None:
@@ -191,40 +157,6 @@ def test_a_mig_device_tells_its_memory(stub: Stub, error: str) -> None:
         problem.sentence == f"MIG device 1 ({MIG}) tells no load, no temperature, no power: {why}"
     )
     assert not problem.is_fault
-
-
-@pytest.mark.parametrize(
-    ("xid", "about", "is_fault"),
-    [
-        (79, "it has fallen off the bus; restart the machine", True),
-        (31, "a fault of a program", False),
-        (99, "see NVIDIA's list of Xids", True),
-    ],
-)
-def test_an_error_that_the_driver_reports_is_told_once(
-    stub: Stub, xid: int, about: str, *, is_fault: bool
-) -> None:
-    with reader() as read:
-        assert read() == Reading(WHOLE)
-        stub(f"1 xid {xid}")
-        assert read() == Reading(
-            WHOLE, about_gpu_1(f"reported Xid {xid}: {about}", is_fault=is_fault)
-        )
-        assert read() == Reading(WHOLE)
-
-
-def test_the_errors_of_a_gpu_are_those_of_its_mig_device(stub: Stub) -> None:
-    stub("1 mig 2", "1 xid 48")
-    with reader([Device(1, MIG)]) as read:
-        sentences = [problem.sentence for problem in read().problems]
-    about = "reported Xid 48: a memory error that ECC could not correct"
-    assert sentences[1:] == [f"MIG device 1 ({MIG}) {about}"]
-
-
-def test_the_errors_of_devices_that_others_use_are_not_told(stub: Stub) -> None:
-    stub("0 xid 79")
-    with reader([Device(1, "1")]) as read:
-        assert read().problems == ()
 
 
 def test_a_condition_of_the_stub_can_be_a_file(stub: Stub, tmp_path: Path) -> None:

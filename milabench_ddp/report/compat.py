@@ -9,13 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..results.records import (
-    DefectKind,
-    Payload,
-    Record,
-    is_finite,
-    is_number,
-)
+from ..results.defects import DefectKind
+from ..results.records import Payload, Record, is_finite, is_number
 from ..samples import DeviceSample
 from .monitored import samples_in_use
 from .process import has_nan_loss

@@ -8,18 +8,10 @@ import msgspec
 
 from ..codec import convert
 from ..samples import DeviceSample, HostSample
+from .defects import DefectKind
 from .rank import Rank
 from .rates import is_rate, is_warmup, rank_of, training_rates
-from .records import (
-    FACTS,
-    TABLES,
-    DefectKind,
-    Observation,
-    Payload,
-    Record,
-    ToldNumber,
-    is_finite,
-)
+from .records import FACTS, TABLES, Observation, Payload, Record, ToldNumber, is_finite
 
 NOT_NUMBERS = frozenset(
     {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "warmup"}  # counts and dates

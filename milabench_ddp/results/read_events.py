@@ -12,8 +12,9 @@ from typing import Any
 
 from ..codec import convert
 from ..samples import DeviceProblem
+from .defects import DefectKind, FileDefect
 from .payload import add_payload
-from .records import DefectKind, FileDefect, Record
+from .records import Record
 
 KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin", "writers")
 NOT_PARSED = b'{"event": "line", '

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from ..errors import RunDirError, did_you_mean, shown_names
+from .defects import DefectKind, FileDefect
 from .read_events import read_events
 from .read_state import read_state
-from .records import DefectKind, FileDefect, Run
+from .records import Run
 from .run_dir import RunDir
 
 DO_NOT_COUNT = (

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from milabench_ddp.results.defects import DefectKind
 from milabench_ddp.results.payload import add_payload
-from milabench_ddp.results.records import DefectKind, Record
+from milabench_ddp.results.records import Record
 
 
 def taken(*payloads: dict[str, Any]) -> tuple[Record, list[DefectKind]]:

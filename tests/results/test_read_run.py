@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import RunDirError
+from milabench_ddp.results.defects import DefectKind
 from milabench_ddp.results.lock import alive
 from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.read_state import CUT_OFF, DAMAGED, NEVER_BEGAN
-from milabench_ddp.results.records import DefectKind
 from milabench_ddp.results.state import JobState
 from tests.support.result_files import (
     RECORDED,

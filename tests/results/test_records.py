@@ -3,14 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.results.defects import DefectKind, FileDefect
 from milabench_ddp.results.rates import is_rate
-from milabench_ddp.results.records import (
-    DefectKind,
-    FileDefect,
-    Record,
-    Run,
-    is_finite,
-)
+from milabench_ddp.results.records import Record, Run, is_finite
 from milabench_ddp.results.state import RunHeader, RunState
 
 
@@ -37,13 +32,6 @@ def test_which_numbers_can_be_used(value: object, finite: bool, rate: bool) -> N
     assert (is_finite(value), is_rate(value)) == (finite, rate)
 
 
-def test_a_defect_is_one_line() -> None:
-    path = Path("runs/x/b.D0.data")
-    assert str(FileDefect(path, DefectKind.EMPTY)) == "runs/x/b.D0.data: is empty: ignored"
-    repeated = FileDefect(path, DefectKind.NOT_JSON, line=3, count=4, detail="`}`")
-    assert str(repeated) == "runs/x/b.D0.data:3: is not JSON: ignored (`}`); and 3 more"
-
-
 def record(*tag: str, **more: object) -> Record:
     return Record(Path("runs/x/b.data"), {"name": "b", "tag": ["b", *tag], **more})
 
@@ -65,6 +53,28 @@ def test_what_the_words_of_a_tag_say(tag: list[str], repeat: str, reports: bool)
     found = record(*tag)
     assert found.words == tag
     assert (found.repeat, found.reports) == (repeat, reports)
+
+
+@pytest.mark.parametrize(
+    ("tag", "place"),
+    [
+        (["R1", "D0"], ("D0", "")),
+        (["R12", "0", "node1", "nolog"], ("0", "node1")),
+        ([], ("", "")),
+    ],
+)
+def test_the_place_of_a_process_is_in_its_tag(tag: list[str], place: tuple[str, str]) -> None:
+    assert record(*tag).place == place
+
+
+def test_what_a_node_recorded_of_itself() -> None:
+    gpus = {"0": {"uuid": "GPU-1"}, "1": "damaged"}
+    meta = {"node": "n1", "accelerators": {"arch": "cuda", "gpus": gpus}}
+    found = Record(Path("b.data"), meta=meta)
+    assert (found.node, found.accelerators["arch"]) == ("n1", "cuda")
+    assert (found.gpu(0), found.gpu("1"), found.gpu(2)) == ({"uuid": "GPU-1"}, {}, {})
+    alone = Record(Path("b.data"), meta={"accelerators": 3})
+    assert (alone.node, alone.gpu(0)) == ("", {})
 
 
 def test_a_record_without_a_tag_has_no_words() -> None:

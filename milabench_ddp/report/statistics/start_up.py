@@ -9,7 +9,7 @@ at a level of its own and then at another one: that may happen again.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .values import Floats
+    from .values import Counts, Floats
 
 COLD = 5  # fewer observations are cold steps, and have no shape
 TIMES = 40  # time constants that are tried, from half an observation to half of the run
@@ -26,11 +26,23 @@ def is_level(rates: "Floats", start: int) -> bool:
         return False
     import numpy as np
 
+    count = np.arange(COLD, min(2 * start, len(rates) - 1) + 1)
+    return float(explained_by_step(rates, count).max()) > _approach(rates, start)[0]
+
+
+def explained_by_step(rates: "Floats", count: "Counts") -> "Floats":
+    """The sums of squares that two levels explain, one of which has the first ``count`` rates.
+
+    Args:
+        rates: all, in the order of time.
+        count: where the second level may begin, shape (k,); at least 1, and fewer than there are.
+    """
+    import numpy as np
+
     n = len(rates)
-    count = np.arange(COLD, min(2 * start, n - 1) + 1)
     total = np.cumsum(rates - rates.mean())[count - 1]
-    # between the levels: the sum of squares that they explain
-    return float((total**2 * n / (count * (n - count))).max()) > _approach(rates, start)[0]
+    explained: Floats = total**2 * n / (count * (n - count))
+    return explained
 
 
 def remainder(rates: "Floats", start: int) -> float:

@@ -234,7 +234,5 @@ def _step(rates: "Floats") -> "Floats":
     n = len(rates)
     edge = max(2, n // EDGE)
     count = np.arange(edge, n - edge + 1)
-    total = np.cumsum(rates - rates.mean())[count - 1]
-    # between the levels: the sum of squares that they explain is total^2 n / (count (n - count))
-    first = int(count[np.argmax(total**2 / (count * (n - count)))])
+    first = int(count[np.argmax(start_up.explained_by_step(rates, count))])
     return np.repeat([rates[:first].mean(), rates[first:].mean()], [first, n - first])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Marks = NDArray[np.bool_]
+    Counts = NDArray[np.int_]
 
 NAN = math.nan
 MAD_TO_STD = 1.4826  # of a normal distribution

@@ -1,0 +1,51 @@
+"""Defects of result files: what is wrong with them, and where."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class DefectKind(StrEnum):
+    """The kinds of defect of a result file; each value is the text of its message."""
+
+    UNREADABLE = "cannot be read"
+    EMPTY = "is empty: ignored"
+    NO_CONFIG = "has no `config` event: ignored"
+    LAUNCHER = "is the log of milabench's launcher for remote machines: ignored"
+    NO_NAME = "its `config` event has no name: ignored"
+    CUT_OFF = "the last line is cut off: ignored"
+    NOT_UTF8 = "is not UTF-8: ignored"
+    NOT_JSON = "is not JSON: ignored"
+    NOT_OBJECT = "is not a JSON object: ignored"
+    NO_EVENT = "has no `event`: ignored"
+    BAD_EVENT = "its event does not have the known form: ignored"
+    BAD_RATE = "its rate is not a usable number: left out"
+    REPEATED_RATE = "is written twice: left out"
+    BAD_STEP_COUNT = "its `steps` is not a positive whole number: ignored"
+    BAD_SAMPLE = "its sample of a device or host does not have the known form: left out"
+    BAD_STEPS = "its step times are not usable numbers: left out"
+    UNKNOWN_EVENT = "its event is unknown: ignored"
+    FORMAT_ERROR = "the program sent a line of metrics that is not an event"
+    INSTRUMENT = "an instrument failed"
+    TWO_STARTS = "starts again: two runs were written into one file"
+    TWO_ENDS = "ends twice: two runs were written into one file"
+    NO_START = "has no `start` event"
+    BAD_STATE = "is not a state that this version can read: ignored"
+
+
+@dataclass(frozen=True)
+class FileDefect:
+    """A defect of a file: where it first occurs, and how often."""
+
+    path: Path
+    kind: DefectKind
+    line: int | None = None  # of the first one, from 1; None: the file as a whole
+    count: int = 1
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """One line of text: file, line and message."""
+        where = str(self.path) if self.line is None else f"{self.path}:{self.line}"
+        what = f"{self.kind} ({self.detail})" if self.detail else str(self.kind)
+        again = f"; and {self.count - 1} more" if self.count > 1 else ""
+        return f"{where}: {what}{again}"

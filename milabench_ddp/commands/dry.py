@@ -33,6 +33,8 @@ def main(options: DryOptions) -> int:
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "
         f"preset {suite.preset}, on {place}"
     ]
+    notes = dict.fromkeys(note for node in cluster.nodes for note in node.notes)
+    comments += [f"note: {note}" for note in notes]
     comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
     request = ScriptRequest(profile, launches, len(cluster.nodes), site.python, comments)
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -50,6 +50,27 @@ def test_what_does_not_run_is_named(at: Workplace, suite: Suite, monkeypatch, ca
     assert re.search(r"^# not run: two: .*excluded", capsys.readouterr().out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("statement", "note"),
+    [
+        (
+            "system init 9",
+            "# note: this measures the CPU, not a GPU: the NVIDIA driver is installed",
+        ),
+        ("1 error 15", "# note: GPU 1 is left out: "),
+    ],
+)
+def test_what_is_left_out_is_told(
+    at: Workplace, suite: Suite, stub, monkeypatch, capsys, statement: str, note: str
+):
+    monkeypatch.chdir(at.folder)
+    monkeypatch.setattr(BACKENDS["cuda"], "may_be_present", lambda: True)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    stub(statement)
+    main(["dry", suite(one=GOOD)])
+    assert capsys.readouterr().out.count(note) == 1
+
+
 def test_dry_and_bash_do_what_run_does(at: Workplace, suite: Suite):
     config = suite(good=GOOD, bad=EMIT + "sys.exit(3)")
     script = at.milabench("dry", config, "--device", "cpu", "--gpus", "2").out

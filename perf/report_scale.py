@@ -59,14 +59,29 @@ def _head(tag: list[str], nodes: int) -> list[str]:
         "name": "bert-ddp", "tag": tag, "plan": {"method": "njobs", "n": 1}, "weight": 1.0,
         "num_machines": nodes, "devices": list(range(LOCAL)), "arch": "cuda",
     }  # fmt: skip
-    used = {str(k): {"memory": [61000.0, 81559.0], "load": 0.98} for k in range(LOCAL)}
-    samples = [line("data", {"task": "main", "gpudata": used}, "data")] * SAMPLES
+    told = {
+        "memory": [61000.0, 81559.0], "load": 0.98, "temperature": 61.0, "power": 640.0,
+        "power_limit": 700.0, "sm_clock": 1755, "memory_clock": 2619, "headroom": 26.0,
+        "clock_reasons": ["sw_power_cap"], "pcie": [120.5, 80.25], "nvlink": [9e4, 9e4],
+        "pcie_link": [5, 16], "ecc": [0, 0], "remapped": [0, 0, 0, 0], "memory_temperature": 72,
+    }  # fmt: skip
+    samples = []
+    for second in range(SAMPLES):
+        time = 610.5 + second
+        used = {"time": time, "energy": 1e6 + 640.0 * second, **told}
+        payload = {"task": "main", "time": time, "gpudata": {str(k): used for k in range(LOCAL)}}
+        samples.append(line("data", payload, "data"))
     return [line("config", config), line("start", {"time": 600.0}), *samples]
 
 
 def _rates(draw: random.Random, steps: int) -> list[str]:
     rates = (draw.gauss(1e6, 1e4) for _ in range(steps))
-    told = ({"task": "train", "rank": 0, "rate": r, "units": "items/s", "steps": 1} for r in rates)
+    each = SAMPLES / steps
+    told = []
+    for step, rate in enumerate(rates, 1):
+        clock = {"time": 610 + step * each, "elapsed": step * each}
+        known = {"task": "train", "rank": 0, "rate": rate, "units": "items/s", "steps": 1, **clock}
+        told.append(known)
     model = {"task": "main", "rank": 0, "model": {"mode": "ddp", "tflops_per_gpu": 300.0}}
     return [line("data", one, "data") for one in (*told, model)]
 

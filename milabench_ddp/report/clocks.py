@@ -2,11 +2,11 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ..results.records import mapping_or_empty
-from ..samples import DeviceSample
 from .monitored import Monitored, Stretch
 from .statistics.values import NAN, mean
 
@@ -66,19 +66,19 @@ def slowdowns(monitored: Iterable[Monitored]) -> list[Slowdown]:
     launches: dict[str, list[Monitored]] = defaultdict(list)
     for device in monitored:
         launches[device.label].append(device)
-    free = {label: _usual(devices) for label, devices in launches.items()}
+    parts = {label: _by_cause(devices) for label, devices in launches.items()}
+    free = {label: _clock(parts[label][None]) for label in launches}
+    of_any = mean(free.values())
     found = []
     for cause in CAUSES:
         of_cause = []
         for label, devices in launches.items():
-            held, rest = _parted(devices, cause)
-            share = sum(stretch.steps for stretch in held) / len(devices)
+            held = parts[label][cause]
+            share = math.fsum(stretch.steps for stretch in held) / len(devices)
             if share >= LEAST:
-                others = [clock for other, clock in free.items() if other != label]
-                usual = _first(free[label], mean(others), _highest(devices[0]))
-                clock = _clock(held)
-                slowdown = Slowdown(label, cause, share, clock, usual, 1 - _speed(held, rest))
-                of_cause.append(slowdown)
+                usual = _first(free[label], of_any, _highest(devices[0]))
+                slower = 1 - _speed(held, parts[label][None])
+                of_cause.append(Slowdown(label, cause, share, _clock(held), usual, slower))
         found += sorted(of_cause, key=lambda each: (-round(each.share, 2), each.clock, each.label))
     return found
 
@@ -98,37 +98,26 @@ def taken_while(devices: Iterable[Monitored]) -> str:
     return f"taken while devices were {' and '.join(predicates)}" if predicates else ""
 
 
-def causes_of(sample: DeviceSample) -> list[Cause]:
-    """The causes that hold the clocks down in a sample.
+@cache
+def causes_of(reasons: tuple[str, ...]) -> tuple[Cause, ...]:
+    """The causes behind the reasons of a sample.
 
     NVML names a slowdown by the hardware also where it names the heat or the power brake behind it.
     """
-    reasons = frozenset(sample.clock_reasons or ())
-    found = [cause for cause in CAUSES if cause.reasons & reasons]
-    if HARDWARE in found and reasons & (HEAT.reasons | BRAKE.reasons):
+    found = [cause for cause in CAUSES if not cause.reasons.isdisjoint(reasons)]
+    if HARDWARE in found and (HEAT in found or BRAKE in found):
         found.remove(HARDWARE)
-    return found
+    return tuple(found)
 
 
-def _parted(devices: Iterable[Monitored], cause: Cause) -> tuple[list[Stretch], list[Stretch]]:
-    """The stretches in which a cause held the clocks of a device down, and those without any."""
-    held, rest = [], []
+def _by_cause(devices: Iterable[Monitored]) -> Mapping[Cause | None, list[Stretch]]:
+    """The stretches in which each cause held the clocks down; None: nothing did."""
+    parts: dict[Cause | None, list[Stretch]] = defaultdict(list)
     for device in devices:
         for stretch in device.stretches:
-            causes = causes_of(stretch.sample)
-            if cause in causes:
-                held.append(stretch)
-            elif not causes:
-                rest.append(stretch)
-    return held, rest
-
-
-def _usual(devices: Iterable[Monitored]) -> float:
-    """The clock of a device while nothing held it down; NaN if something always did."""
-    free = []
-    for device in devices:
-        free += [stretch for stretch in device.stretches if not causes_of(stretch.sample)]
-    return _clock(free)
+            for cause in causes_of(stretch.sample.clock_reasons or ()) or (None,):
+                parts[cause].append(stretch)
+    return parts
 
 
 def _clock(stretches: Sequence[Stretch]) -> float:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from ...errors import shown_names
 from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, Cause, Slowdown, slowdowns
 from ..model import Finding, Findings, Row
 
@@ -37,7 +38,7 @@ def _held_down(row: Row, causes: Sequence[Cause]) -> Findings:
         if effect := _effect(most):
             sentence += f": {effect}"
         evidence = [_evidence(each) for each in devices]
-        place = ", ".join(each.label for each in devices)
+        place = shown_names([each.label for each in devices])
         yield Finding(sentence, place=place, evidence={"devices": evidence})
 
 

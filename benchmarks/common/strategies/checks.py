@@ -35,6 +35,12 @@ def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
     _check_precision(args)
     float8.check(args, workload, group)
     _check_compile_mode(args, group)
+    if args.activation == "offload" and args.compile == "inductor":
+        # Measured on 2.15: "expected size 4==4, stride 16==1 at dim=1".
+        raise UnsupportedError(
+            "--activation offload brings tensors back in another layout than --compile inductor "
+            "left them in: use checkpoint or selective"
+        )
     if args.comm_hook == "powersgd" and group.device.type == "cpu":
         raise UnsupportedError("PowerSGD fails on gloo, which CPUs use: choose another --comm-hook")
     if args.mode == "ddp":

@@ -5,7 +5,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.common.strategies import parameters
+from benchmarks.common.strategies import compiling, parameters
 from benchmarks.common.strategies.activations import wrap_blocks
 from benchmarks.common.strategies.parameters import plain_name
 from benchmarks.gpt import model as gpt
@@ -112,3 +112,40 @@ def test_the_generator_is_restored_for_dropout_alone(monkeypatch, how, drawn):
     monkeypatch.setattr(torch, "get_rng_state", lambda: calls.append(1) or read())
     trained(made)
     assert bool(calls) == drawn
+
+
+def kept_when_compiled(how):
+    """The loss, the gradients, and the bytes that a compiled forward pass keeps for the backward.
+
+    The graph is cut in two as for inductor, with its decompositions; but nothing is generated.
+    """
+    made = model(how)
+    made.compile(backend="aot_eager_decomp_partition")
+    words = torch.randint(64, (2, 17), generator=torch.Generator().manual_seed(0))
+    loss = gpt.loss(made, (words[:, :-1], words[:, 1:]))
+    storages = {parameter.untyped_storage().data_ptr() for parameter in made.parameters()}
+    kept, nodes = 0, [loss.grad_fn]
+    while nodes:
+        node = nodes.pop()
+        nodes += [following for following, _ in node.next_functions if following is not None]
+        for tensor in getattr(node, "saved_tensors", ()):
+            storage = tensor.untyped_storage()
+            kept += storage.nbytes() * (storage.data_ptr() not in storages)
+            storages.add(storage.data_ptr())
+    loss.backward()
+    return loss.detach(), {plain_name(name): p.grad for name, p in made.named_parameters()}, kept
+
+
+def test_a_compiled_block_keeps_what_was_selected():
+    loss, gradients, *_ = trained(model("noop"))
+    kept = []
+    for how in ("selective", "noop"):
+        compiling.forget()
+        loss_too, gradients_too, bytes_ = kept_when_compiled(how)
+        kept.append(bytes_)
+        assert torch.allclose(loss_too, loss)
+        for name, gradient in gradients.items():
+            assert torch.allclose(gradients_too[name], gradient, rtol=1e-4, atol=1e-7), name
+    compiling.forget()
+    selected, all_of_it = kept
+    assert 0.4 * all_of_it < selected < 0.7 * all_of_it

@@ -46,6 +46,10 @@ def test_every_mode_is_possible(mode):
             "--mode pipeline --activation selective --activation-every 2",
             "--activation-every 2 is for no block: a stage has 1 at most",
         ),
+        (
+            "--mode ddp --activation offload --compile inductor",
+            "--activation offload brings tensors back in another layout than --compile inductor",
+        ),
         ("--mode ddp --comm-hook powersgd", "PowerSGD fails on gloo"),
         ("--mode ddp --static-graph --accumulate 2", "--static-graph expects every backward pass"),
         ("--mode ddp --static-graph --find-unused-parameters", "drop one of the two options"),

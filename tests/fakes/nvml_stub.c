@@ -14,12 +14,12 @@
  *              load (percent), temperature, power (mW), capability (`9.0`), cpus (a mask, in hex),
  *              xid (an event, sent once), sm_clock and memory_clock (MHz), max_sm_clock, reasons (the
  *              mask of clock events), headroom (degrees), generation and width (of its PCIe link),
- *              limit and default_limit (mW), pids (`12,34`), fN (the field value N of NVML)
+ *              limit (mW), energy (mJ), pids (`12,34`), fN (the field value N of NVML)
  *     DEVICE   watts LOW:HIGH:PERIOD:DUTY:DRIFT, averaged (ms; 1000)
  *
  * `watts` is a course of power from 0 on: HIGH for DUTY percent of each PERIOD (ms), else LOW, all of
  * it DRIFT W higher per second. The sensors then see of it what those of a GPU do: the energy counter
- * (field 83) and `power` change every 100 ms, and `power` is the mean over the last milliseconds
+ * and `power` change every 100 ms, and `power` is the mean over the last milliseconds
  * (`averaged`): 1000 on an H100, 25 on an A100, which is a quarter of the time.
  */
 #include <stdio.h>
@@ -30,7 +30,7 @@
 
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6,
        INSUFFICIENT_SIZE = 7, TIMEOUT = 10 };
-enum { LIMIT = 16, INSTANCES = 7, XID = 8, ENERGY = 83, SM = 1, MEMORY = 2 };
+enum { LIMIT = 16, INSTANCES = 7, XID = 8, SM = 1, MEMORY = 2 };
 enum { TICK = 100 }; /* ms, of the sensors of energy and power */
 
 typedef struct { unsigned long long total, free, used; } Memory;
@@ -239,17 +239,21 @@ int nvmlDeviceGetPowerUsage(Device device, unsigned *milliwatts) {
   return result;
 }
 
+int nvmlDeviceGetTotalEnergyConsumption(Device device, unsigned long long *millijoules) {
+  char value[64] = "error:3";
+  double watts[5];
+  int result = read_field(device, "energy", value);
+  *millijoules = strtoull(value, NULL, 10);
+  if (result != NOT_SUPPORTED || !has_course(device, watts)) return result;
+  return *millijoules = joules(watts, now() / TICK * TICK) * 1000, SUCCESS;
+}
+
 static int read_field_value(Device device, unsigned id, unsigned long long *number) {
   char key[16], value[64] = "error:3";
-  double watts[5];
-  long long tick = now() / TICK * TICK;
   snprintf(key, sizeof key, "f%u", id);
   int result = read_field(device, key, value);
-  if (device->instance >= 0) return result == SUCCESS ? NOT_SUPPORTED : result;
   *number = strtoull(value, NULL, 10);
-  if (id != ENERGY || !has_course(device, watts)) return result;
-  *number = joules(watts, tick) * 1000;
-  return SUCCESS;
+  return result == SUCCESS && device->instance >= 0 ? NOT_SUPPORTED : result;
 }
 
 int nvmlDeviceGetFieldValues(Device device, int number, Field *fields) {
@@ -264,10 +268,6 @@ int nvmlDeviceGetFieldValues(Device device, int number, Field *fields) {
 
 int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned *milliwatts) {
   return read_sensor(device, "limit", 700000, milliwatts);
-}
-
-int nvmlDeviceGetPowerManagementDefaultLimit(Device device, unsigned *milliwatts) {
-  return read_sensor(device, "default_limit", 700000, milliwatts);
 }
 
 int nvmlDeviceGetClockInfo(Device device, int kind, unsigned *mhz) {

@@ -56,6 +56,7 @@ CLOCK_REASONS: Mapping[int, str] = {
 
 # The same for sensors that many devices lack: their fields are absent, and nothing is told.
 _FURTHER: Mapping[str, Callable[[Any, Any], Any]] = {
+    "energy": lambda nvml, handle: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000,
     "sm_clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
     "memory_clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
     "clock_reasons": _clock_reasons,
@@ -70,7 +71,6 @@ _FURTHER: Mapping[str, Callable[[Any, Any], Any]] = {
 # The field values of NVML that make up a field of a DeviceSample, with the factor to its unit. One
 # call reads all of them. They stand here by number, because older bindings do not name all.
 _FIELD_VALUES: Mapping[str, tuple[float, tuple[int, ...]]] = {
-    "energy": (1e-3, (83,)),  # TOTAL_ENERGY_CONSUMPTION
     "memory_temperature": (1, (82,)),  # MEMORY_TEMP
     "ecc": (1, (3, 4)),  # ECC_SBE_VOL_TOTAL, ECC_DBE_VOL_TOTAL
     "remapped": (1, (142, 143, 144, 145)),  # REMAPPED_COR, _UNC, _PENDING, _FAILURE

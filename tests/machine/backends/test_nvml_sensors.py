@@ -22,8 +22,15 @@ def test_all_readings(stub: Stub) -> None:
 
 
 def test_what_only_some_devices_tell(stub: Stub) -> None:
-    values = {82: 60, 83: 9_876_543, 3: 7, 4: 0, 142: 2, 143: 1, 144: 0, 145: 1}
-    words = ["sm_clock 1580", "headroom 4", "generation 4", "width 8", "reasons 0x24"]
+    values = {82: 60, 3: 7, 4: 0, 142: 2, 143: 1, 144: 0, 145: 1}
+    words = [
+        "energy 9876543",
+        "sm_clock 1580",
+        "headroom 4",
+        "generation 4",
+        "width 8",
+        "reasons 0x24",
+    ]
     told = [f"1 f{id} {value}" for id, value in values.items()]
     stub(*told, *(f"1 {word}" for word in words))
     with reader() as read:

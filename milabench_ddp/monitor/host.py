@@ -29,7 +29,7 @@ class HostReader:
 
         try:
             return self._read(psutil)
-        except (psutil.Error, OSError, RuntimeError):
+        except (psutil.Error, OSError, LookupError, RuntimeError, ValueError):  # a new kernel
             return None
 
     def _read(self, psutil: Any) -> HostSample:

@@ -69,11 +69,14 @@ def test_the_clock_of_the_cores_is_read_now_and_then(plant: Plant) -> None:
     assert [second for second in range(21) if clocks[second]] == [0, 10, 20]
 
 
+@pytest.mark.parametrize(
+    "error", [PermissionError("/proc/stat"), ValueError("a line of /proc/diskstats"), KeyError("x")]
+)
 def test_a_kernel_that_does_not_tell_is_no_failure(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: Plant, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(**_: object) -> None:
-        raise PermissionError("/proc/stat")
+        raise error
 
     plant(100.0)
     monkeypatch.setattr(psutil, "cpu_percent", fail)

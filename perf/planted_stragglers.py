@@ -1,14 +1,15 @@
 """Measures how often the report names a rank that was slowed on purpose, and the right phase.
 
-    python perf/planted_stragglers.py [--modes ddp fsdp] [--trials 20] [--clean 50] [--compute]
+    python perf/planted_stragglers.py [--modes ddp fsdp] [--trials 20] [--clean 50] [--real]
 
-Four ranks on this machine's CPU train a small GPT, one launch of torchrun for each mode. What its
-blocks take is slept, with a deviation of 2 % from step to step, as the host of a GPU waits: so four
-ranks need no four cores. With --compute, larger blocks are computed. In a trial a random rank takes
-5 or 10 % of a step longer in one phase of its steps. Rank 0 reads the times of all ranks as the
-report does. Printed are the trials in which exactly this rank was named, and those in which also
-the phase is right, by phase and delay; how far the ledgers are from the mean step, at most; and the
-clean trials in which a rank was named.
+Four ranks on this machine's CPU train a small GPT under DDP or FSDP, one launch of torchrun for
+each mode. Time is moved by hand: each phase takes a rank a given time, which varies by 5 % from
+step to step, and where ranks communicate, their clocks wait for the latest. So marks, waits and
+report are the real ones, and the result does not depend on the machine. With --real the phases are
+slept, which needs a quiet machine. In a trial a random rank takes 5 or 10 % of a step longer in one
+phase. Rank 0 reads the times of all ranks as the report does. Printed are the trials in which
+exactly this rank was named, and those in which also the phase is right; how far the ledgers are
+from the mean step, at most; and the clean trials in which a rank was named.
 """
 
 import argparse
@@ -19,16 +20,17 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import Path
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 import torch.distributed as dist
+from torch.distributed.fsdp._fully_shard._fsdp_param_group import FSDPParamGroup
 
 from benchmarks.common import data, strategies
-from benchmarks.common.clocks import clock_of
+from benchmarks.common.clocks import HostClock
 from benchmarks.common.group import Group
 from benchmarks.common.marks import Waits
 from benchmarks.common.metrics import Emitter
@@ -42,23 +44,57 @@ from milabench_ddp.results.rank import Rank
 from milabench_ddp.results.records import Record
 
 PHASES = {"data": 2.0, "forward": 15.0, "backward": 25.0, "optimizer": 5.0, "host": 3.0}  # ms
-NOISE = 0.02
+NOISE = 0.05  # of a phase, from step to step
+EXPOSED, GATHER = 6.0, 0.3  # ms of communication: at the end of DDP's step, at each wait of FSDP
 DELAYS = (0.10, 0.05)  # of a step
 RANKS, WARMUP = 4, 8
-SLEPT = "--model GPTTiny --block-size 8 --vocab-size 64 --batch-size 1"
-COMPUTED = "--model GPTTiny --block-size 64 --vocab-size 256 --batch-size 4"
+MODEL = "--model GPTTiny --block-size 8 --vocab-size 64 --batch-size 1"
 Named = list[tuple[int, str]]  # ranks, each with its phase
+
+
+class SharedTime(HostClock):
+    """Time that is moved by hand on each rank, and waits for the latest where ranks communicate."""
+
+    def __init__(self) -> None:
+        """Begin at 0."""
+        self._ns = torch.zeros(1, dtype=torch.int64)
+
+    def mark(self) -> int:
+        """The time in ns."""
+        return int(self._ns)
+
+    def sleep(self, ms: float) -> None:
+        """Let some time pass on this rank."""
+        self._ns += round(ms * 1e6)
+
+    def communicate(self, ms: float) -> None:
+        """Wait for the latest rank, and then communicate for so long."""
+        dist.all_reduce(self._ns, dist.ReduceOp.MAX)
+        self.sleep(ms)
+
+
+class RealTime(HostClock):
+    """The host's time, which is slept; ranks wait where they communicate, by themselves."""
+
+    def sleep(self, ms: float) -> None:
+        """Let some time pass."""
+        time.sleep(ms / 1e3)
+
+    def communicate(self, ms: float) -> None:
+        """They have."""
 
 
 class Trial:
     """A training, of which each phase may be slowed on this rank."""
 
-    def __init__(self, args: argparse.Namespace, group: Group, *, sleeps: bool) -> None:
-        """Train as the options say; if it ``sleeps``, each phase takes as long as in ``PHASES``."""
+    def __init__(
+        self, args: argparse.Namespace, group: Group, clock: SharedTime | RealTime
+    ) -> None:
+        """Train as the options say; each phase takes as long as in ``PHASES``, by the clock."""
         shape = gpt.checked_shape(args, group.world_size)
         self._workload = gpt.make_workload(args, shape)
         self._source = gpt.make_source(args, shape, group)
-        self._args, self._group, self._sleeps = args, group, sleeps
+        self._args, self._group, self._clock = args, group, clock
         self._delays: Counter[str] = Counter()
         self._chance = random.Random(group.rank)
 
@@ -70,14 +106,15 @@ class Trial:
         blocks = list(self._workload.blocks(model))
         for block in blocks:
             block.register_forward_hook(partial(self._passed, len(blocks)))
-        waits = Waits(clock_of(self._group.device))
+        waits = Waits(self._clock)
         timer = StepTimer(
-            waits.clock,
+            self._clock,
             Emitter(lambda _: None),
             work=1,
             units="steps",
             parts=("forward", "backward", "optimizer", "host"),
             waits=waits if strategy.mark_waits(waits) else None,
+            now=self._clock.mark,
         )
         dist.barrier()
         for batch in timer.steps(self._batches(), steps, WARMUP):
@@ -88,6 +125,8 @@ class Trial:
         loss = strategy.forward(batch)
         timer.lap()
         strategy.backward(loss)
+        if self._args.mode == "ddp":
+            self._clock.communicate(EXPOSED)
         timer.lap()
         self._work("optimizer")
         strategy.step()
@@ -105,14 +144,8 @@ class Trial:
 
     def _work(self, phase: str, pieces: int = 1) -> None:
         """Take the time of one of equal pieces of a phase."""
-        late = self._delays[phase] / pieces
-        if self._sleeps:
-            usual = PHASES[phase] / pieces * self._chance.gauss(1, NOISE)
-            time.sleep((usual + late) / 1e3)
-        else:
-            end = time.perf_counter_ns() + round(late * 1e6)
-            while time.perf_counter_ns() < end:
-                pass
+        noise = self._chance.gauss(1, NOISE * pieces**0.5)
+        self._clock.sleep((PHASES[phase] * noise + self._delays[phase]) / pieces)
 
 
 def gathered(timer: StepTimer, mode: str) -> Record:
@@ -142,13 +175,22 @@ def off(record: Record) -> float:
     return max(abs(float(a) / b - 1) for a, b in zip(whole, steps, strict=True))
 
 
+def _gathering(self: FSDPParamGroup, clock: SharedTime, right: Callable[..., None]) -> None:
+    clock.communicate(GATHER)
+    right(self)
+
+
 def worker(options: argparse.Namespace, mode: str) -> None:
     """Run the trials on this rank; rank 0 prints."""
-    words = COMPUTED if options.compute else SLEPT
-    args = gpt.options().parse_args([*words.split(), "--mode", mode])
+    args = gpt.options().parse_args([*MODEL.split(), "--mode", mode])
     group = Group.join("cpu")
     torch.set_num_threads(1)
-    trial = Trial(args, group, sleeps=not options.compute)
+    clock = RealTime() if options.real else SharedTime()
+    if isinstance(clock, SharedTime):  # FSDP waits in these two
+        for name in ("wait_for_unshard", "finalize_backward"):
+            wait = partialmethod(_gathering, clock, getattr(FSDPParamGroup, name))
+            setattr(FSDPParamGroup, name, wait)
+    trial = Trial(args, group, clock)
     say: Callable[[str], None] = partial(print, flush=True) if group.rank == 0 else lambda _: None
     times = torch.tensor([median(trial.train(options.steps).ms) for _ in range(3)])
     dist.broadcast(times, 0)
@@ -179,17 +221,18 @@ def main() -> None:
     add("--modes", nargs="+", default=["ddp", "fsdp"])
     add("--trials", type=int, default=20)
     add("--clean", type=int, default=50)
-    add("--steps", type=int, default=60)
-    add("--compute", action="store_true", help="compute the blocks, instead of to sleep")
+    add("--steps", type=int, default=120)
+    add("--real", action="store_true", help="sleep, instead of to move time by hand")
     add("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         worker(options, options.modes[0])
         return
     for mode in options.modes:
-        run = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", __file__]
+        run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        run += [f"--nproc-per-node={RANKS}", __file__]
         run += [f"--{name}={getattr(options, name)}" for name in ("trials", "clean", "steps")]
-        run += ["--compute"] * options.compute
+        run += ["--real"] * options.real
         subprocess.run([*run, "--worker", "--modes", mode], check=True)
 
 

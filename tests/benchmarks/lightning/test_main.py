@@ -50,7 +50,8 @@ def test_two_ranks(wire, tmp_path, monkeypatch):
     assert (model["name"], model["ranks"], model["batch_size"]) == ("resnet18", 2, 2)
     assert model["mode"] == "ddp"  # as the report knows it
     for shares in (p["shares"] for p in payloads if "shares" in p):
-        assert set(shares) == {"forward", "backward", "optimizer", "data"}
+        parts = {"forward", "backward", "optimizer", "exposed_communication", "data"}
+        assert set(shares) == parts
         assert sum(shares.values()) == pytest.approx(1, abs=0.02)
     losses = [p["loss"] for p in payloads if "loss" in p]
     assert all(0 < loss < 50 for loss in losses)

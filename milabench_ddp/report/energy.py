@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..results.records import is_finite
 from .model import Row
 from .monitored import Monitored
 from .process import ProcessResult
@@ -123,7 +124,7 @@ def _readings(device: Monitored, name: str) -> list[tuple[float, float]]:
     found = []
     for stretch in device.stretches:
         time, value = stretch.sample.time, getattr(stretch.sample, name)
-        if time is not None and value is not None:
+        if time is not None and is_finite(value):
             found.append((time, value))
     return found
 

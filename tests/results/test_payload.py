@@ -127,3 +127,29 @@ def test_no_payload_makes_it_fail(payload: dict[str, Any]) -> None:
     record, _ = taken(payload)
     for rank in record.ranks.values():
         assert math.isfinite(sum(rank.ms))
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        {"energy": math.nan},
+        {"energy": -1.0},
+        {"sm_clock": math.inf},
+        {"time": 1e30},
+        {"time": 10**400},
+        {"pcie_link": [5, 10**8]},
+        {"ecc": [0, -1]},
+    ],
+)
+def test_samples_that_no_sensor_tells_are_damaged(reading: dict[str, Any]) -> None:
+    record, faults = taken({"gpudata": {"0": {"load": 1.0, **reading}, "1": {"load": 1.0}}})
+    assert list(record.samples) == ["1"]
+    assert faults == [DefectKind.BAD_SAMPLE]
+
+
+@pytest.mark.parametrize(
+    "reading", [{"memory": [0.0, 0.0]}, {"swap": [math.nan, 0.0]}, {"cpu": -1}]
+)
+def test_samples_of_hosts_that_cannot_be_are_damaged(reading: dict[str, Any]) -> None:
+    record, faults = taken({"hostdata": {"cpu_clock": 2000.0, **reading}})
+    assert (record.host, faults) == ([], [DefectKind.BAD_SAMPLE])

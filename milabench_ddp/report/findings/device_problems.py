@@ -32,7 +32,8 @@ def device_notes(measured: Measurements) -> Findings:
     left_out: dict[str, None] = {}
     for run in measured.runs:
         for record in run.records:
-            for note in record.accelerators.get("notes") or ():
+            notes = record.accelerators.get("notes")
+            for note in notes if isinstance(notes, list) else ():
                 left_out[_on_node(record, str(note))] = None
     for sentence in left_out:
         yield Finding(sentence)

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from milabench_ddp.events import Outcome
 from milabench_ddp.monitor.sampler import Sampler
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.model import Severity
 from milabench_ddp.report.text import report_text
 from tests.support.gpu_runs import SAMPLED, WAITS, about, report_on
+from tests.support.result_files import config, end, line, start, write
 from tests.support.workplace import GOOD
 
 UUID = "GPU-11111111-1111-1111-1111-111111111111"
@@ -96,10 +100,22 @@ def test_what_is_missing_is_no_damage(
     report = report_on(tmp_path, good=SAMPLED)
     assert about(report, "device_note")[-1] == sentence
     assert sentence in report_text(report)
-    assert report.warnings == []
+    # the machine that tests run on may be busy
+    warnings = [each for each in report.findings if each.severity is Severity.WARNING]
+    assert [each.sentence for each in warnings if each.name != "busy_host"] == []
 
 
 def test_memory_that_no_device_tells_is_not_shown_as_none(stub: Stub, tmp_path: Path) -> None:
     stub("* memory error:3")
     (row,) = report_on(tmp_path, good=SAMPLED).rows
     assert row.summary.peak_memory_source is None
+
+
+@pytest.mark.parametrize("time", [1e30, "nan", -1.0])
+def test_damaged_notes_and_problems_do_not_make_the_report_fail(tmp_path: Path, time: Any) -> None:
+    facts = line("meta", {"accelerators": {"notes": 5}})
+    problem = line("device_problem", {"sentence": "GPU 0 is lost", "time": time, "is_lost": True})
+    write(tmp_path, "b.D0", config("b"), facts, start(), problem, end(0, outcome="ok"))
+    report = report_of([tmp_path])
+    assert about(report, "lost_device") == about(report, "device_note") == []
+    assert len(about(report, "damaged_file")) == 1

@@ -1,5 +1,6 @@
 """Findings about devices that work, but not as they should: heat, memory errors, links, others."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,39 +9,54 @@ from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
 from ..model import Finding, Findings, Row
+from ..monitored import Monitored, Stretch
 from ..statistics.values import largest
 from .finder import Measurements
 
 HOT = 5.0  # degrees below the heat at which a device slows down
 LEAST_SHARED = 0.01  # of the measured steps
+MOST_LANES = 64  # more are damage
 _SHOWN = 3  # benchmarks that a sentence names
 
 
 def hot_devices(row: Row) -> Findings:
     """Devices that were about to be slowed down by heat."""
-    for device in row.measuring:
-        left = [sample.headroom for sample in device.in_use if sample.headroom is not None]
+    for label, launches in _by_label(row).items():
+        in_use = [sample for device in launches for sample in device.in_use]
+        left = [sample.headroom for sample in in_use if sample.headroom is not None]
         if left and min(left) < HOT:
-            hottest = largest(sample.temperature for sample in device.in_use)
+            hottest = largest(sample.temperature for sample in in_use)
             within = f"{max(min(left), 0):.0f} degrees of the heat that slows it down"
-            sentence = f"{device.label} came within {within} (it was at {hottest:.0f} C)"
+            sentence = f"{label} came within {within}"
+            if not math.isnan(hottest):
+                sentence += f" (it was at {hottest:.0f} C)"
             evidence = {"headroom": min(left), "temperature": hottest}
-            yield Finding(sentence, place=device.label, evidence=evidence)
+            yield Finding(sentence, place=label, evidence=evidence)
 
 
 def foreign_processes(row: Row) -> Findings:
     """Devices on which processes that are not of the run computed, too."""
-    for device in row.measuring:
-        shared = [stretch for stretch in device.stretches if stretch.sample.foreign]
-        share = sum(stretch.steps for stretch in shared)
+    for label, launches in _by_label(row).items():
+        shared: list[Stretch] = []
+        for device in launches:
+            shared += [stretch for stretch in device.stretches if stretch.sample.foreign]
+        share = sum(stretch.steps for stretch in shared) / len(launches)
         names: dict[str, None] = {}
         for stretch in shared:
             names |= dict.fromkeys(stretch.sample.foreign or ())
         if share >= LEAST_SHARED:
             others = shown_names(list(names), _SHOWN)
-            sentence = f"{device.label} was shared in {share:.0%} of the measured steps: {others}"
+            sentence = f"{label} was shared in {share:.0%} of the measured steps: {others}"
             evidence = {"share": share, "processes": list(names)}
-            yield Finding(sentence, place=device.label, evidence=evidence)
+            yield Finding(sentence, place=label, evidence=evidence)
+
+
+def _by_label(row: Row) -> Mapping[str, Sequence[Monitored]]:
+    """Each device of a benchmark, in all its launches and jobs."""
+    found: dict[str, list[Monitored]] = defaultdict(list)
+    for device in row.measuring:
+        found[device.label].append(device)
+    return found
 
 
 @dataclass
@@ -50,6 +66,11 @@ class _History:
     label: str
     accelerator: Payload
     samples: dict[str, list[DeviceSample]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def product(self) -> str:
+        """Its name; empty if it is not known."""
+        return str(self.accelerator.get("product") or "")
 
     @property
     def ecc(self) -> Mapping[str, Sequence[tuple[int, int]]]:
@@ -98,8 +119,10 @@ def memory_errors(measured: Measurements) -> Findings:
         if risen:
             yield _errors(device, "could not correct", risen)
         elif any(counts):
-            before = "since its driver was loaded, before this run"
-            sentence = f"{device.label}: ECC could not correct {max(counts)} memory errors {before}"
+            errors = f"{_memory_errors(max(counts))} since its driver was loaded"
+            if min(counts) == max(counts):  # else some came between two benchmarks
+                errors += ", before this run"
+            sentence = f"{device.label}: ECC could not correct {errors}"
             yield Finding(sentence, place=device.label, evidence={"errors": max(counts)})
         waits = fails = False
         for samples in device.samples.values():
@@ -120,20 +143,23 @@ def corrected_errors(measured: Measurements) -> Findings:
 
 def _errors(device: _History, did: str, risen: Mapping[str, int]) -> Finding:
     count = sum(risen.values())
-    errors = "memory error" if count == 1 else "memory errors"
     names = shown_names(list(risen), _SHOWN)
-    sentence = f"{device.label}: ECC {did} {count} {errors} (in {names})"
+    sentence = f"{device.label}: ECC {did} {_memory_errors(count)} (in {names})"
     return Finding(sentence, place=device.label, evidence={"errors": dict(risen)})
+
+
+def _memory_errors(count: int) -> str:
+    return "1 memory error" if count == 1 else f"{count} memory errors"
 
 
 def narrow_links(measured: Measurements) -> Findings:
     """Devices whose PCIe link was slower than it, or that of an equal device, can be."""
     histories = list(_histories(measured))
-    best: dict[object, tuple[int, int]] = {}
+    best: dict[str, tuple[int, int]] = {}
     for device in histories:
-        product, (generation, width) = device.accelerator.get("product"), _most(device)
-        known = best.get(product, (0, 0))
-        best[product] = max(generation, known[0]), max(width, known[1])
+        generation, width = _most(device)
+        known = best.get(device.product, (0, 0))
+        best[device.product] = max(generation, known[0]), max(width, known[1])
     for device in histories:
         used: list[tuple[int, int]] = []
         for samples in device.samples.values():
@@ -141,7 +167,7 @@ def narrow_links(measured: Measurements) -> Findings:
         if not used:
             continue
         link = max(generation for generation, _ in used), max(width for _, width in used)
-        possible = best[device.accelerator.get("product")]
+        possible = best[device.product]
         share = _speed(link) / _speed(possible) if all(possible) else 1.0
         if share < 1:
             sentence = (
@@ -157,8 +183,8 @@ def _most(device: _History) -> tuple[int, int]:
     link = mapping_or_empty(device.accelerator.get("pcie"))
     generation, width = link.get("generation"), link.get("width")
     return (
-        int(generation) if is_finite(generation) else 0,
-        int(width) if is_finite(width) else 0,
+        int(generation) if is_finite(generation) and 0 < generation <= MOST_LANES else 0,
+        int(width) if is_finite(width) and 0 < width <= MOST_LANES else 0,
     )
 
 

@@ -1,5 +1,6 @@
 """What is said of devices that do not work as they should: from the stub of NVML to the report."""
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from milabench_ddp.machine.processes import other_process
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Report, Severity
+from milabench_ddp.report.text import report_text
 from tests.support.gpu_runs import STEPS, about, report_on
 from tests.support.result_files import config, end, line, sampled, start, timed_rates, write
 
@@ -109,3 +111,47 @@ def test_a_process_that_is_there_before_and_after_the_measured_steps_is_not_told
     assert found(run_of(tmp_path / "alone", {}, *[alone] * 10)) == {}
     (sentence,) = found(run_of(tmp_path, {}, *[alone] * 6, *[shared] * 4))["foreign_process"]
     assert sentence == "b: GPU 0 was shared in 40% of the measured steps: x (pid 1, of y)"
+
+
+def test_errors_that_came_between_benchmarks_were_not_before_the_run(tmp_path: Path) -> None:
+    for k, name in enumerate("ab"):
+        told = "".join(sampled(1000.5 + 20 * k + s, d0={"ecc": [0, k]}) for s in range(10))
+        write(tmp_path, f"{name}.D0", config(name, device=0), start(), told, end(0, outcome="ok"))
+    sentence = "GPU 0: ECC could not correct 1 memory error since its driver was loaded"
+    assert found(report_of([tmp_path])) == {"memory_error": [sentence]}
+
+
+def test_what_is_so_in_each_launch_is_told_once(tmp_path: Path) -> None:
+    state = {"headroom": 2.0, "temperature": 85.0, "foreign": ["x (pid 1, of y)"]}
+    for launch in range(3):
+        settings = config("b", device=0, tag=["b", f"R{launch}", "D0"])
+        cold = {} if launch else {"headroom": 1.0}
+        told = "".join(sampled(1000.5 + s, d0={**state, **cold}) for s in range(10))
+        rates = timed_rates([10.0] * 10)
+        write(tmp_path, f"b.R{launch}.D0", settings, start(), told, rates, end(0, outcome="ok"))
+    assert found(report_of([tmp_path])) == {
+        "hot": ["b: GPU 0 came within 1 degrees of the heat that slows it down (it was at 85 C)"],
+        "foreign_process": ["b: GPU 0 was shared in 100% of the measured steps: x (pid 1, of y)"],
+    }
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("facts", "reading"),
+    [
+        ({"pcie": {"generation": 2**70, "width": 16}}, {}),
+        ({"pcie": {"generation": 1e50, "width": math.nan}}, {}),
+        ({"product": ["H100"]}, {}),
+        ({}, {"power": math.inf}),
+        ({}, {"power": 1e308}),
+        ({}, {"pcie_link": [10**8, 16]}),
+    ],
+)
+def test_no_fact_and_no_reading_makes_the_report_fail(
+    tmp_path: Path, facts: dict[str, Any], reading: dict[str, Any]
+) -> None:
+    usual = {"product": "H100", "pcie": {"generation": 5, "width": 16}}
+    state = {"d0": {"pcie_link": [5, 16], "power": 300.0, **reading}}
+    report = run_of(tmp_path, {"0": {**usual, **facts}}, *[state] * 20)
+    assert found(report) == {}
+    assert "b" in report_text(report)

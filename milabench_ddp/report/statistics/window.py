@@ -1,5 +1,6 @@
 """When a process measured its steady state, by the clock of its node."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...results.records import Observation, is_finite
-from .durations import Weighed, by_elapsed
+from .durations import LATE, Weighed, by_elapsed
 
 if TYPE_CHECKING:
     from .values import Floats
@@ -61,7 +62,7 @@ def window_of(observations: Sequence[Weighed], start: int) -> Window | None:
     """
     lines = [line for line, _ in observations]
     ends, begin = _ends(lines)
-    if begin is None and start == 0:
+    if start == 0 and (begin is None or _is_late(observations, ends, begin)):
         start = 1  # the end of the first is the begin of the second
     if len(ends) <= start or list(ends) != sorted(ends):
         return None
@@ -72,6 +73,15 @@ def window_of(observations: Sequence[Weighed], start: int) -> Window | None:
     if not (done[-1] > 0 and ends[-1] > first):
         return None
     return Window((first, *ends[start:]), tuple(units / done[-1] for units in done))
+
+
+def _is_late(observations: Sequence[Weighed], ends: Sequence[float], begin: float) -> bool:
+    """Whether the first observation ended later than it lasted: its loop began with a warm-up."""
+    others = math.fsum(seconds for _, seconds in observations[1:])
+    if not others > 0:
+        return False
+    second = (ends[-1] - ends[0]) / others
+    return ends[0] - begin > LATE * second * observations[0][1]
 
 
 def _ends(lines: Sequence[Observation]) -> tuple[Sequence[float], float | None]:

@@ -57,6 +57,13 @@ def test_it_is_of_the_steady_state_alone() -> None:
     assert found.work == pytest.approx((0.0, 2 / 3, 1.0))
 
 
+def test_a_warm_up_in_the_same_loop_is_not_in_it() -> None:
+    """The loop began 30 s before the first line that counts: it did not last as long as that."""
+    found = window(time=ENDS, elapsed=(31.0, 32.0, 33.0, 34.0), steps=(1, 1, 2, 1))
+    assert found is not None
+    assert found.ends == ENDS
+
+
 @pytest.mark.parametrize("columns", [{}, {"time": ENDS[::-1]}, {"arrived": (1.0, None, 2.0, 3.0)}])
 def test_without_a_clock_there_is_none(columns: dict[str, tuple[float, ...]]) -> None:
     assert window(**columns) is None

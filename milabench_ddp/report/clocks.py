@@ -50,7 +50,7 @@ class Slowdown:
     share: float  # of the measured steps
     clock: float  # SM, MHz, the mean meanwhile
     usual: float  # MHz, the mean otherwise; of other devices, or the device's highest, if never
-    slower: float  # by which part its job was slower than otherwise; NaN if it is not known
+    slower: float  # by which part its job was slower than otherwise; NaN if that may be chance
 
 
 def sm_clock(devices: Iterable[Monitored]) -> float:
@@ -77,7 +77,7 @@ def slowdowns(monitored: Iterable[Monitored]) -> list[Slowdown]:
             share = math.fsum(stretch.steps for stretch in held) / len(devices)
             if share >= LEAST:
                 usual = _first(free[label], of_any, _highest(devices[0]))
-                slower = 1 - _speed(held, parts[label][None])
+                slower = _slower(held, parts[label][None], _worth(devices))
                 of_cause.append(Slowdown(label, cause, share, _clock(held), usual, slower))
         found += sorted(of_cause, key=lambda each: (-round(each.share, 2), each.clock, each.label))
     return found
@@ -129,15 +129,42 @@ def _highest(device: Monitored) -> float:
     return mean([mapping_or_empty(device.accelerator.get("clocks_max")).get("sm")])
 
 
-def _speed(held: Sequence[Stretch], rest: Sequence[Stretch]) -> float:
-    """The speed of the job in some stretches, relative to that in others; NaN without these."""
-    if not rest:
-        return NAN
-    per_second = []
+def _slower(held: Sequence[Stretch], rest: Sequence[Stretch], worth: float) -> float:
+    """By which part the job was slower in some stretches than in the others.
+
+    Args:
+        held: these stretches.
+        rest: the others.
+        worth: how many independent observations a stretch is worth, at most 1.
+
+    Returns:
+        the part; NaN if it is not known, or within two standard errors of the difference of means.
+    """
+    speeds, squares, error = [], [], 0.0
     for stretches in (held, rest):
-        steps = math.fsum(stretch.steps for stretch in stretches)
-        per_second.append(steps / math.fsum(stretch.seconds for stretch in stretches))
-    return per_second[0] / per_second[1] if per_second[1] else NAN
+        lasted = [stretch for stretch in stretches if stretch.seconds > 0]
+        if not lasted:
+            return NAN
+        steps = math.fsum(stretch.steps for stretch in lasted)
+        speed = steps / math.fsum(stretch.seconds for stretch in lasted)
+        squares += [(stretch.steps / stretch.seconds - speed) ** 2 for stretch in lasted]
+        error += 1 / (worth * len(lasted))
+        speeds.append(speed)
+    slow, usual = speeds
+    if len(squares) < 3 or not usual > 0:
+        return NAN
+    error *= math.fsum(squares) / (len(squares) - 2)
+    return 1 - slow / usual if abs(usual - slow) > 2 * math.sqrt(error) else NAN
+
+
+def _worth(devices: Iterable[Monitored]) -> float:
+    """How many observations there are for a stretch, but at most 1."""
+    observations = stretches = 0
+    for device in devices:
+        if device.window is not None:
+            observations += len(device.window.ends) - 1
+            stretches += len(device.stretches)
+    return min(observations / stretches, 1.0) if stretches else NAN
 
 
 def _first(*values: float) -> float:

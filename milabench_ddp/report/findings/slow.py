@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from ...table import Measured
 from ..links import kinds_of
@@ -75,7 +75,7 @@ def slow_ranks(row: Row) -> Findings:
         if len(nodes) == 1 and "" not in nodes:
             sentence += f", all of {nodes.pop()}"
     evidence = {"local_ms": local_ms, "median": typical, "slower": slower, "part": part}
-    faster = _faster_without(row, [rank.id for rank in found])
+    faster = _faster_without(row, {rank.id for rank in found})
     if faster is not None:
         which = "they were as fast" if others else "it were as fast"
         sentence += f"; if {which}, steps would be {faster.text('.1%')} faster"
@@ -83,7 +83,7 @@ def slow_ranks(row: Row) -> Findings:
     yield Finding(sentence, place=first.id.label, evidence=evidence)
 
 
-def _faster_without(row: Row, slow: Sequence[RankId]) -> Measured | None:
+def _faster_without(row: Row, slow: Set[RankId]) -> Measured | None:
     """By how much all ranks would be faster if the slow ones were as fast as the others.
 
     It is the ratio of the mean steps less 1, with half of its 95 % interval (by the delta method).

@@ -105,7 +105,9 @@ class Trial:
         model = getattr(strategy.model, "module", strategy.model)
         blocks = list(self._workload.blocks(model))
         for block in blocks:
-            block.register_forward_hook(partial(self._passed, len(blocks)))
+            # Inside the block: a hook on the block itself would be among those of FSDP.
+            inner = next(block.children())
+            inner.register_forward_hook(partial(self._passed, len(blocks)))
         waits = Waits(self._clock)
         timer = StepTimer(
             self._clock,

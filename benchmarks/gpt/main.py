@@ -45,7 +45,7 @@ from benchmarks.common.training import Task
 from benchmarks.common.workload import Batch, Workload, misaligned
 from benchmarks.gpt import llama, memory, model, stages
 from benchmarks.gpt.shapes import CHECKED_TOKENS, SHAPES, Llama, Shape, shape_of
-from benchmarks.gpt.shares import wrapped_blocks
+from benchmarks.gpt.shares import recomputed_flop
 
 
 def options() -> argparse.ArgumentParser:
@@ -171,8 +171,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if run.group.rank == 0:
             run.report(memory_estimate=estimate.mib())
             if args.activation in ("checkpoint", "selective"):
-                wrapped = wrapped_blocks(shape, args, run.group.world_size)
-                recomputed = shape.flop(sequences, activation=args.activation, wrapped=wrapped)
+                recomputed = recomputed_flop(shape, args, run.group.world_size, sequences)
                 run.report(hardware_flops_ratio=round(recomputed / flops, 4))
 
 

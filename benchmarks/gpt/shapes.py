@@ -97,7 +97,14 @@ class Shape:
         block = (self.block_matrices + sharded) // ranks + full
         return self.layers * block + embedding + score // ranks + head - score
 
-    def flop(self, batch: int, *, activation: str = "noop", wrapped: int | None = None) -> float:
+    def flop(
+        self,
+        batch: int,
+        *,
+        activation: str = "noop",
+        wrapped: int | None = None,
+        last: bool = False,
+    ) -> float:
         """Operations of one step on ``batch`` sequences, forward and backward.
 
         6 B s (l (m + 2 s h) + V h), with m weights in the matrices of a block. The backward pass
@@ -108,8 +115,8 @@ class Shape:
 
         With ``activation`` checkpoint the ``wrapped`` blocks, by default all, have a second forward
         pass: 8 in place of 6, which is the paper's 96 B s l h^2 (1 + s/(6h) + V/(16 l h)). With
-        selective every other product of them is computed again, except the last, on which nothing
-        in the block depends.
+        selective every other product of them is computed again, of the ``last`` only if so told:
+        nothing in the block depends on it.
         """
         h, tokens = self.width, float(batch * self.block)
         block = self.block_matrices + 2 * self.block * h
@@ -117,7 +124,7 @@ class Shape:
         if activation == "checkpoint":
             again = block
         elif activation == "selective":
-            again = sum(self.matrix_sizes[1:-1:2])
+            again = sum((self.matrix_sizes if last else self.matrix_sizes[:-1])[1::2])
         again *= 2 * (self.layers if wrapped is None else wrapped)
         return tokens * (6 * (self.layers * block + self.vocabulary * h) + again)
 

@@ -146,3 +146,17 @@ def wrapped_blocks(shape: Shape, args: argparse.Namespace, ranks: int) -> int:
         stages = pipeline_size(args, ranks) * stages_per_rank(args)
         blocks = [stage.blocks for stage in stage_sizes(shape, stages)]
     return sum(count // args.activation_every for count in blocks)
+
+
+def recomputed_flop(shape: Shape, args: argparse.Namespace, ranks: int, sequences: int) -> float:
+    """``Shape.flop`` with what ``--activation`` computes again, in a step on all ``sequences``.
+
+    A layer in fp8 saves its inputs behind its product. So its block is computed again to the end,
+    unless a compiler sees that nothing depends on the last product.
+    """
+    return shape.flop(
+        sequences,
+        activation=args.activation,
+        wrapped=wrapped_blocks(shape, args, ranks),
+        last=args.float8 != "none" and args.compile in ("none", "eager"),
+    )

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 from torch._inductor import config as inductor
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.common import correctness, strategies
 from benchmarks.common.failure import SkippedError, UnsupportedError
@@ -16,8 +17,9 @@ from benchmarks.common.strategies import float8
 from benchmarks.common.strategies.float8 import convertible, swap
 from benchmarks.common.workload import repeated_blocks
 from benchmarks.gpt import model as gpt
+from benchmarks.gpt.shares import recomputed_flop
 from tests.support import fake_fp8
-from tests.support.strategies import SHAPE, batch, option_parser, options, workload
+from tests.support.strategies import BATCH, SHAPE, batch, option_parser, options, workload
 
 GPU = Group(torch.device("cuda", 0))
 
@@ -111,6 +113,23 @@ def test_it_trains_as_one_device_does(torchao, argv):
     assert verdict.ok, verdict.differences()
     assert verdict.precision == "fp64"
     assert verdict.in_own_types.precision == "bf16, float8 tensorwise"
+
+
+def products(args):
+    """The operations of matrix products and attention in a step."""
+    strategy = strategies.build(args, workload(args), Group(torch.device("cpu")))
+    with FlopCounterMode(display=False) as counter:
+        strategy.forward_backward(batch(0, 0))
+    return counter.get_total_flops()
+
+
+def test_selected_blocks_in_fp8_are_computed_again_to_the_end(torchao):
+    argv = "--mode single --float8 tensorwise --activation"
+    noop = options(f"{argv} noop", precision="bf16")
+    selective = options(f"{argv} selective", precision="bf16")
+    again = products(selective) - products(noop)
+    assert again == recomputed_flop(SHAPE, selective, 1, BATCH) - SHAPE.flop(BATCH)
+    assert again == 2 * SHAPE.layers * BATCH * SHAPE.block * (1 + 4) * SHAPE.width**2
 
 
 @pytest.mark.parametrize(

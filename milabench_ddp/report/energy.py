@@ -50,12 +50,18 @@ def energy_of_devices(row: Row) -> dict[str, Energy | None]:
     In a job each device does as much of the work as the others.
     """
     sharing = Counter(id(device.teller) for device in row.measuring)
-    found: dict[str, list[Energy | None]] = defaultdict(list)
+    launches: dict[tuple[str, tuple[str, str]], list[Monitored]] = defaultdict(list)
     for device in row.measuring:
-        if device.teller is not None and device.teller.series is not None:
-            rate = device.teller.series.mean / sharing[id(device.teller)]
-            found[device.label].append(_energy([device], rate))
-    return {label: _mean(launches) for label, launches in found.items()}
+        launches[device.label, device.launch].append(device)  # jobs may share it
+    found: dict[str, list[Energy | None]] = defaultdict(list)
+    for (label, _), jobs in launches.items():
+        rates = []
+        for job in jobs:
+            if job.teller is not None and job.teller.series is not None:
+                rates.append(job.teller.series.mean / sharing[id(job.teller)])
+        if rates:
+            found[label].append(_energy(jobs[:1], math.fsum(rates)))
+    return {label: _mean(energies) for label, energies in found.items()}
 
 
 def energy_of_row(row: Row) -> Energy | None:

@@ -108,3 +108,13 @@ def test_without_a_counter_samples_of_the_power_tell(tmp_path: Path) -> None:
     told = drawing(60, {"d0": 400.0, "d1": 300.0}, energy=None)
     (row,) = energy(report_of([job_of(tmp_path, told)]).rows).rows
     assert float(row[3]) == pytest.approx(7.0)
+
+
+def test_jobs_that_share_a_device_share_its_energy(tmp_path: Path) -> None:
+    for number in range(2):
+        settings, told = job("b", 1, tag=["b", str(number)]), drawing(60, {"d0": 300.0})
+        rates = timed_rates([RATE] * 60)
+        write(tmp_path, f"b.{number}", settings, start(), told, rates, end(0, outcome="ok"))
+    rows = report_of([tmp_path]).rows
+    for (row,) in (energy(rows).rows, energy_by_device(rows).rows):
+        assert (row[2], float(row[3])) == (pytest.approx(300.0), pytest.approx(1.5))

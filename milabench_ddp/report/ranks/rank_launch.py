@@ -110,7 +110,7 @@ def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
     first = unsteady if unsteady < count else 0
     parts: dict[str, Floats] = {}
     for name, times in {**rank.parts, "data": rank.wait_ms}.items():
-        if rank.parts and len(times) == count:
+        if count and rank.parts and len(times) == count:
             parts[name] = np.asarray(times, dtype=np.float64)[first:]
     return RankLaunch(record, rank, np.asarray(rank.ms, dtype=np.float64)[first:], parts)
 

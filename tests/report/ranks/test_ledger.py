@@ -97,3 +97,12 @@ def test_it_is_not_known() -> None:
     record.ranks[1] = Rank()
     assert record.ranks[1].take(job.step[1].tolist(), waits, {"body": job.step[1].tolist()})
     assert launch_times(record, lambda _: 0) is None  # what is exposed
+
+
+@pytest.mark.filterwarnings("error")
+def test_it_is_not_known_without_steps() -> None:
+    record = Record(Path("run/b.data"), {"tag": ["b", "0"]})
+    for rank in range(2):
+        record.ranks[rank] = Rank()
+        assert record.ranks[rank].take([], [], {"forward": [], "exposed_communication": []})
+    assert launch_times(record, lambda _: 0) is None

@@ -1,5 +1,8 @@
 """Findings about the hosts that benchmarks ran on."""
 
+from collections import defaultdict
+
+from ...samples import HostSample
 from ..model import Finding, Findings, Row
 from ..statistics.values import largest, mean
 
@@ -13,8 +16,10 @@ def busy_hosts(row: Row) -> Findings:
 
     Where the benchmark measures the cores themselves, they are meant to be busy.
     """
+    nodes: dict[str, list[HostSample]] = defaultdict(list)
     for host in row.hosts:
-        samples = host.measured
+        nodes[host.node] += host.measured
+    for node, samples in sorted(nodes.items()):
         cores = mean(each.cpu for each in samples)
         memory = largest(each.full for each in samples)
         swapped = mean(each.swapped for each in samples)
@@ -26,7 +31,7 @@ def busy_hosts(row: Row) -> Findings:
         if swapped >= SWAPS:
             told.append(f"it swapped {swapped:.3g} MB/s")
         if told:
-            where = f" on {host.node}" if host.node else ""
+            where = f" on {node}" if node else ""
             sentence = f"the host had nothing to spare{where}: {', '.join(told)}"
             evidence = {"cores": cores, "memory": memory, "swapped_mb_s": swapped}
-            yield Finding(sentence, place=host.node, evidence=evidence)
+            yield Finding(sentence, place=node, evidence=evidence)

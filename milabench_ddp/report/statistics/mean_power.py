@@ -102,4 +102,6 @@ def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) 
     if float(np.minimum(seconds, 2 * usual).sum()) < LEAST_SEEN * (end - begin):
         return None
     watts = float(powers @ seconds) / (end - begin)
+    if not watts > 0:  # a sensor that does not work
+        return None
     return MeanPower(watts, mean_error(powers).half_width)

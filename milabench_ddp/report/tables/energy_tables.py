@@ -6,6 +6,7 @@ from ...table import Column, Measured, Table, without_unknown
 from ..energy import UNKNOWN, Energy, energy_of_devices, energy_of_row, too_short, unit_of_work
 from ..model import Row, Rows
 from ..statistics.mean_power import SHORTEST
+from ..statistics.values import ratio
 
 TITLE = "Energy"
 OF_WHAT = "(of the GPU boards, not of the node; what their sensors are off by is not in ±)"
@@ -53,7 +54,7 @@ def _table(
 
 
 def _values(row: Row, found: Energy) -> tuple[Any, ...]:
-    relative = found.error / found.joules
+    relative = ratio(found.error, found.joules)
     return (
         Measured(found.watts, found.watts * relative),
         Measured(found.joules, found.error, with_error=True),

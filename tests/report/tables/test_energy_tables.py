@@ -118,3 +118,17 @@ def test_jobs_that_share_a_device_share_its_energy(tmp_path: Path) -> None:
     rows = report_of([tmp_path]).rows
     for (row,) in (energy(rows).rows, energy_by_device(rows).rows):
         assert (row[2], float(row[3])) == (pytest.approx(300.0), pytest.approx(1.5))
+
+
+@pytest.mark.parametrize("watts", [0.0, -5.0])
+def test_a_sensor_that_does_not_work_tells_no_energy(tmp_path: Path, watts: float) -> None:
+    told = "".join(sampled(1000.5 + second, d0={"power": watts}) for second in range(60))
+    rows = report_of([job_of(tmp_path, told, ranks=1)]).rows
+    assert energy(rows).rows == energy_by_device(rows).rows == ()
+
+
+def test_too_little_energy_to_divide_by_is_shown_as_none(tmp_path: Path) -> None:
+    told = "".join(sampled(1000.5 + k, d0={"energy": k * 1e-290}) for k in range(60))
+    settings, rates = job("b", 1), timed_rates([1e99] * 60)
+    write(tmp_path, "b.0", settings, start(), told, rates, end(0, outcome="ok"))
+    assert "Energy" in report_text(report_of([tmp_path]))

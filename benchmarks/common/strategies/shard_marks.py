@@ -44,7 +44,11 @@ class ShardMarks:
 
     @torch.compiler.disable
     def _after_gather(self, _: nn.Module, args: Any, kwargs: Any) -> None:
-        _at_gradients((args, kwargs), self._waits.begin)  # the block's gradients are there
+        for value in tree_leaves((args, kwargs)):
+            if isinstance(value, Tensor) and value.grad_fn is not None:
+                # The block's gradients are there. Behind all hooks of the tensor, which has those
+                # of an output, too, where the block passes it on.
+                value.grad_fn.register_prehook(lambda _: self._waits.begin())
         self._waits.end()
 
     @torch.compiler.disable

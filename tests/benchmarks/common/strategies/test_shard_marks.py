@@ -40,10 +40,12 @@ class Takes(torch.autograd.Function):
 
 class Block(nn.Linear):
     again = False  # whether the backward pass computes the block once more
+    passes_on = False  # whether it returns the scale, too, as T5's blocks do their position bias
 
     def forward(self, x, scale=None):
         out = checkpoint(self.work, x, use_reentrant=False) if self.again else self.work(x)
-        return out if scale is None else out * scale
+        out = out if scale is None else out * scale
+        return (out, scale) if self.passes_on else out
 
     def work(self, x):
         return super().forward(Takes.apply(x, FORWARD, BACKWARD))
@@ -54,17 +56,20 @@ class Model(nn.Module):
 
     def __init__(self, variant):
         super().__init__()
-        self.with_first = variant == "several inputs"
+        self.with_first = variant in ("several inputs", "passes on")
         self.embedding = nn.Embedding(8, 16)
         self.blocks = nn.ModuleList(Block(16, 16) for _ in range(BLOCKS))
         for block in self.blocks:
             block.again = variant == "checkpoint"
+            block.passes_on = variant == "passes on"
 
     def forward(self, words):
         x = Takes.apply(self.embedding(words), 0.0, EMBEDDING)
         first = x
         for block in self.blocks:
             x = block(x, scale=first) if self.with_first else block(x)
+            if block.passes_on:
+                x, first = x
         return {"loss": x.square().mean(), "scores": x}
 
 
@@ -89,8 +94,9 @@ def spent(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("variant", ["", "no reshard", "checkpoint", "several inputs"])
+@pytest.mark.parametrize("variant", ["", "no reshard", "checkpoint", "several inputs", "passes on"])
 @pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
 def test_what_fsdp_takes_is_exposed_and_all_else_is_own(spent, variant, passes):
     Group.join("cpu")
     model = Model(variant)

@@ -54,7 +54,9 @@ def _label(record: Record, rank: int) -> str:
 
 def _gpus(record: Record) -> list[Payload]:
     """The GPUs of a process, as its node recorded them; all of the node if it names none."""
-    indices = record.config.get("devices") or mapping_or_empty(record.accelerators.get("gpus"))
+    indices = record.config.get("devices")
+    if not isinstance(indices, list) or not indices:
+        indices = list(mapping_or_empty(record.accelerators.get("gpus")))
     return list(map(record.gpu, indices))
 
 

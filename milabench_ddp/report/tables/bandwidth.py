@@ -38,7 +38,15 @@ def bandwidths(rows: Rows) -> Table:
             speeds = [payload["gb_s"] for payload in found]
             lowest = min(speeds) if len(speeds) > 1 else NAN
             speed, promised = mean(speeds), mean(each.get("data_sheet_gb_s") for each in found)
-            shown = (row.name, path, size_text(size), speed, lowest, promised, speed / promised)
+            shown = (
+                row.name,
+                path,
+                size_text(size),
+                speed,
+                lowest,
+                promised,
+                speed / (promised or NAN),
+            )
             values.append(shown)
     table = Table(columns, tuple(values), "Memory and transfers")
     return without_unknown(table, always=4)

@@ -1,5 +1,6 @@
 """The findings about devices and software that programs told, beside those that were recorded."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -151,3 +152,11 @@ def test_what_is_told_of_a_device_is_no_number_of_the_table(tmp_path: Path) -> N
     write_job(tmp_path, *on(*GPUS[:2], memory_mib=81079))
     (row,) = report_of([tmp_path]).rows
     assert not [name for name in row.told if "memory_mib" in name]
+
+
+@pytest.mark.parametrize("devices", [5, True, math.nan])
+def test_damaged_devices_of_a_plan_are_those_of_the_node(tmp_path: Path, devices: Any) -> None:
+    tells = told(0, device=on("GPU-9")[0])
+    write(tmp_path, "b.0", job("b", devices=devices), meta(), start(), tells, RATES, end())
+    (sentence,) = sentences(tmp_path)
+    assert sentence.startswith("b: rank 0 measured GPU-9, and the plan was GPU-00000000-0000, ")

@@ -33,3 +33,11 @@ def test_damaged_rows_are_left_out(tmp_path):
     run_of(tmp_path, "pairs", *bad)
     rows = report_of([tmp_path]).rows
     assert (links(rows).rows, pairs(rows).rows, bandwidths(rows).rows) == ((), (), ())
+
+
+def test_a_data_sheet_of_0_has_no_share(tmp_path):
+    row = {"path": "copy", "bytes": 8, "gb_s": 20.0, "data_sheet_gb_s": 0.0}
+    run_of(tmp_path, "membw.D0", told(bandwidth=row))
+    table = bandwidths(report_of([tmp_path]).rows)
+    assert [row[:4] for row in table.rows] == [("membw", "copy", "8", 20.0)]
+    assert "share" not in [column.name for column in table.columns]

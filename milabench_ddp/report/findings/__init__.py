@@ -91,7 +91,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "hot": warning(device_state.hot_devices, "look at its cooling and its neighbours"),
     "throttled": warning(held_down.throttled, "look at its cooling and its power supply"),
     "power_capped": note(held_down.power_capped, "compare it at the same power cap alone"),
-    "set_clocks": note(held_down.set_clocks, "`nvidia-smi -rac` resets them"),
+    "set_clocks": note(held_down.set_clocks, "`nvidia-smi -rgc` and `-rac` reset them"),
     "slow_device": note(slow.slow_devices, "look at its clocks, heat and neighbours"),
     "slow_rank": note(slow.slow_ranks, "look at what it does in that part of a step"),
     "slow_link": note(slow.slow_links, "look at its cable, its switch and `nvidia-smi nvlink`"),

@@ -34,6 +34,7 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.marks import Waits
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.session import Session, session
+from benchmarks.common.strategies.data_parallel import BUFFERS
 from benchmarks.common.strategies.gradient_marks import GradientMarks
 from benchmarks.common.workload import Batch
 
@@ -80,7 +81,7 @@ def options() -> argparse.ArgumentParser:
     add("--warmup", type=cli.positive, default=5, help="steps before the measured ones")
     add("--lr", type=cli.positive_float, default=0.01, help="learning rate of SGD")
     add("--seed", type=int, default=0, help="seed of weights and images")
-    parser.set_defaults(trainer=None)  # --loader decides
+    parser.set_defaults(trainer=None, mode="ddp")  # --loader decides; a rank is a replica
     return parser
 
 
@@ -162,8 +163,12 @@ def trainer(args: argparse.Namespace, run: Session, callback: Callback) -> Train
         accelerator="cpu" if run.device.type == "cpu" else "gpu",
         devices=local_ranks,
         num_nodes=run.group.world_size // local_ranks,
+        # As torchvision_ddp: a rank that is sent buffers before each forward pass waits for rank 0.
         strategy=DDPStrategy(
-            cluster_environment=environment(), gradient_as_bucket_view=True, static_graph=True
+            cluster_environment=environment(),
+            gradient_as_bucket_view=True,
+            static_graph=True,
+            **{BUFFERS: False},
         ),
         precision=PRECISION[args.precision],
         max_epochs=1,

@@ -14,7 +14,7 @@ from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.strategy import Replicas, WrappedModel
 
 # The newer name concerns forward passes only; the copy when DDP is made is not affected.
-_BUFFERS = (
+BUFFERS = (
     "forward_sync_buffers"
     if "forward_sync_buffers" in inspect.signature(DistributedDataParallel.__init__).parameters
     else "broadcast_buffers"
@@ -42,7 +42,7 @@ def ddp(setup: Setup) -> WrappedModel:
         gradient_as_bucket_view=args.gradient_as_bucket_view,
         static_graph=static_graph(setup),
         find_unused_parameters=args.find_unused_parameters,
-        **{_BUFFERS: args.broadcast_buffers},
+        **{BUFFERS: args.broadcast_buffers},
     )
     _hook(wrapped, args.comm_hook, args.powersgd_rank)
     setup.compiler.apply([model])

@@ -2,7 +2,12 @@ import importlib.util
 import sys
 
 import pytest
+import torch
 
+from benchmarks.common import vision
+from benchmarks.common.group import Group
+from benchmarks.common.session import Session
+from benchmarks.common.strategies.data_parallel import BUFFERS
 from tests.support.programs import BENCHMARKS, measured, program, torchrun
 
 MISSING = importlib.util.find_spec("lightning") is None
@@ -27,6 +32,20 @@ def test_a_precision_that_lightning_would_replace_is_refused(wire, capsys, monke
     message = "error: Lightning replaces amp-fp16 by amp on a CPU: use --precision amp\n"
     assert capsys.readouterr().err == message
     wire.close()
+
+
+def test_each_rank_has_its_own_batch():
+    args = program("lightning").options().parse_args(["--batch-size=2", "--image-size=8"])
+    batches = vision.make_source(args, Group(torch.device("cpu"))).stream(0, 2)
+    assert next(batches)[0].shape == (2, 3, 8, 8)
+
+
+@pytest.mark.skipif(MISSING, reason="lightning is not installed (the extra `lightning`)")
+def test_no_rank_waits_for_the_buffers_of_the_first():
+    lightning = program("lightning")
+    args = lightning.options().parse_args([])
+    made = lightning.trainer(args, Session(Group(torch.device("cpu")), None), None)
+    assert made.strategy._ddp_kwargs[BUFFERS] is False
 
 
 @pytest.mark.slow

@@ -30,8 +30,9 @@ def refused(wire, capsys, monkeypatch):
         told = wire.close()[-1]
         assert told["$event"] == "error"
         assert told["$data"]["type"] == kind
-        said = capsys.readouterr().err
-        assert said == f"error: {told['$data']['message']}\n"
+        # Where torchao is, transformers imports it, and torch warns of how it does something.
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert said == f"error: {told['$data']['message']}"
         assert "\n" not in told["$data"]["message"]
         return said
 

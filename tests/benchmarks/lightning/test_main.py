@@ -1,4 +1,5 @@
 import importlib.util
+import os
 import sys
 
 import pytest
@@ -11,6 +12,15 @@ from benchmarks.common.strategies.data_parallel import BUFFERS
 from tests.support.programs import BENCHMARKS, measured, program, torchrun
 
 MISSING = importlib.util.find_spec("lightning") is None
+
+
+@pytest.fixture(autouse=True)
+def _environment():
+    """What Lightning sets, such as NODE_RANK, is gone afterwards."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
 
 
 def test_without_lightning_it_is_refused(wire, capsys, monkeypatch):

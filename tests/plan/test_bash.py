@@ -41,6 +41,13 @@ names = st.one_of(
 ).filter(lambda name: name not in OWN and not name.startswith(("LD_", "PYTHON", "BASH_ENV")))
 
 
+@pytest.fixture(autouse=True)
+def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test may run on a node of a cluster, which the scripts would take for theirs."""
+    for name in ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def bash(script: str, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash"],
@@ -160,7 +167,9 @@ def nodes_launch(nodes: int) -> Launch:
 
 def test_all_nodes_on_one_machine_meet_at_one_free_port():
     result = bash(render([nodes_launch(2)], sys.executable))
+    assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()[3:]
+    assert len(lines) == 4, result
     first, second = sorted(set(lines), key=lambda line: int(line.split(":")[1]))
     assert sorted(lines) == sorted([first, first, second, second])  # a port for each job
     host, port = first.split(":")

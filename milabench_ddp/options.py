@@ -68,6 +68,14 @@ def node_counts(text: str) -> tuple[int, ...]:
     return tuple(sorted({positive(word.strip()) for word in text.split(",")}, reverse=True))
 
 
+def fail_on() -> str | None:
+    """The option of every command that ends with the exit code of a report."""
+    return option(
+        None, "end with exit code 1 also if there is such a finding, or a worse one",
+        choices=("warning", "error"),
+    )  # fmt: skip
+
+
 def names(text: str) -> list[str]:
     """The names in ``a,b``."""
     return [name.strip() for name in text.split(",") if name.strip()]
@@ -168,6 +176,7 @@ class RunOptions(RunnerOptions):
         action="store_true",
     )  # fmt: skip
     quiet: bool = option(False, "show no progress, only the report", action="store_true")
+    fail_on: str | None = fail_on()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +227,7 @@ class ReportOptions:
     table: str | None = option(
         None,
         "show only this table: a metric of a sweep (latency, throughput, efficiency, memory, mfu, "
-        "compile_s, ...), or the name of a table (steps, ranks, communication, ...)",
+        "compile_s, ...), or the name of a table (steps, ranks, findings, ...)",
         metavar="TABLE",
     )
     rows: tuple[str, ...] = option(
@@ -235,6 +244,7 @@ class ReportOptions:
     config: str | None = option(
         None, "take the weights of the benchmarks from this configuration", metavar="CONFIG"
     )
+    fail_on: str | None = fail_on()
 
 
 Options = SuiteOptions | RunFolderOptions | ReportOptions

@@ -11,9 +11,9 @@ from ..events import Outcome
 from ..options import ReportOptions
 from ..report.assemble import report_of
 from ..report.formats import FORMATS
-from ..report.model import Report
+from ..report.model import Report, Severity
 from ..report.sweeps.sweep import sweep_of
-from ..report.tables import TABLES
+from ..report.tables import REPORT_TABLES, TABLES
 from ..report.text import report_text
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
@@ -48,7 +48,7 @@ def main(options: ReportOptions) -> int:
     else:
         text = _table(options.table, made, options)
     sys.stdout.write(text)
-    return exit_code(made)
+    return exit_code(made, options.fail_on)
 
 
 def _settle(run: RunDir) -> None:
@@ -67,10 +67,12 @@ def _table(name: str, report: Report, options: ReportOptions) -> str:
     if options.compat or not format.table or not format.sweep:
         able = " or ".join(name for name, known in FORMATS.items() if known.table)
         raise SelectionError(f"--table goes with --format {able}, and without --compat")
-    if name not in TABLES:
+    if name not in TABLES and name not in REPORT_TABLES:
         return format.sweep(sweep_of(report, name, options.rows, options.cols))
     if options.rows or options.cols:
         raise SelectionError(f"--rows and --cols are for the metrics of a sweep, not for {name}")
+    if name in REPORT_TABLES:
+        return format.table(REPORT_TABLES[name](report))
     return format.table(TABLES[name](report.rows))
 
 
@@ -87,19 +89,20 @@ def _weights(config: str) -> dict[str, float]:
     return {name: float(t["weight"]) for name, t in tables.items() if t["enabled"]}
 
 
-def exit_code(report: Report) -> int:
+def exit_code(report: Report, fail_on: str | None = None) -> int:
     """The exit code of runs, for every command that reports on them.
 
     0: every benchmark ended ok, and measured something. 130: a run was cancelled. 1: anything else,
-    such as a benchmark that failed, or a run that has not ended.
+    such as a benchmark that failed, a run that has not ended, or a finding of ``--fail-on``.
     """
     if any(run.outcome == Outcome.CANCELLED for run in report.runs):
         return CANCELLED
-    return SUCCEEDED if report.succeeded else FAILED
+    is_refused = fail_on is not None and report.has(Severity(fail_on))
+    return SUCCEEDED if report.succeeded and not is_refused else FAILED
 
 
-def show(path: str | Path, out: TextIO) -> int:
+def show(path: str | Path, out: TextIO, fail_on: str | None = None) -> int:
     """Write the report on a run as text, as at its end; returns the exit code of the run."""
     made = report_of([path])
     out.write(report_text(made))
-    return exit_code(made)
+    return exit_code(made, fail_on)

@@ -37,7 +37,7 @@ def _run(context: RunContext, options: RunOptions) -> int:
         outcome = context.header.outcome or Outcome.FAILED
         count = len(context.plan.benchmarks)
         print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
-    code = report.show(context.run.path, sys.stdout)
+    code = report.show(context.run.path, sys.stdout, options.fail_on)
     if outcome is Outcome.CANCELLED:
         return report.CANCELLED
     is_detached = context.detach and context.header.outcome is None

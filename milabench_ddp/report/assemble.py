@@ -61,7 +61,8 @@ def report_of(
         rows, failed = _by_us(runs, weights, planned)
         score = suite_score(rows, infos, report_of([base.path]) if base else None, weights)
     from_baseline = differences_of([*runs, base]) if base else ()
-    found = findings_of(Measurements(compat_formulas, runs, rows, differences, from_baseline))
+    measured = Measurements(compat_formulas, runs, rows, differences, from_baseline, failed)
+    found = findings_of(measured)
     return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score)
 
 

@@ -55,6 +55,7 @@ def report_json(report: Report) -> str:
         "failures": report.failures,
         "notes": report.notes,
         "warnings": report.warnings,
+        "errors": report.errors,
         "findings": report.findings,
         "runs": [_run(run) for run in report.runs],
     }

@@ -175,10 +175,16 @@ class Failure:
 
 
 class Severity(StrEnum):
-    """How serious a finding is."""
+    """How serious a finding is, the worst first."""
 
+    ERROR = "error"  # a number must not be trusted, or something is broken
+    WARNING = "warning"  # the numbers are right, but not what the machine could reach, or unsure
     NOTE = "note"  # about the machine, or how the numbers were calculated
-    WARNING = "warning"  # the files or the numbers are not what they should be
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order, 0 for the worst."""
+        return list(Severity).index(self)
 
 
 @dataclass(frozen=True)
@@ -189,10 +195,11 @@ class Finding:
     benchmark: str = ""  # empty where it is about a run or a file
     place: str = ""  # a rank, a device, a process or a file
     evidence: Payload = field(default_factory=dict)  # the numbers behind it
-    # filled in from the finding's line in ``findings.py``
+    # filled in from the finding's line in ``findings/__init__.py``
     name: str = ""
     severity: Severity = Severity.WARNING
     advice: str = ""
+    layer: str = ""  # the validation layer of milabench that looks for it; empty without one
 
 
 @dataclass(frozen=True)
@@ -216,7 +223,7 @@ class Report:
     runs: tuple[RunInfo, ...]
     rows: tuple[Row, ...]
     failures: tuple[Failure, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # the worst first
     planned: Mapping[str, Payload] = field(default_factory=dict)  # resolved, by name
     score: Score = Score()
 
@@ -230,8 +237,17 @@ class Report:
         """The sentences of the findings that are warnings."""
         return self._sentences(Severity.WARNING)
 
+    @property
+    def errors(self) -> list[str]:
+        """The sentences of the findings that are errors."""
+        return self._sentences(Severity.ERROR)
+
     def _sentences(self, severity: Severity) -> list[str]:
         return [found.sentence for found in self.findings if found.severity is severity]
+
+    def has(self, severity: Severity) -> bool:
+        """Whether there is a finding that is at least as serious."""
+        return any(found.severity.rank <= severity.rank for found in self.findings)
 
     @property
     def goes_on(self) -> bool:

@@ -3,21 +3,21 @@
 import math
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome
 from ..table import Table, text_lines, without_unknown
-from .model import Failure, Report, Score
+from .model import Failure, Report, Score, Severity
 from .run_info import RunInfo
 from .sweeps.sweep import Sweep, block_table
 from .tables import IN_THE_TEXT
 from .tables.main_table import MAIN_COLUMNS, main_table
 
-MOST_WARNINGS = 40
-MOST_ALIKE = 5
+MOST_ALIKE = 5  # findings of a name, or benchmarks that were skipped for the same reason
 _SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
 
 
@@ -59,6 +59,9 @@ def _report(report: Report) -> Iterator[str]:
     if report.compat:
         yield "The statistics are milabench's own: they include warm-up and failed processes."
         yield ""
+    if lines := list(_findings(report)):
+        yield from lines
+        yield ""
     if report.rows:
         table = main_table(report.rows, compat=report.compat)
         yield from text_lines(without_unknown(table, always=len(MAIN_COLUMNS)))
@@ -72,9 +75,40 @@ def _report(report: Report) -> Iterator[str]:
             yield ""
             yield from text_lines(table)
     yield from _section("Skipped", _skipped(report.runs))
-    yield from _section("Notes", report.notes)
-    yield from _section("Warnings", _few(report.warnings))
+    yield from _section("Notes", _alike(report, Severity.NOTE))
     yield from _section("Failures", _failures(report))
+
+
+def _findings(report: Report) -> Iterator[str]:
+    """How many findings there are, then the errors and the warnings, one a line."""
+    counts = Counter(finding.severity for finding in report.findings)
+    told = [_count(counts[severity], severity) for severity in Severity if counts[severity]]
+    if told:
+        below = " (below the tables)" if counts[Severity.NOTE] else ""
+        yield f"Findings: {', '.join(told)}{below}"
+    elif report.rows and not report.compat:
+        yield "Findings: none"
+    for severity in (Severity.ERROR, Severity.WARNING):
+        yield from _alike(report, severity, f"  {severity:8} ")
+
+
+def _alike(report: Report, severity: Severity, head: str = "") -> Iterator[str]:
+    """The findings of a severity: of each name the first few, and what to do about them."""
+    found = [finding for finding in report.findings if finding.severity is severity]
+    for _, group in groupby(found, key=lambda finding: finding.name):
+        alike = list(group)
+        for finding in alike[:MOST_ALIKE]:
+            yield f"{head}{finding.sentence}"
+        indent = " " * len(head)
+        if len(alike) > MOST_ALIKE:
+            more = len(alike) - MOST_ALIKE
+            yield f"{indent}... and {more} more like these: --table findings has all"
+        if alike[0].advice and head:
+            yield f"{indent}-> {alike[0].advice}"
+
+
+def _count(count: int, severity: Severity) -> str:
+    return f"{count} {severity}{'s' * (count != 1)}"
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -180,12 +214,6 @@ def _some(names: Sequence[str]) -> str:
         return names[0]
     more = ", ..." if len(names) > 3 else ""
     return f"{len(names)} ({', '.join(names[:3])}{more})"
-
-
-def _few(warnings: Sequence[str]) -> Iterator[str]:
-    yield from warnings[:MOST_WARNINGS]
-    if len(warnings) > MOST_WARNINGS:
-        yield f"... and {len(warnings) - MOST_WARNINGS} more; --format json has all of them"
 
 
 def _failures(report: Report) -> Iterator[str]:

@@ -1,5 +1,7 @@
+import csv
 import io
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ from tests.support.result_files import (
     config,
     end,
     going_on,
+    line,
     rates,
     start,
     write,
@@ -152,3 +155,49 @@ def test_it_is_imported_without_what_is_slow() -> None:
     code = "import sys, milabench_ddp.commands.report; print({'numpy', 'rich'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("loss", "level", "code"),
+    [
+        # a device that is slow is a warning, a loss that is NaN an error
+        (1.0, None, 0),
+        (1.0, "error", 0),
+        (1.0, "warning", 1),
+        (math.nan, None, 1),
+        (math.nan, "error", 1),
+    ],
+)
+def test_findings_decide_the_exit_code_where_they_are_asked_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], loss: float, level: str | None, code: int
+) -> None:
+    for device, speed in enumerate((100.0, 101.0, 90.0, 99.0)):
+        values = rates(speed + 0.1 * (k % 3) for k in range(60))
+        lost = line("data", {"task": "train", "loss": loss}, "data")
+        settings = config("b", device=device, tag=["b", f"D{device}"])
+        write(tmp_path, f"b.D{device}", settings, start(), values, lost, end())
+    options = ["--fail-on", level] if level else []
+    for format in ("text", "csv", "json"):
+        assert main(["report", str(tmp_path), "--format", format, *options]) == code
+    assert main(["report", str(tmp_path), "--table", "findings", *options]) == code
+    with pytest.raises(SystemExit) as refused:
+        main(["report", str(tmp_path), "--fail-on", "note"])
+    assert refused.value.code == 2
+
+
+def test_the_findings_by_the_layers_of_milabenchs_validation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = line("data", {"task": "train", "loss": math.nan}, "data")
+    write(tmp_path, "a.D0", config("a", device=0), start(), rates([1.0] * 5), end(1))
+    write(tmp_path, "b.D0", config("b", device=0), start(), end(0))
+    write(tmp_path, "c.D0", config("c", device=0), start(), rates([1.0] * 5), lost, end(0))
+    assert main(["report", str(tmp_path), "--table", "validation", "--csv"]) == 1
+    lines = list(csv.reader(capsys.readouterr().out.splitlines()))
+    assert lines[0] == ["layer", "result", "finding", "sentence"]
+    found = {cells[0]: (cells[1], cells[2], cells[3].partition(":")[0]) for cells in lines[1:]}
+    assert list(found) == ["error", "ensure_rate", "version", "loss", "usage", "planning"]
+    assert found["error"] == ("error", "failed", "a.D0")
+    assert found["ensure_rate"] == ("error", "no_rate", "b.D0")
+    assert found["loss"] == ("error", "nan_loss", "c.D0")
+    assert found["planning"][:2] == ("ok", "")

@@ -42,7 +42,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         f"{tmp_path}/one/a.D1.data:6: the last line is cut off: ignored",
         f"runs that differ are pooled: preset: small ({one}), full ({two})",
         "a: its rates have several units, so they have no mean: images/s, items/s",
-        "b: b.D1: no steady state: it still rises 77.0%, from 50.135 to 88.715",
+        "b.D1: no steady state: it still rises 77.0%, from 50.135 to 88.715",
     ]
     assert [(failure.tag, failure.reason) for failure in made.failures] == [
         ("b.D0", f"{NO_USABLE_RATE}: 1 of the warm-up"),
@@ -71,7 +71,7 @@ def test_devices_of_two_nodes_are_told_apart(tmp_path: Path) -> None:
             values = [level + 0.1 * (k % 3) for k in range(60)]
             settings_ = config("b", device=device, tag=["b", f"D{device}", node])
             write(tmp_path, f"b.D{device}.{node}", settings_, start(), rates(values), end())
-    assert report_of([tmp_path]).notes == [
+    assert report_of([tmp_path]).warnings == [
         "b: device 0 (node1) is 10.0% slower than the median of the others "
         "(90.1 against 100.1 items/s)",
     ]
@@ -82,7 +82,7 @@ def test_a_device_that_is_slow_is_named(tmp_path: Path) -> None:
         values = [level + 0.1 * (k % 3) for k in range(60)]
         settings_ = config("b", device=device, tag=["b", f"D{device}"])
         write(tmp_path, f"b.D{device}", settings_, start(), rates(values), end())
-    assert report_of([tmp_path]).notes == [
+    assert report_of([tmp_path]).warnings == [
         "b: device 2 is 10.0% slower than the median of the others (90.1 against 100.1 items/s)",
     ]
 

@@ -75,10 +75,23 @@ def test_a_benchmark_that_never_ran_is_one_failure_of_one() -> None:
     assert report(*rows, compat=True).failure_rate == 0.5  # not a process in milabench's formula
 
 
-def test_notes_and_warnings_are_the_sentences_of_findings() -> None:
-    findings = Finding("n", severity=Severity.NOTE), Finding("w")
+def test_errors_warnings_and_notes_are_the_sentences_of_findings() -> None:
+    noted, warned = Finding("n", severity=Severity.NOTE), Finding("w")
+    broken = Finding("e", severity=Severity.ERROR)
+    made = report(findings=(broken, warned, noted))
+    assert (made.errors, made.warnings, made.notes) == (["e"], ["w"], ["n"])
+
+
+@pytest.mark.parametrize("worst", list(Severity))
+def test_a_report_has_the_severities_up_to_its_worst(worst: Severity) -> None:
+    findings = Finding("a", severity=Severity.NOTE), Finding("b", severity=worst)
     made = report(findings=findings)
-    assert (made.notes, made.warnings) == (["n"], ["w"])
+    assert [made.has(severity) for severity in Severity] == [
+        worst is Severity.ERROR,
+        worst is not Severity.NOTE,
+        True,
+    ]
+    assert not any(report().has(severity) for severity in Severity)
 
 
 def test_throughput_is_that_of_all_processes_of_a_launch() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import NAN, Finding, Report, Row
+from milabench_ddp.report.model import NAN, Finding, Report, Row, Severity
 from milabench_ddp.report.tables.main_table import main_table
-from milabench_ddp.report.text import MOST_WARNINGS, report_text
+from milabench_ddp.report.text import MOST_ALIKE, report_text
 from milabench_ddp.table import text_lines
 from tests.golden import check_golden
 from tests.support.rates import noisy
@@ -165,11 +165,24 @@ def test_many_that_were_skipped_for_one_reason_share_a_line(here: Path) -> None:
         assert lines[at + len(shown) :] == []
 
 
-def test_many_warnings_are_cut() -> None:
-    found = tuple(Finding(f"w{k}") for k in range(MOST_WARNINGS + 3))
-    made = report_text(Report(False, (), (), findings=found))
-    assert f"w{MOST_WARNINGS - 1}\n... and 3 more; --format json has all of them\n" in made
-    assert f"w{MOST_WARNINGS}\n" not in made
+def test_findings_stand_first_with_what_to_do_and_are_cut_where_many_are_alike() -> None:
+    broken = Finding("GPU 3 is lost", name="lost", severity=Severity.ERROR, advice="see dmesg")
+    slow = [Finding(f"w{k}", name="slow", advice="look") for k in range(MOST_ALIKE + 3)]
+    other = Finding("last", name="other")
+    noted = Finding("as planned", severity=Severity.NOTE, advice="not told")
+    rows = (Row.unmeasured("b", 0, 1.0, {}),)
+    made = report_text(Report(False, (), rows, findings=(broken, *slow, other, noted)))
+    assert made.split("\n\nbench")[0].splitlines() == [
+        "Findings: 1 error, 9 warnings, 1 note (below the tables)",
+        "  error    GPU 3 is lost",
+        "           -> see dmesg",
+        *[f"  warning  w{k}" for k in range(MOST_ALIKE)],
+        "           ... and 3 more like these: --table findings has all",
+        "           -> look",
+        "  warning  last",
+    ]
+    assert "\nNotes\n-----\nas planned\n" in made
+    assert report_text(Report(False, (), rows)).startswith("Findings: none\n\nbench")
 
 
 def test_plain_text_has_no_escapes(here: Path) -> None:

@@ -3,6 +3,10 @@
 To add a finding, write its function in a file here, and add a line with its name, its severity and
 what to do about it to one of two dicts: ``RUN_FINDINGS`` has functions of all ``Measurements``,
 ``BENCHMARK_FINDINGS`` has functions of a ``Row``, whose sentences begin with the benchmark's name.
+
+An error is what breaks a run or a machine, and what makes a number a wrong one. A warning is about
+a number that is right, but unsure, or not what the machine could reach. If milabench looks for the
+same, the line names its validation layer.
 """
 
 from collections.abc import Mapping
@@ -13,6 +17,7 @@ from . import (
     checked_gradients,
     device_problems,
     device_state,
+    failed,
     held_down,
     host_bound,
     hosts,
@@ -24,10 +29,15 @@ from . import (
     slow,
     unsteady,
 )
-from .finder import Finder, Measurements, note, warning
+from .finder import Finder, Measurements, error, note, warning
 
 APART = "report on each run alone"
 RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
+    "failed": error(failed.failed, "see Failures, at the end of the report", layer="error"),
+    "no_rate": error(
+        failed.without_rate, "let it write its rate as docs/configuration.rst says", "ensure_rate"
+    ),
+    "nan_loss": error(failed.nan_losses, "try a lower learning rate, or more bits", layer="loss"),
     "damaged_file": warning(runs.damaged_files),
     "pooled_runs": note(runs.pooled_runs),
     "pooled_differences": warning(runs.pooled_differences, APART),
@@ -35,14 +45,19 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "mixed_run": warning(runs.mixed_runs, "repeat it as a new run"),
     "local_changes": warning(runs.local_changes, "commit before a run"),
     "left_out_by_milabench": warning(runs.left_out_by_milabench, "read it without --compat"),
-    "unused_node": warning(node_differences.unused_nodes),
+    # nothing was measured there, or only until it was lost
+    "unused_node": error(node_differences.unused_nodes),
     "lacking_node": warning(node_differences.lacking_nodes),
     "different_nodes": warning(node_differences.different_nodes, "make the nodes alike"),
-    "lost_device": warning(
-        device_problems.lost_devices, "see the kernel's log (dmesg) for its Xid"
+    "lost_device": error(device_problems.lost_devices, "see the kernel's log (dmesg) for its Xid"),
+    "device_fault": error(
+        device_problems.device_faults, "see what NVIDIA's documentation says of the Xid"
     ),
-    "device_fault": warning(device_problems.device_faults),
-    "memory_error": warning(device_state.memory_errors, "reset it; replace it if that comes again"),
+    # data that ECC could not correct was lost; a later run on the same memory is no better
+    "memory_error": error(device_state.memory_errors, "reset it; replace it if that comes again"),
+    "remap_pending": warning(
+        device_state.pending_remaps, "reset it when nothing runs on it (nvidia-smi --gpu-reset)"
+    ),
     "narrow_link": warning(
         device_state.narrow_links, "seat it anew, and look at its slot and the BIOS's settings"
     ),
@@ -52,19 +67,21 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "few_observations": note(unsteady.few_observations, "let them run for longer, or repeat"),
 }
 BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
-    "other_device": warning(
-        measured_devices.other_devices, "look at what sets CUDA_VISIBLE_DEVICES"
-    ),
+    # its numbers are those of another device
+    "other_device": error(measured_devices.other_devices, "look at what sets CUDA_VISIBLE_DEVICES"),
     "other_software": note(measured_devices.other_software),
     "several_units": warning(rate_problems.several_units, APART),
     "different_speeds": warning(runs.different_speeds, APART),
-    "nothing_measured": warning(rate_problems.nothing_measured, "let it run for longer"),
+    "nothing_measured": warning(
+        rate_problems.nothing_measured, "let it run for longer", layer="ensure_rate"
+    ),
     "unusable_rates": warning(
         rate_problems.unusable_rates, "mend the lines that the program writes"
     ),
     "unknown_writers": warning(rate_problems.unknown_writers, 'add "rank" to each line'),
-    "above_peak": warning(peaks.above_peak, "check the FLOP of its model, and its precision"),
-    "hardware_above_peak": warning(
+    # one of two speeds is wrong, and nothing here tells which
+    "above_peak": error(peaks.above_peak, "check the FLOP of its model, and its precision"),
+    "hardware_above_peak": error(
         peaks.hardware_above_peak, "check its ratio of hardware FLOP to those of the model"
     ),
     "speed_not_finite": warning(peaks.speeds_not_finite, "let it tell a finite number"),
@@ -92,21 +109,26 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "throttled": warning(held_down.throttled, "look at its cooling and its power supply"),
     "power_capped": note(held_down.power_capped, "compare it at the same power cap alone"),
     "set_clocks": note(held_down.set_clocks, "`nvidia-smi -rgc` and `-rac` reset them"),
-    "slow_device": note(slow.slow_devices, "look at its clocks, heat and neighbours"),
-    "slow_rank": note(slow.slow_ranks, "look at what it does in that part of a step"),
-    "slow_link": note(slow.slow_links, "look at its cable, its switch and `nvidia-smi nvlink`"),
-    "checked_gradients": note(checked_gradients.checked_gradients),
+    "slow_device": warning(slow.slow_devices, "look at its clocks, heat and neighbours"),
+    "slow_rank": warning(slow.slow_ranks, "look at what it does in that part of a step"),
+    "slow_link": warning(slow.slow_links, "look at its cable, its switch and `nvidia-smi nvlink`"),
+    "wrong_gradients": error(
+        checked_gradients.wrong_gradients, "find the mode or the precision that makes them wrong"
+    ),
+    "checked_gradients": note(checked_gradients.right_gradients),
 }
 
 
 def findings_of(measured: Measurements) -> tuple[Finding, ...]:
-    """All findings: first those about runs and files, then benchmark by benchmark."""
+    """All findings, the worst first; those of a name stand together, in the order of the dicts."""
     found: list[Finding] = []
     for name, of_runs in RUN_FINDINGS.items():
         found += of_runs.findings(name, measured)
-    for row in measured.rows:
-        for name, of_row in BENCHMARK_FINDINGS.items():
+    for name, of_row in BENCHMARK_FINDINGS.items():
+        for row in measured.rows:
             for finding in of_row.findings(name, row):
-                sentence = f"{row.name}: {finding.sentence}"
+                sentence = finding.sentence
+                if not sentence.startswith(f"{row.name}."):  # the tag of a process
+                    sentence = f"{row.name}: {sentence}"
                 found.append(replace(finding, sentence=sentence, benchmark=row.name))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda finding: finding.severity.rank))

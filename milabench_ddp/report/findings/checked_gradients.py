@@ -7,10 +7,21 @@ from ...results.records import Payload, is_finite
 from ..model import Finding, Findings, Row
 
 
-def checked_gradients(row: Row) -> Findings:
-    """What was compared, in which precision, and how far apart it is; equal ones are counted."""
+def wrong_gradients(row: Row) -> Findings:
+    """Programs whose gradients are not those of one device."""
+    yield from _checked(row, ok=False)
+
+
+def right_gradients(row: Row) -> Findings:
+    """What was compared, in which precision, and how far apart it is."""
+    yield from _checked(row, ok=True)
+
+
+def _checked(row: Row, *, ok: bool) -> Findings:
+    """The checks with this result; equal ones are counted."""
     checks = [process.record.reported("correctness") for process in row.processes]
-    for sentence, count in Counter(map(_sentence, filter(None, checks))).items():
+    meant = [check for check in checks if check and (check.get("ok") is True) == ok]
+    for sentence, count in Counter(map(_sentence, meant)).items():
         times = f" ({count} processes)" if count > 1 else ""
         yield Finding(f"{sentence}{times}", evidence={"count": count})
 

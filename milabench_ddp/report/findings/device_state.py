@@ -16,6 +16,7 @@ from .finder import Measurements
 HOT = 5.0  # degrees below the heat at which a device slows down
 LEAST_SHARED = 0.01  # of the measured steps
 MOST_LANES = 64  # more are damage
+PENDING, FAILED = 2, 3  # of the counts of remapped rows
 _SHOWN = 3  # benchmarks that a sentence names
 
 
@@ -87,6 +88,13 @@ class _History:
         rises = {name: counts[-1][which] - counts[0][which] for name, counts in self.ecc.items()}
         return {name: rise for name, rise in rises.items() if rise > 0}
 
+    def has_remapped(self, which: int) -> bool:
+        """Whether a count of its remapped rows was above 0."""
+        for samples in self.samples.values():
+            if any(each.remapped[which] for each in samples if each.remapped is not None):
+                return True
+        return False
+
 
 def _time(sample: DeviceSample) -> float:
     return sample.time or 0.0
@@ -112,7 +120,7 @@ def _label(record: Record, device: str) -> str:
 
 
 def memory_errors(measured: Measurements) -> Findings:
-    """Devices whose memory had errors that ECC could not correct, or rows that wait for a reset."""
+    """Devices whose memory had errors that ECC could not correct, or has no spare rows left."""
     for device in _histories(measured):
         risen = device.risen(1)
         counts = [count for known in device.ecc.values() for _, count in known]
@@ -124,14 +132,17 @@ def memory_errors(measured: Measurements) -> Findings:
                 errors += ", before this run"
             sentence = f"{device.label}: ECC could not correct {errors}"
             yield Finding(sentence, place=device.label, evidence={"errors": max(counts)})
-        waits = fails = False
-        for samples in device.samples.values():
-            rows = [sample.remapped for sample in samples if sample.remapped is not None]
-            waits |= any(row[2] for row in rows)
-            fails |= any(row[3] for row in rows)
-        if waits or fails:
-            what = "could not be replaced" if fails else "waits for a reset to be replaced"
-            yield Finding(f"{device.label}: a row of its memory {what}", place=device.label)
+        if device.has_remapped(FAILED):
+            sentence = f"{device.label}: a row of its memory could not be replaced"
+            yield Finding(sentence, place=device.label)
+
+
+def pending_remaps(measured: Measurements) -> Findings:
+    """Devices that replace a row of their memory as soon as they are reset."""
+    for device in _histories(measured):
+        if device.has_remapped(PENDING) and not device.has_remapped(FAILED):
+            sentence = f"{device.label}: a row of its memory waits for a reset to be replaced"
+            yield Finding(sentence, place=device.label)
 
 
 def corrected_errors(measured: Measurements) -> Findings:

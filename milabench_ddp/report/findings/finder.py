@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ...results.records import Run
-from ..model import Findings, Rows, Severity
+from ..model import Failure, Findings, Rows, Severity
 from ..pooling import Difference
 
 Subject = TypeVar("Subject")
@@ -20,6 +20,7 @@ class Measurements:
     rows: Rows  # in the order of their names
     differences: Sequence[Difference] = ()  # between the runs
     from_baseline: Sequence[Difference] = ()  # between the runs and the baseline of the score
+    failures: Sequence[Failure] = ()
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,33 @@ class Finder(Generic[Subject]):
     find: Callable[[Subject], Findings]
     severity: Severity
     advice: str = ""  # what to do about it
+    layer: str = ""  # the validation layer of milabench that looks for it
 
     def findings(self, name: str, subject: Subject) -> Findings:
-        """The findings about a subject, with their name, severity and advice filled in."""
+        """The findings about a subject, with what they share filled in."""
         for finding in self.find(subject):
-            yield replace(finding, name=name, severity=self.severity, advice=self.advice)
+            yield replace(
+                finding, name=name, severity=self.severity, advice=self.advice, layer=self.layer
+            )
 
 
-def note(find: Callable[[Subject], Findings], advice: str = "") -> Finder[Subject]:
+def note(find: Callable[[Subject], Findings], advice: str = "", layer: str = "") -> Finder[Subject]:
     """A finder of what is worth knowing."""
-    return Finder(find, Severity.NOTE, advice)
+    return Finder(find, Severity.NOTE, advice, layer)
 
 
-def warning(find: Callable[[Subject], Findings], advice: str = "") -> Finder[Subject]:
+def warning(
+    find: Callable[[Subject], Findings], advice: str = "", layer: str = ""
+) -> Finder[Subject]:
     """A finder of what is not as it should be."""
-    return Finder(find, Severity.WARNING, advice)
+    return Finder(find, Severity.WARNING, advice, layer)
+
+
+def error(
+    find: Callable[[Subject], Findings], advice: str = "", layer: str = ""
+) -> Finder[Subject]:
+    """A finder of what is broken, or makes a number one that must not be trusted."""
+    return Finder(find, Severity.ERROR, advice, layer)
 
 
 def in_some_of(count: int, processes: int) -> str:

@@ -1,15 +1,17 @@
 """The tables of a report: the main table, and those that ``--table`` can select.
 
-A new table is a function ``Rows -> Table`` in a file here, and a line in ``TABLES``.
+A new table is a function ``Rows -> Table`` in a file here, and a line in ``TABLES``. One that needs
+the whole report is a function ``Report -> Table``, and a line in ``REPORT_TABLES``.
 """
 
 from collections.abc import Callable, Mapping
 
 from ...table import Table
-from ..model import Rows
+from ..model import Report, Rows
 from .bandwidth import bandwidths, links, pairs
 from .device_tables import devices
 from .energy_tables import energy, energy_by_device
+from .findings_tables import findings, validation
 from .host_tables import hosts
 from .ledger_table import ledger
 from .program_tables import communication, curve, matrix_products, numbers
@@ -46,4 +48,8 @@ TABLES: Mapping[str, MakeTable] = {
     "bandwidth": bandwidths,
     "links": links,
     "pairs": pairs,
+}
+REPORT_TABLES: Mapping[str, Callable[[Report], Table]] = {
+    "findings": findings,
+    "validation": validation,
 }

@@ -68,5 +68,8 @@ def test_verdicts_are_told_once(
         checked = told(correctness=verdict) if verdict else ""
         values = rates([100.0, 101.0, 100.0] * 10)
         write(tmp_path, f"b.D{device}", settings, start(), checked, values, end())
-    notes = report_of([tmp_path]).notes
-    assert [note for note in notes if "gradients" in note] == said
+    made = report_of([tmp_path])
+    assert [each for each in made.notes if "gradients" in each] == [
+        sentence for sentence in said if "WRONG" not in sentence
+    ]
+    assert made.errors == [sentence for sentence in said if "WRONG" in sentence]

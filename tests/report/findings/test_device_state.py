@@ -16,7 +16,14 @@ from tests.support.gpu_runs import STEPS, about, report_on
 from tests.support.result_files import config, end, line, sampled, start, timed_rates, write
 
 UUID = "GPU-11111111-1111-1111-1111-111111111111"
-ALL = ("hot", "foreign_process", "memory_error", "corrected_memory_error", "narrow_link")
+ALL: dict[str, Severity] = {
+    "hot": Severity.WARNING,
+    "foreign_process": Severity.WARNING,
+    "memory_error": Severity.ERROR,
+    "remap_pending": Severity.WARNING,
+    "corrected_memory_error": Severity.NOTE,
+    "narrow_link": Severity.WARNING,
+}
 FULL = ("* generation 5", "* width 16", "* headroom 30", "* f3 7", "* f4 0")
 ROWS = ("* f142 1", "* f143 0", "* f144 0", "* f145 0")
 
@@ -45,10 +52,8 @@ def test_from_the_driver_to_the_report(stub: Callable[..., None], tmp_path: Path
     name = f"GPU 1 ({UUID})"
     assert {key: said for key, said in found(report).items() if key != "foreign_process"} == {
         "hot": ["b: GPU 1 came within 2 degrees of the heat that slows it down (it was at 85 C)"],
-        "memory_error": [
-            f"{name}: ECC could not correct 1 memory error (in b)",
-            f"{name}: a row of its memory waits for a reset to be replaced",
-        ],
+        "memory_error": [f"{name}: ECC could not correct 1 memory error (in b)"],
+        "remap_pending": [f"{name}: a row of its memory waits for a reset to be replaced"],
         "corrected_memory_error": [f"{name}: ECC corrected 2 memory errors (in b)"],
         "narrow_link": [
             f"{name}: its PCIe link was of generation 4 x8, 25% of generation 5 x16, which is "
@@ -57,8 +62,7 @@ def test_from_the_driver_to_the_report(stub: Callable[..., None], tmp_path: Path
     }
     for each in report.findings:
         if each.name in ALL:
-            is_note = each.name == "corrected_memory_error"
-            assert each.severity is (Severity.NOTE if is_note else Severity.WARNING)
+            assert each.severity is ALL[each.name]
             assert each.advice
             assert each.place in ("GPU 1", name)
 

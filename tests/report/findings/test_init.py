@@ -1,12 +1,17 @@
 """Findings, as they are in a report."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.findings import BENCHMARK_FINDINGS, RUN_FINDINGS
 from milabench_ddp.report.model import Severity
+from milabench_ddp.report.tables.findings_tables import LAYERS
 from tests.support.result_files import config, end, rates, start, write
+
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def test_each_finding_has_the_name_under_which_it_is_found(tmp_path: Path) -> None:
@@ -21,3 +26,14 @@ def test_each_finding_has_the_name_under_which_it_is_found(tmp_path: Path) -> No
     assert (last.name, last.benchmark, last.place) == ("slow_device", "b", "device 2")
     assert last.evidence["slower"] == pytest.approx(0.1, abs=0.001)
     assert last.advice
+
+
+def test_the_documentation_has_each_finding_with_its_severity() -> None:
+    listed = {}
+    for text in (REPOSITORY / "docs" / "report.rst").read_text().splitlines():
+        if found := re.match(r"``(\w+)`` +(error|warning|note)\b", text):
+            listed[found[1]] = found[2]
+    finders = {**RUN_FINDINGS, **BENCHMARK_FINDINGS}
+    assert listed == {name: finder.severity for name, finder in finders.items()}
+    layers = {finder.layer for finder in finders.values()} - {""}
+    assert layers <= set(LAYERS)

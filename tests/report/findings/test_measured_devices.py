@@ -73,7 +73,7 @@ def test_a_rank_on_its_cpu(tmp_path: Path, odd: int) -> None:
         f"b: rank {odd} measured the CPU, and the plan was NVIDIA H100 80GB HBM3: "
         "its numbers are of the CPU"
     )
-    assert (found.place, found.severity) == (f"rank {odd}", Severity.WARNING)
+    assert (found.place, found.severity) == (f"rank {odd}", Severity.ERROR)
 
 
 def test_all_ranks_on_the_cpu_are_one_sentence(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_more_than_the_peak_is_an_error_and_no_number(
     made = planted(tmp_path, *speeds)
     (row,) = (row for row in made.rows if row.name == "b")
     assert math.isnan(row.used.mfu)
-    assert made.warnings == [
+    assert made.errors == [
         "b: no MFU: it claims 599 TFLOP/s on a device, and flops reached only 100 TFLOP/s in bf16: "
         "one of the two is wrong"
     ]
@@ -50,7 +50,7 @@ def test_numbers_of_a_part_of_the_processes(tmp_path: Path, silent: int) -> None
 def test_a_claim_that_is_not_positive(tmp_path: Path) -> None:
     made = planted(tmp_path, 50.0, -5.0)
     assert math.isnan(only(made).used.mfu)
-    assert made.warnings == ["b: no MFU: it claims -5 TFLOP/s on a device"]
+    assert made.errors == ["b: no MFU: it claims -5 TFLOP/s on a device"]
 
 
 @pytest.mark.parametrize("speeds", [(math.inf,), (math.nan, 50.0), (50.0, -math.inf), ("inf",)])
@@ -59,13 +59,13 @@ def test_a_claim_that_is_not_finite(tmp_path: Path, speeds: tuple[float, ...]) -
     odd = next(k for k, speed in enumerate(speeds) if not math.isfinite(float(speed)))
     (found,) = (found for found in made.findings if found.name == "speed_not_finite")
     where = " (in 1 of 2 processes)" if len(speeds) > 1 else ""
-    assert found.sentence == f"b: b.D{odd}: its tflops_per_gpu is {speeds[odd]}: left out{where}"
+    assert found.sentence == f"b.D{odd}: its tflops_per_gpu is {speeds[odd]}: left out{where}"
     assert (found.place, found.evidence) == (f"b.D{odd}", {"values": {str(speeds[odd]): 1}})
 
 
 def test_both_figures_have_the_digits_that_tell_them_apart(tmp_path: Path) -> None:
-    (warning,) = planted(tmp_path, 100.001).warnings
-    assert "claims 100.001 TFLOP/s on a device, and flops reached only 100 TFLOP/s" in warning
+    (error,) = planted(tmp_path, 100.001).errors
+    assert "claims 100.001 TFLOP/s on a device, and flops reached only 100 TFLOP/s" in error
 
 
 @pytest.mark.parametrize(("ratio", "hfu"), [(1.25, "87.5%"), (1.5, None)])
@@ -80,10 +80,10 @@ def test_recomputation_does_not_exceed_the_peak(
     text = report_text(made)
     if hfu is not None:
         assert hfu in text
-        assert made.warnings == []
+        assert made.errors == []
         return
     assert "HFU |" not in text
-    assert made.warnings == [
+    assert made.errors == [
         "b: no HFU: with its recomputation it claims 105.0% of the 100 TFLOP/s that flops reached "
         "in bf16: one of the two is wrong"
     ]

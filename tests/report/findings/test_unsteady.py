@@ -13,7 +13,7 @@ def test_a_rate_that_still_falls_is_told_in_figures(tmp_path: Path) -> None:
     write(tmp_path, "b.D1", config("b", device=1), start(), rates([100.0] * 60), end())
     made = report_of([tmp_path])
     (warning,) = (each for each in made.findings if each.name == "no_steady_state")
-    assert warning.sentence.startswith("b: b.D0: no steady state: it still falls 5.")
+    assert warning.sentence.startswith("b.D0: no steady state: it still falls 5.")
     assert warning.sentence.endswith("(in 1 of 2 processes)")
     assert warning.evidence["change"] == made.rows[0].drift
     assert -0.06 < made.rows[0].drift < -0.05
@@ -27,7 +27,7 @@ def test_time_between_observations_is_told(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b", device=0), start(), *lines, end())
     (note,) = (each for each in report_of([tmp_path]).notes if "between" in each)
     assert note == (
-        "b: b.D0: 15.9% of its time is between observations, and in no rate (0.75 of 4.73 s)"
+        "b.D0: 15.9% of its time is between observations, and in no rate (0.75 of 4.73 s)"
     )
 
 
@@ -53,7 +53,7 @@ def test_few_visits_to_two_levels_are_told_in_figures(tmp_path: Path) -> None:
     write(tmp_path, "b.D1", config("b", device=1), start(), rates(noisy(60, 0.0, 7)), end())
     (warning,) = (each for each in report_of([tmp_path]).findings if each.name == "few_visits")
     assert warning.sentence == (
-        "b: b.D0: rates move slowly between two levels: its 60 observations are worth about 5 "
+        "b.D0: rates move slowly between two levels: its 60 observations are worth about 5 "
         "independent ones, so the interval is unsure (in 1 of 2 processes)"
     )
     assert (warning.place, warning.evidence["worth"]) == ("b.D0", 5)
@@ -72,7 +72,7 @@ def test_a_level_that_is_left_out_is_told(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b", device=0), start(), rates(values), end())
     made = report_of([tmp_path])
     assert made.warnings == [
-        "b: b.D0: no steady state: the first 12 of 60 observations, which are left out, are 7.8% "
+        "b.D0: no steady state: the first 12 of 60 observations, which are left out, are 7.8% "
         "slower than the rest"
     ]
     interval = made.rows[0].summary.interval

@@ -238,6 +238,10 @@ class ReportOptions:
         (), "the settings whose values are the columns of the table",
         type=names, action="extend", metavar="A,B",
     )  # fmt: skip
+    predict: tuple[int, ...] = option(
+        (), "predict the step on so many nodes, or ranks, from those that were measured",
+        type=node_counts, metavar="N[,N...]",
+    )  # fmt: skip
     baseline: str | None = option(
         None, "the run folder that the score is relative to", metavar="RUN"
     )

@@ -1,6 +1,7 @@
 """``milabench report``: print the report of runs, from their result files alone."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,9 @@ from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
 from ..options import ReportOptions
 from ..report.assemble import report_of
-from ..report.formats import FORMATS
+from ..report.formats import FORMATS, Format
 from ..report.model import Report, Severity
+from ..report.prediction.predict import predictions_of
 from ..report.sweeps.sweep import sweep_of
 from ..report.tables import REPORT_TABLES, TABLES
 from ..report.text import report_text
@@ -33,6 +35,8 @@ def main(options: ReportOptions) -> int:
         options = replace(options, format="csv")
     if options.baseline and (options.compat or options.table is not None):
         raise SelectionError("--baseline is for the score, and goes without --compat and --table")
+    if options.predict and (options.compat or options.table or options.baseline):
+        raise SelectionError("--predict goes without --compat, --table and --baseline")
     for path in options.runs:
         with suppress(MilabenchError):  # then the report shows the run as its files have it
             _settle(RunDir(Path(path).absolute()))
@@ -42,8 +46,11 @@ def main(options: ReportOptions) -> int:
         weights=None if options.config is None else _weights(options.config),
         baseline=options.baseline,
         pool=options.pool,
+        of_any_size=bool(options.predict),
     )
-    if options.table is None:
+    if options.predict:
+        text = _prediction(options.predict, made, FORMATS[options.format])
+    elif options.table is None:
         text = FORMATS[options.format].report(made)
     else:
         text = _table(options.table, made, options)
@@ -74,6 +81,14 @@ def _table(name: str, report: Report, options: ReportOptions) -> str:
     if name in REPORT_TABLES:
         return format.table(REPORT_TABLES[name](report))
     return format.table(TABLES[name](report.rows))
+
+
+def _prediction(counts: Sequence[int], report: Report, format: Format) -> str:
+    """The predictions alone."""
+    if format.prediction is None:
+        able = " or ".join(name for name, known in FORMATS.items() if known.prediction)
+        raise SelectionError(f"--predict goes with --format {able}")
+    return format.prediction(predictions_of(report.rows, counts))
 
 
 def _weights(config: str) -> dict[str, float]:

@@ -30,6 +30,7 @@ def report_of(
     weights: Weights | None = None,
     baseline: str | Path | None = None,
     pool: bool = False,
+    of_any_size: bool = False,
 ) -> Report:
     """Read run folders and calculate their report; runs of the same benchmark are pooled.
 
@@ -39,6 +40,7 @@ def report_of(
         weights: of the enabled benchmarks of a configuration, by name; None: the recorded weights.
         baseline: the folder of the run that the score is relative to; not for milabench's formulas.
         pool: whether to pool runs that differ, too.
+        of_any_size: whether to pool runs on different numbers of nodes and devices.
 
     Raises:
         PoolingError: the runs differ, or one is a copy of another.
@@ -48,6 +50,8 @@ def report_of(
     runs = [read_run(path) for path in distinct.values()]
     check_distinct(runs)
     differences = differences_of(runs)
+    if of_any_size:
+        differences = [each for each in differences if not each.is_of_size]
     if not pool:
         check_poolable(differences)
     base = None if baseline is None else read_run(Path(baseline))

@@ -4,7 +4,7 @@ CSV has the columns of the main table, and JSON has everything; both have full p
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,12 @@ from ..codec import encode_indented
 from ..table import Table, csv_text
 from .energy import energy_of_row, unit_of_work
 from .model import Report, Row
+from .prediction.predict import Predicted
+from .prediction.prediction_table import (
+    prediction_columns,
+    prediction_json,
+    prediction_table,
+)
 from .process import ProcessResult
 from .ranks.rank_summary import RankSummary
 from .run_info import RunInfo
@@ -25,11 +31,12 @@ from .told import Told
 
 @dataclass(frozen=True)
 class Format:
-    """The functions that write a format; None if it cannot write a single table or sweep."""
+    """The functions that write a format; None if it cannot write a table, sweep or prediction."""
 
     report: Callable[[Report], str]
     table: Callable[[Table], str] | None = None
     sweep: Callable[[Sweep], str] | None = None
+    prediction: Callable[[Sequence[Predicted]], str] | None = None
 
 
 def report_csv(report: Report) -> str:
@@ -137,8 +144,18 @@ def _fields(record: Any) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
 
 
+def prediction_text(found: Sequence[Predicted]) -> str:
+    """Predictions as a table."""
+    return table_text(prediction_table(found))
+
+
+def prediction_csv(found: Sequence[Predicted]) -> str:
+    """Predictions as CSV, with both ends of their intervals."""
+    return csv_text(prediction_columns(found))
+
+
 FORMATS: Mapping[str, Format] = {
-    "text": Format(report_text, table_text, sweep_text),
-    "csv": Format(report_csv, csv_text, sweep_csv),
-    "json": Format(report_json),
+    "text": Format(report_text, table_text, sweep_text, prediction_text),
+    "csv": Format(report_csv, csv_text, sweep_csv, prediction_csv),
+    "json": Format(report_json, prediction=prediction_json),
 }

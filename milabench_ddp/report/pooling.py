@@ -21,6 +21,7 @@ IRRELEVANT = (
 )
 # All that is compared of milabench's own configurations, which also say where they were run.
 OF_MILABENCH = ("argv", "env", "num_machines", "plan", "voir")
+SIZES = (".devices", ".num_machines")
 PACKAGES = ("torchvision", "transformers", "triton")
 # Variables that change the speed of programs, unless they are paths or choose devices.
 VARIABLE = re.compile(
@@ -39,6 +40,11 @@ class Difference:
 
     field: str  # such as ``driver`` or ``resnet50.argv.--batch-size``
     runs: Mapping[str, Sequence[str]]  # the run folders, by the value that they have
+
+    @property
+    def is_of_size(self) -> bool:
+        """Whether it is the number of nodes, or of a node's devices."""
+        return self.field.endswith(SIZES)
 
     def __str__(self) -> str:
         """``driver: 550.54 (runs/a), 560.28 (runs/b)``."""

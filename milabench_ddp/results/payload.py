@@ -184,6 +184,8 @@ def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
         _rank(record, rank).node = data["node"]
     if "memory_peak" in data:
         _memory_peak(record, rank, data["memory_peak"])
+    if isinstance(buckets := data.get("buckets"), list) and buckets:
+        record.buckets[rank] = [each for each in buckets if isinstance(each, dict)]
     if isinstance(data.get("shares"), dict):
         known = _rank(record, rank)
         known.shares = {part: share for part, share in data["shares"].items() if is_finite(share)}

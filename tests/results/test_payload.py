@@ -153,3 +153,10 @@ def test_samples_that_no_sensor_tells_are_damaged(reading: dict[str, Any]) -> No
 def test_samples_of_hosts_that_cannot_be_are_damaged(reading: dict[str, Any]) -> None:
     record, faults = taken({"hostdata": {"cpu_clock": 2000.0, **reading}})
     assert (record.host, faults) == ([], [DefectKind.BAD_SAMPLE])
+
+
+def test_the_buckets_of_each_rank() -> None:
+    bucket = {"bytes": 8, "ready_ms": 1.5, "ms": None}
+    told, faults = taken({"rank": 1, "buckets": [bucket, 3]}, {"buckets": 4}, {"buckets": []})
+    assert told.buckets == {1: [bucket]}
+    assert faults == []

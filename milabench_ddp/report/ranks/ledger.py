@@ -38,6 +38,11 @@ class LaunchTimes:
         least: Floats = self.exposed.min(axis=0)
         return least
 
+    @property
+    def whole(self) -> "Floats":
+        """The steps themselves."""
+        return sum(self.parts.values(), start=self.exposed)
+
     def ledger(self) -> "dict[str, Floats]":
         """The items of a step of each rank, which add up to the mean of its steps.
 
@@ -51,8 +56,7 @@ class LaunchTimes:
             items["data"] = self.parts["data"].mean(axis=1)
         items[COMMUNICATION] = np.full(len(self.ids), np.median(self.communication))
         items[WAITING] = np.median(self.exposed - self.communication, axis=1)
-        mean_step = sum(self.parts.values(), start=self.exposed).mean(axis=1)
-        items[JITTER] = mean_step - sum(items.values())
+        items[JITTER] = self.whole.mean(axis=1) - sum(items.values())
         return items
 
     def rounds(self) -> "Floats":
@@ -83,10 +87,11 @@ class LaunchTimes:
         return found
 
 
-def launch_times(record: Record, unsteady_of: UnsteadyOf) -> LaunchTimes | None:
+def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> LaunchTimes | None:
     """The times of the ranks of a process, in the steady state; None if they are not known.
 
-    They are known if all ranks tell the same number of steps, with what is exposed of each.
+    They are known if at least the ``fewest`` ranks, and all, tell the same number of steps, with
+    what is exposed of each.
     """
     import numpy as np
 
@@ -94,7 +99,7 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf) -> LaunchTimes | None:
     for rank in record.ranks.values():
         launches.append(steady_launch(record, rank, unsteady_of(len(rank.ms))))
     forms = {(len(launch.ms), frozenset(launch.parts)) for launch in launches}
-    if len(launches) < 2 or len(forms) > 1 or EXPOSED not in launches[0].parts:
+    if len(launches) < fewest or len(forms) > 1 or EXPOSED not in launches[0].parts:
         return None
     parts: dict[str, Floats] = {}
     for name in launches[0].parts:

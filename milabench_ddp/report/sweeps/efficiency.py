@@ -36,7 +36,7 @@ def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Cell
     launch. The note says what it is relative to, or why there is none.
     """
     found: dict[str, Cell] = {}
-    for group, is_sweep in _alike_but_nodes(rows):
+    for group, is_sweep in alike_but_nodes(rows):
         measured = [row for row in group if row.throughput > 0 and is_usable(row)]
         if not is_sweep:
             found |= {row.name: Cell(note=UNCLEAR) for row in measured}
@@ -52,15 +52,20 @@ def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Cell
 
 
 def _efficiency(row: Row, base: Row, note: str) -> Cell:
-    more = 1.0 if row.is_bandwidth else nodes_of(row) / nodes_of(base)
-    value = row.throughput / (base.throughput * more)
+    nodes = (1, 1) if row.is_bandwidth else (nodes_of(row), nodes_of(base))
+    value = efficiency_of(row.throughput, nodes[0], base.throughput, nodes[1])
     if row is base:
         return Cell(value, 0.0, note)
     relative = math.hypot(row.half_width_over_launches, base.half_width_over_launches)
     return Cell(value, value * relative, note)
 
 
-def _alike_but_nodes(rows: Rows) -> Iterator[tuple[list[Row], bool]]:
+def efficiency_of(throughput: float, nodes: int, base: float, base_nodes: int) -> float:
+    """The efficiency of a throughput on so many nodes, relative to that on ``base_nodes``."""
+    return throughput / (base * nodes / base_nodes)
+
+
+def alike_but_nodes(rows: Rows) -> Iterator[tuple[list[Row], bool]]:
     """The benchmarks that seem to differ only in their nodes, and whether they are known to.
 
     Where a number of nodes comes twice, there are several matrices with the same axes. Their names

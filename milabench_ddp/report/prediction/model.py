@@ -1,0 +1,197 @@
+"""The model of a step on more nodes.
+
+    step(N) = E[max over nodes of max over k of (work before the backward pass + r_k B + tail_k(N))]
+    tail_k(N) = c_k(N) + ... + c_K(N)
+
+B is the own backward pass of a rank, r_k the share of it after which bucket k is ready, and c_k(N)
+how long its all-reduce takes (see ``communication``). This is the recursion of the buckets, each of
+which begins when the last rank has it and the one before it is over, solved for its end. Own work
+is drawn from the measured steps of nodes (see ``noise``), scaled to the mean level of all launches,
+as the work of a rank is the same on every number of nodes. Where buckets are not known, what is
+exposed takes the place of a single bucket that is ready at the end: then what more nodes will
+expose of the communication that is still hidden is not known.
+
+What measured steps take beyond the model is added, as their mean.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..statistics.batch_means import mean_error
+from ..statistics.values import mean, median
+from .communication import Cost, Fits, Message, Spread
+from .noise import OwnWork, own_work, resampled
+from .points import Bucket, LaunchWork, Points
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..statistics.values import Floats
+
+MOST_LEVEL = 2.0  # of the logarithm of a redrawn level
+SIZES = 4.0  # all-reduces that are so many times smaller or larger than any bucket do not count
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a step is made of: as measured, or redrawn."""
+
+    own: OwnWork
+    cost: Cost | None  # None: no communication between nodes was measured
+    level: float = 1.0  # a factor of own work
+    rest: float = 0.0  # ms that measured steps take beyond the model
+
+
+class StepModel:
+    """A step by the number of nodes, or ranks, from measured points."""
+
+    def __init__(self, points: Points) -> None:
+        """Fit the model to at least one point."""
+        self.points = points
+        self._of_count = list(_with_slowdown(points))
+        self.launches = [launch for _, launch in self._of_count]
+        self.buckets = _mean_buckets([one.buckets for one in self.launches if one.ranks > 1])
+        self.spread = _spread(self.launches)
+        messages = list(self._messages())
+        if not messages:  # the buckets are known, but not how long they take
+            self.buckets = ()
+            messages = list(self._messages())
+        may_hide = not self.buckets
+        self.fits = (
+            Fits(messages, points.each, self.spread, may_hide=may_hide) if messages else None
+        )
+        self.own_ms = mean(launch.level for launch in self.launches)
+        own = own_work(self.launches, points.each, self.own_ms)
+        self.draw = Draw(own, self.fits.best if self.fits else None)
+        self._rests = [
+            one.step - self._like(count, one) for count, one in self._of_count if count > 1
+        ]
+        self.draw = replace(self.draw, rest=mean(self._rests) if self._rests else 0.0)
+
+    @property
+    def source(self) -> str:
+        """From what the time of communication is known, in words."""
+        if not self.buckets:
+            return "what is exposed of it"
+        is_told = not any(math.isnan(bucket.ms) for bucket in self.buckets)
+        return f"{len(self.buckets)} buckets" if is_told else "all-reduces of the same runs"
+
+    def redrawn(self, chance: "np.random.Generator") -> Draw:
+        """What other steps and launches might have given."""
+        steps = resampled(self.launches, chance)
+        own = own_work(self.launches, self.points.each, self.own_ms, steps)
+        error = self.spread.draw(chance) * chance.standard_normal() / math.sqrt(len(self.launches))
+        level = math.exp(min(max(error, -MOST_LEVEL), MOST_LEVEL))
+        rest = self.draw.rest
+        if len(self._rests) > 1:
+            rest += _error_of_mean(self._rests) * chance.standard_t(len(self._rests) - 1)
+        return Draw(own, self.fits.redrawn(chance) if self.fits else None, level, rest)
+
+    def step(self, count: int, draw: Draw | None = None) -> float:
+        """The mean step in ms on so many nodes or ranks."""
+        draw = draw or self.draw
+        ready, tails = self._communication(count, draw.cost)
+        return draw.own.slowest(count, ready, tails, draw.level) + (draw.rest if count > 1 else 0.0)
+
+    def waiting(self, count: int) -> float:
+        """How much longer than the mean the own work of the slowest rank is, in ms."""
+        import numpy as np
+
+        if self.points.ranks(count) == 1:
+            return 0.0
+        return self.draw.own.slowest(count, np.ones(1), np.zeros(1)) - self.own_ms
+
+    def _like(self, count: int, launch: LaunchWork) -> float:
+        """The step of a launch by its own work, and the communication of all launches."""
+        ready, tails = self._communication(count, self.draw.cost)
+        return own_work([launch], self.points.each, launch.level).slowest(count, ready, tails)
+
+    def _communication(self, count: int, cost: Cost | None) -> "tuple[Floats, Floats]":
+        """When a rank begins each communication, as in ``OwnWork.slowest``, and the tails."""
+        import numpy as np
+
+        if self.points.ranks(count) == 1:
+            return np.ones(1), np.zeros(1)
+        sizes = np.array([bucket.bytes for bucket in self.buckets] or [1.0])
+        ms = self._alone
+        if count > 1 and cost is not None:
+            ms = cost.ms(count, sizes, self._alone)
+        ready = np.array([bucket.ready for bucket in self.buckets] or [1.0])
+        return ready, np.cumsum(ms[::-1])[::-1]
+
+    @cached_property
+    def _alone(self) -> "Floats":
+        """The ms of each communication among the ranks of a single node; 0 if not measured."""
+        import numpy as np
+
+        found = [self._ms_of(one) for count, one in self._of_count if count == 1 and one.ranks > 1]
+        if not found:
+            return np.zeros(max(len(self.buckets), 1))
+        means: Floats = np.nan_to_num(np.array(found).mean(axis=0))
+        return means
+
+    def _ms_of(self, launch: LaunchWork) -> list[float]:
+        """The ms of each communication of a launch."""
+        if not self.buckets:
+            return [float(launch.communication.mean())]
+        return [bucket.ms for bucket in launch.buckets]
+
+    def _messages(self) -> Iterator[Message]:
+        """The communication over several nodes, or ranks."""
+        sizes = [bucket.bytes for bucket in self.buckets] or [1.0]
+        if any(math.isnan(bucket.ms) for bucket in self.buckets):
+            yield from self._all_reduces(min(sizes) / SIZES, max(sizes) * SIZES)
+            return
+        for place, (count, launch) in enumerate(self._of_count):
+            if count > 1:
+                for size, ms, alone in zip(sizes, self._ms_of(launch), self._alone, strict=True):
+                    yield Message(place, count, size, ms, float(alone))
+
+    def _all_reduces(self, smallest: float, largest: float) -> Iterator[Message]:
+        """All-reduces of other benchmarks of the same runs, of sizes like those of the buckets."""
+        each = self.points.each
+        for ranks, size, ms in self.points.comm:
+            if ranks % each == 0 and ranks > each and smallest <= size <= largest:
+                yield Message(ranks, ranks // each, size, ms)
+
+
+def _with_slowdown(points: Points) -> Iterator[tuple[int, LaunchWork]]:
+    """The launches with their counts; each as if its backward pass had communication beside it."""
+    slowdown = median(launch.slowdown for launch in points.launches if launch.ranks > 1)
+    for point in points.points:
+        for launch in point.launches:
+            if launch.ranks == 1 and slowdown > 0:
+                yield point.count, replace(launch, backward=launch.backward * slowdown)
+            else:
+                yield point.count, launch
+
+
+def _spread(launches: Sequence[LaunchWork]) -> Spread:
+    """How the own work of launches varies, as a fraction; of one launch, how its mean may."""
+    import numpy as np
+
+    if len(launches) > 1:
+        levels = np.log([launch.level for launch in launches])
+        return Spread(float(np.std(levels, ddof=1)), len(levels) - 1)
+    error = mean_error(launches[0].own.mean(axis=0))
+    return Spread(error.sem / launches[0].level, max(round(error.freedom), 1))
+
+
+def _mean_buckets(told: Sequence[tuple[Bucket, ...]]) -> tuple[Bucket, ...]:
+    """The buckets over launches; none if launches differ in their number."""
+    if not told or len({len(buckets) for buckets in told}) > 1:
+        return ()
+    found = []
+    for same in zip(*told, strict=True):
+        ms = math.fsum(each.ms for each in same) / len(same)  # NaN if one is not known
+        found.append(Bucket(same[0].bytes, mean(each.ready for each in same), ms))
+    return tuple(found)
+
+
+def _error_of_mean(values: Sequence[float]) -> float:
+    import numpy as np
+
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values))

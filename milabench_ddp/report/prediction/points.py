@@ -1,0 +1,241 @@
+"""The measured points of a prediction: a benchmark on several numbers of nodes, or of ranks.
+
+Points differ in their nodes alone, with as many ranks on each. Where all of them have a single
+node, they may differ in their ranks, and these are counted instead.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from ...errors import MilabenchError
+from ..model import Row, Rows
+from ..process import ProcessResult, counted
+from ..ranks.ledger import BEHIND, LaunchTimes, launch_times
+from ..statistics.values import NAN, median
+from ..sweeps.efficiency import WEAK, alike_but_nodes, scaling
+
+if TYPE_CHECKING:
+    from ..statistics.values import Floats
+
+BACKWARD = frozenset({"backward", "forward_backward"})
+NODES, RANKS = "nodes", "ranks"
+PREDICTED = frozenset({"single", "ddp", "fsdp", "hsdp"})  # modes whose ranks all do the same work
+
+
+class NoPredictionError(MilabenchError):
+    """A benchmark cannot be predicted; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A bucket of gradients that DDP reduces at once."""
+
+    bytes: float
+    ready: float  # when a rank has its gradients, as a share of its backward pass
+    ms: float = NAN  # how long it is reduced; NaN if it is not known
+
+
+@dataclass(frozen=True)
+class LaunchWork:
+    """What a launch did in its steady steps; times in ms."""
+
+    nodes: tuple[str, ...]  # of each rank
+    # The own work from one communication to the next: a row for each rank, a column for each step
+    before: "Floats"  # the backward pass
+    backward: "Floats"
+    communication: "Floats"  # exposed, of all ranks: one for each step
+    step: float  # its mean
+    units: float  # of work in a step
+    buckets: tuple[Bucket, ...] = ()
+    slowdown: float = NAN  # of the backward pass by the communication beside it
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return len(self.nodes)
+
+    @property
+    def own(self) -> "Floats":
+        """The own work of each rank in each step."""
+        return self.before + self.backward
+
+    @property
+    def level(self) -> float:
+        """The mean own work."""
+        return float(self.own.mean())
+
+
+@dataclass(frozen=True)
+class Point:
+    """The launches of a benchmark on one number of nodes or ranks."""
+
+    count: int
+    launches: tuple[LaunchWork, ...]
+
+    @property
+    def step(self) -> float:
+        """The mean step in ms, over launches."""
+        return math.fsum(launch.step for launch in self.launches) / len(self.launches)
+
+
+@dataclass(frozen=True)
+class Points:
+    """A benchmark on several numbers of nodes or ranks, in ascending order."""
+
+    name: str
+    axis: str  # NODES or RANKS
+    each: int  # ranks that count as one: those of a node, or 1
+    mode: str
+    unit: str
+    points: tuple[Point, ...]
+    comm: Sequence[tuple[int, float, float]] = field(default=())  # see ``measured_all_reduces``
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of nodes or ranks that were measured."""
+        return [point.count for point in self.points]
+
+    @property
+    def launches(self) -> list[LaunchWork]:
+        """The launches of all points."""
+        return [launch for point in self.points for launch in point.launches]
+
+    def ranks(self, count: int) -> int:
+        """The number of ranks of so many nodes, or ranks."""
+        return count * self.each
+
+
+def points_of(rows: Rows) -> Iterator[Points | tuple[str, str]]:
+    """Each benchmark with its points, or its name and the reason why it cannot be predicted.
+
+    Benchmarks whose ranks do not train together are left out.
+    """
+    usable = [row for row in rows if not row.is_bandwidth and _trains(row)]
+    for group, is_sweep in alike_but_nodes(usable):
+        name = _common_name(group)
+        if len(group) > 1 and not is_sweep:
+            yield name, "which of its points differ in their nodes alone is not known"
+            continue
+        try:
+            yield _points(name, group, measured_all_reduces(rows))
+        except NoPredictionError as error:
+            yield name, str(error)
+
+
+def _common_name(group: Rows) -> str:
+    """What the names of benchmarks begin with."""
+    letters = zip(*(row.name for row in group), strict=False)
+    begin = "".join(alike[0] for alike in takewhile(lambda each: len(set(each)) == 1, letters))
+    return begin.rstrip("-_.") or group[0].name
+
+
+def _trains(row: Row) -> bool:
+    """Whether its ranks train together, and told of their steps."""
+    told = [process for process in row.processes if process.record.ranks]
+    return any(process.record.device is None for process in told)
+
+
+def _points(name: str, group: Rows, comm: Sequence[tuple[int, float, float]]) -> Points:
+    if any(scaling(row) != WEAK for row in group):
+        raise NoPredictionError("under strong scaling each rank's work changes with the nodes")
+    modes = {str(row.reported("model").get("mode")) for row in group}
+    mode = " and ".join(sorted(modes))
+    if not modes <= PREDICTED:
+        raise NoPredictionError(f"not all ranks do the same work in mode {mode}")
+    launches: dict[tuple[int, int], list[LaunchWork]] = defaultdict(list)
+    for row in group:
+        for process in counted(row.processes):
+            if process.record.ranks:
+                work = launch_work(process)
+                nodes = len(set(work.nodes))
+                launches[nodes, work.ranks].append(work)
+    each = {ranks / nodes for nodes, ranks in launches}
+    by_nodes = len({nodes for nodes, _ in launches}) > 1
+    if by_nodes and len(each) > 1:
+        raise NoPredictionError("its points differ in the ranks of a node, too")
+    found = []
+    for (nodes, ranks), of_point in sorted(launches.items()):
+        found.append(Point(nodes if by_nodes else ranks, tuple(of_point)))
+    if len(found) < 2:
+        raise NoPredictionError("a prediction needs at least two numbers of nodes, or of ranks")
+    axis = NODES if by_nodes else RANKS
+    ranks_each = round(max(each)) if by_nodes else 1
+    return Points(name, axis, ranks_each, mode, group[0].unit, tuple(found), comm)
+
+
+def launch_work(process: ProcessResult) -> LaunchWork:
+    """What the ranks of a process did.
+
+    Raises:
+        NoPredictionError: they do not tell what is exposed of each step.
+    """
+    record = process.record
+    times = launch_times(record, process.unsteady_of, fewest=1)
+    if times is None or times.exposed.shape[1] < 2 or process.series is None:
+        raise NoPredictionError(f"{record.tag} does not tell what is exposed of each step")
+    before, backward = _halves(times)
+    if len(times.ids) == 1:  # what it does instead of communication is its own work
+        backward = backward + times.exposed[:, 1:]
+    step = float(times.whole.mean())
+    slowdowns = [told[-1].value for told in record.numbers.get("overlap_slowdown", {}).values()]
+    return LaunchWork(
+        tuple(id.node for id in times.ids),
+        before,
+        backward,
+        times.communication[1:] if len(times.ids) > 1 else 0.0 * times.communication[1:],
+        step,
+        process.series.mean * step / 1e3,
+        _buckets(record.buckets),
+        median(slowdowns),
+    )
+
+
+def _halves(times: LaunchTimes) -> "tuple[Floats, Floats]":
+    """The own work before the backward pass, and in it, from one communication to the next."""
+    before = 0.0 * times.exposed[:, 1:]
+    backward = before.copy()
+    for name, ms in times.parts.items():
+        if name in BEHIND:
+            before += ms[:, :-1]
+        elif name in BACKWARD:
+            backward += ms[:, 1:]
+        else:
+            before += ms[:, 1:]
+    return before, backward
+
+
+def _buckets(told: Mapping[int, Sequence[Mapping[str, object]]]) -> tuple[Bucket, ...]:
+    """The buckets by what the ranks told, as medians over them; none where they differ."""
+    if not told or len({len(buckets) for buckets in told.values()}) > 1:
+        return ()
+    found = []
+    for same in zip(*told.values(), strict=True):
+        size, ready, ms = (
+            median(each.get(key) for each in same) for key in ("bytes", "ready_ms", "ms")
+        )
+        found.append(Bucket(size, ready, ms))
+    last = max((bucket.ready for bucket in found), default=NAN)
+    if not last > 0 or any(math.isnan(each.bytes + each.ready) for each in found):
+        return ()
+    return tuple(Bucket(each.bytes, each.ready / last, each.ms) for each in found)
+
+
+def measured_all_reduces(rows: Rows) -> list[tuple[int, float, float]]:
+    """The all-reduces that benchmarks of the same runs measured: ranks, bytes, ms."""
+    found = []
+    for row in rows:
+        for payload in row.tables.get("comm", ()):
+            match payload:
+                case {
+                    "op": "all_reduce",
+                    "among": "all",
+                    "ranks": int() as ranks,
+                    "bytes": int() as size,
+                    "time_us": int() | float() as time,
+                } if time > 0:
+                    found.append((ranks, float(size), time / 1e3))
+    return found

@@ -1,0 +1,215 @@
+"""Predictions of a benchmark on more nodes than it was measured on, each with its interval.
+
+The model is checked by what it says of the largest measured point without having seen it. Where
+that is wrong by more than its interval allows, there is no prediction.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ...errors import SelectionError
+from ..model import Rows
+from ..statistics.batch_means import t_quantile
+from ..statistics.values import mean
+from ..sweeps.efficiency import efficiency_of
+from .model import Draw, StepModel
+from .points import Point, Points, points_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FARTHEST = 8  # times the largest measured
+DRAWS = 400
+SEED = 20261122  # the same report twice shows the same numbers
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A predicted number with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """From the value to the farther end."""
+        return max(self.high - self.value, self.value - self.low)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A benchmark on so many nodes or ranks."""
+
+    count: int
+    step_ms: Estimate
+    throughput: Estimate  # units per second of all ranks
+    efficiency: Estimate
+    own_ms: float  # the mean own work of a rank
+    waiting_ms: float  # for the slowest rank
+    communication_ms: float  # exposed
+    measured_ms: float | None = None  # the mean step, where it was measured
+
+
+@dataclass(frozen=True)
+class Check:
+    """The largest measured point, as predicted from the others."""
+
+    count: int
+    predicted: Estimate  # with the error of what was measured
+    measured_ms: float
+
+    @property
+    def error(self) -> float:
+        """By how much the prediction was too high, as a fraction."""
+        return self.predicted.value / self.measured_ms - 1
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval has what was measured."""
+        return self.predicted.low <= self.measured_ms <= self.predicted.high
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What is predicted of a benchmark, and what is not, with the reasons."""
+
+    name: str
+    axis: str = ""  # nodes or ranks
+    unit: str = ""
+    model: str = ""  # in words
+    predictions: tuple[Prediction, ...] = ()
+    check: Check | None = None
+    refused: tuple[str, ...] = ()  # sentences
+    measured: tuple[int, ...] = ()
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of nodes or ranks that are predicted."""
+        return [each.count for each in self.predictions]
+
+
+def predictions_of(rows: Rows, counts: Sequence[int], draws: int = DRAWS) -> list[Predicted]:
+    """Predict each benchmark that was measured on several numbers of nodes, or ranks.
+
+    Raises:
+        SelectionError: there is none, or none can be predicted; the message has the reasons.
+    """
+    found = []
+    for points in points_of(rows):
+        if isinstance(points, Points):
+            found.append(predicted(points, counts, draws))
+        else:
+            found.append(Predicted(points[0], refused=(points[1],)))
+    if not any(set(each.counts) & set(counts) for each in found):
+        reasons = [f"{each.name}: {reason}" for each in found for reason in each.refused]
+        why = "\n  ".join(reasons or ["no benchmark trains with several ranks"])
+        raise SelectionError(f"--predict: nothing can be predicted:\n  {why}")
+    return found
+
+
+def predicted(points: Points, counts: Sequence[int], draws: int = DRAWS) -> Predicted:
+    """Predict a benchmark on so many nodes or ranks."""
+    refused = dict(_out_of_range(points, counts))
+    head = Predicted(
+        points.name,
+        points.axis,
+        points.unit,
+        measured=tuple(points.counts),
+        refused=tuple(refused.values()),
+    )
+    if refused.keys() >= set(counts):
+        return head
+    checked = check(points, draws)
+    model = StepModel(points)
+    head = replace(head, model=_in_words(model), check=checked)
+    if checked is not None and not checked.holds:
+        return replace(head, refused=(_wrong(checked, points.axis),))
+    wanted = sorted({*points.counts, *counts} - refused.keys())
+    return replace(head, predictions=tuple(_predictions(model, wanted, draws)))
+
+
+def check(points: Points, draws: int) -> Check | None:
+    """Predict the largest point from the others; None if these say nothing of communication."""
+    *others, largest = points.points
+    model = StepModel(replace(points, points=tuple(others)))
+    if model.fits is None:
+        return None
+    estimates = _estimates(model, draws, lambda draw: [model.step(largest.count, draw)])
+    (found,) = estimates
+    error = _half_width(largest, points)
+    low = found.value - math.hypot(found.value - found.low, error)
+    high = found.value + math.hypot(found.high - found.value, error)
+    return Check(largest.count, Estimate(found.value, low, high), largest.step)
+
+
+def _half_width(point: Point, points: Points) -> float:
+    """Half the 95 % interval of a measured step, by how launches vary."""
+    spread = StepModel(points).spread
+    return t_quantile(spread.freedom) * spread.value * point.step / math.sqrt(len(point.launches))
+
+
+def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterator[Prediction]:
+    points = model.points
+    base = points.counts[0]
+    units = mean(each.units / point.count for point in points.points for each in point.launches)
+    measured = {point.count: point.step for point in points.points}
+
+    def numbers(draw: Draw) -> list[float]:
+        first = model.step(base, draw)
+        found = []
+        for count in counts:
+            step = model.step(count, draw)
+            rate, rate_of_base = 1e3 * units * count / step, 1e3 * units * base / first
+            found += [step, rate, efficiency_of(rate, count, rate_of_base, base)]
+        return found
+
+    found = _estimates(model, draws, numbers)
+    for place, count in enumerate(counts):
+        step, rate, efficiency = found[3 * place : 3 * place + 3]
+        waiting = model.waiting(count)
+        rest = step.value - model.own_ms - waiting
+        yield Prediction(
+            count, step, rate, efficiency, model.own_ms, waiting, rest, measured.get(count)
+        )
+
+
+def _estimates(
+    model: StepModel, draws: int, numbers: "Callable[[Draw], list[float]]"
+) -> list[Estimate]:
+    import numpy as np
+
+    chance = np.random.default_rng(SEED)
+    drawn = np.array([numbers(model.redrawn(chance)) for _ in range(draws)])
+    found = []
+    for value, (low, high) in zip(
+        numbers(model.draw), np.quantile(drawn, (0.025, 0.975), axis=0).T, strict=True
+    ):
+        found.append(Estimate(value, min(value, float(low)), max(value, float(high))))
+    return found
+
+
+def _out_of_range(points: Points, counts: Sequence[int]) -> Iterator[tuple[int, str]]:
+    least, most = points.counts[0], points.counts[-1]
+    for count in counts:
+        if count < least:
+            yield count, f"{count} {points.axis} are fewer than the fewest measured, {least}"
+        elif count > FARTHEST * most:
+            far = f"more than {FARTHEST} times the most measured, {most}"
+            yield count, f"{count} {points.axis} are {far}"
+
+
+def _wrong(checked: Check, axis: str) -> str:
+    width = checked.predicted.half_width / checked.predicted.value
+    return (
+        f"the other points predict {checked.predicted.value:.4g} ms on {checked.count} {axis}, "
+        f"±{width:.0%}, and {checked.measured_ms:.4g} ms were measured: the model does not hold"
+    )
+
+
+def _in_words(model: StepModel) -> str:
+    if model.draw.cost is None:
+        return "own work alone"
+    return f"communication by {model.source}: {model.draw.cost.form.text()}"

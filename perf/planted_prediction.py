@@ -1,0 +1,82 @@
+"""Measures how far predictions are from the truth, and how often their intervals hold it.
+
+    python perf/planted_prediction.py [--times 500] [--launches 3] [--only NAME ...]
+
+Trainings under DDP are simulated by events: own work with noise, buckets that are ready one after
+the other and reduced one after the other when the last rank has them, launches that differ. Their
+points on a few nodes are predicted from, as the report does. The truth is the mean of 40,000 steps
+on as many nodes. Printed are, for each number of nodes, the mean error of the predictions, the
+largest of 95 % of them, and the share of the intervals that hold the truth; and the share of the
+trainings that were refused because the model did not predict their largest point from the others.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import numpy as np
+
+from milabench_ddp.report.prediction.predict import FARTHEST, predicted
+from tests.support.planted_scaling import Planted, alike, heavy, ring, tree
+
+DDP = Planted()
+PLANTS: Mapping[str, Planted] = {
+    "normal noise": DDP,
+    "heavy tails": replace(DDP, noise=heavy),
+    "AR(1) noise": replace(DDP, noise=alike),
+    "negligible": replace(DDP, beta=1e9, hop=1e-4),
+    "dominant": replace(DDP, before=2.0, backward=3.0),
+    "all hidden": replace(DDP, sizes=(25e6, 25e6, 1e4), ready=(0.1, 0.2, 1.0)),
+    "a slow ring": replace(DDP, hop=0.2, hops=ring),
+    "a slow tree": replace(DDP, hop=0.5, hops=tree),
+    "no buckets": replace(DDP, told=False),
+    "congested": replace(DDP, congestion=lambda count: max(1.0, count / 2)),
+}
+MEASURED = ((1, 2, 4), (1, 2))
+WANTED = (8, 16, 32)
+
+
+def tried(name: str, counts: tuple[int, ...], times: int, launches: int) -> str:
+    """A line about a training, predicted so many times."""
+    plant = PLANTS[name]
+    wanted = [count for count in WANTED if count <= FARTHEST * counts[-1]]
+    truths = {count: plant.truth(count) for count in wanted}
+    errors: dict[int, list[float]] = {count: [] for count in wanted}
+    held: dict[int, int] = dict.fromkeys(wanted, 0)
+    refused = 0
+    for seed in range(times):
+        points = plant.points(counts, launches, np.random.default_rng(seed))
+        found = predicted(points, wanted, draws=200)
+        refused += bool(found.refused)
+        for each in found.predictions:
+            if each.count in truths:
+                truth = truths[each.count]
+                errors[each.count].append(each.step_ms.value / truth - 1)
+                held[each.count] += each.step_ms.low <= truth <= each.step_ms.high
+    shown = []
+    for count in wanted:
+        if those := errors[count]:
+            mean, most = np.mean(those), np.quantile(np.abs(those), 0.95)
+            shown.append(f"{count}: {mean:+.2%} {most:.2%} {held[count] / len(those):.1%}")
+    nodes = ",".join(map(str, counts))
+    return f"{name:13} {nodes:6} refused {refused / times:6.1%}  {'   '.join(shown)}"
+
+
+def main() -> None:
+    """Print a line for each training and set of measured points."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=500)
+    parser.add_argument("--launches", type=int, default=3, help="of each point")
+    parser.add_argument("--only", nargs="+", choices=PLANTS, default=list(PLANTS))
+    args = parser.parse_args()
+    print("training      from             N: mean error, 95 % of errors below, truth in interval")
+    for name in args.only:
+        for counts in MEASURED:
+            print(tried(name, counts, args.times, args.launches), flush=True)
+
+
+if __name__ == "__main__":
+    main()

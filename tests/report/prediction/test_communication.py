@@ -1,0 +1,100 @@
+"""The forms of communication, of planted messages."""
+
+import numpy as np
+import pytest
+
+from milabench_ddp.report.prediction.communication import Cost, Fits, Message, Spread
+from tests.support.planted_scaling import Planted, ring, tree
+
+NONE = Spread(0.0, 0)
+SIZES = (1e6, 25e6, 14e6)
+
+
+def messages_of(plant: Planted, counts: tuple[int, ...], launches: int = 1) -> list[Message]:
+    found = []
+    for launch in range(launches):
+        for count in counts:
+            for size, ms in zip(plant.sizes, plant.messages(count), strict=True):
+                found.append(Message(100 * launch + count, count, size, float(ms)))
+    return found
+
+
+def ms_of(cost: Cost, plant: Planted, count: int) -> list[float]:
+    sizes = np.array(plant.sizes)
+    return [float(ms) for ms in cost.ms(count, sizes, 0 * sizes)]
+
+
+@pytest.mark.parametrize("hops", [ring, tree])
+@pytest.mark.parametrize("constant", [0.0, 0.3])
+@pytest.mark.parametrize("beta", [1e5, 1e7, 1e12])
+def test_the_form_is_found_at_three_sizes(hops, constant: float, beta: float) -> None:
+    plant = Planted(constant=constant, hop=0.1, hops=hops, beta=beta)
+    fits = Fits(messages_of(plant, (2, 3, 5)), 1, NONE)
+    assert ms_of(fits.best, plant, 64) == pytest.approx(list(plant.messages(64)), rel=0.01)
+
+
+def test_of_a_single_size_the_growth_is_not_known() -> None:
+    """All of them are kept, and the one between the others is the best."""
+    plant = Planted(hop=1.0, hops=tree)
+    fits = Fits(messages_of(plant, (2,)), 1, NONE)
+    assert ms_of(fits.best, plant, 16) == pytest.approx(list(plant.messages(16)))
+    chance = np.random.default_rng(1)
+    first = {round(ms_of(fits.redrawn(chance), plant, 16)[0]) for _ in range(50)}
+    bandwidth = 1e6 * 2 * 15 / 16 / plant.beta
+    assert first == {round(hops + bandwidth) for hops in (1.0, 4.0, 15.0)}
+
+
+def test_a_ring_over_all_ranks_hardly_grows() -> None:
+    """Of 8 ranks a node, 2 (W - 1)/W of 16 and 64 ranks are nearly the same."""
+    for each, expected in ((8, 2 * 255 / 256), (1, 2 * 31 / 32)):
+        messages = []
+        for count in (2, 4, 8):
+            ranks = count * each
+            for size in SIZES:
+                messages.append(Message(count, count, size, 2 * (ranks - 1) / ranks * size / 1e6))
+        best = Fits(messages, 8, NONE).best
+        assert best.form.each == each
+        ms = best.ms(32, np.array([1e6]), np.zeros(1))
+        assert float(ms[0]) == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_ring_within_each_node_comes_first() -> None:
+    messages = []
+    for count in (2, 4, 8):
+        for size in SIZES:
+            alone = size / 4e6
+            ms = alone + 2 * (count - 1) / count * size / 1e6
+            messages.append(Message(count, count, size, ms, alone))
+    best = Fits(messages, 8, NONE).best
+    assert best.form.within
+    ms = best.ms(16, np.array([1e6]), np.array([0.25]))
+    assert float(ms[0]) == pytest.approx(0.25 + 2 * 15 / 16, rel=1e-3)
+
+
+def test_what_is_hidden_makes_the_constant_negative() -> None:
+    messages = [Message(n, n, 1.0, 40 * 2 * (n - 1) / n - 35) for n in (2, 4, 8)]
+    fits = Fits(messages, 1, NONE, may_hide=True)
+    ms = fits.best.ms(16, np.ones(1), np.zeros(1))
+    assert float(ms[0]) == pytest.approx(40 * 2 * 15 / 16 - 35, rel=1e-3)
+    assert fits.best.ms(1, np.ones(1), np.zeros(1)) == 0.0
+
+
+def test_the_spread_of_launches_is_that_of_those_on_as_many_nodes() -> None:
+    chance = np.random.default_rng(2)
+    plant = Planted()
+    messages = []
+    for launch in range(40):
+        factor = 1 + 0.05 * chance.standard_normal()
+        for size, ms in zip(plant.sizes, plant.messages(2), strict=True):
+            messages.append(Message(launch, 2, size, factor * float(ms)))
+    fits = Fits(messages, 1, NONE)
+    assert fits.spread.freedom == 39
+    assert fits.spread.value == pytest.approx(0.05, rel=0.25)
+    drawn = [ms_of(fits.redrawn(chance), plant, 2)[1] for _ in range(200)]
+    assert np.std(drawn) / np.mean(drawn) == pytest.approx(0.05 / 40**0.5, rel=0.3)
+
+
+def test_without_repeats_it_is_that_of_own_work() -> None:
+    fits = Fits(messages_of(Planted(), (2, 4)), 1, Spread(0.02, 2))
+    assert fits.spread == Spread(0.02, 2)
+    assert NONE.draw(np.random.default_rng(1)) == 0.0

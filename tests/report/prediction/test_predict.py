@@ -1,0 +1,108 @@
+"""Predictions of planted trainings, of which the step on any number of nodes is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from milabench_ddp.errors import SelectionError
+from milabench_ddp.report.prediction import predict
+from milabench_ddp.report.prediction.predict import predicted, predictions_of
+from tests.support.planted_scaling import Planted, alike, heavy, normal, ring, tree
+
+DRAWS = 60
+PLANTS = {
+    "some hidden": Planted(),
+    "hardly any": Planted(beta=1e9, hop=1e-4),
+    "communication alone": Planted(before=0.5, backward=0.5),
+    "all hidden": Planted(sizes=(25e6, 25e6, 1e4), ready=(0.1, 0.2, 1.0)),
+    "a tree": Planted(hop=0.5, hops=tree),
+    "a ring": Planted(hop=0.5, hops=ring),
+    "heavy tails": Planted(noise=heavy),
+    "alike": Planted(noise=alike),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_the_step_on_more_nodes(plant: Planted) -> None:
+    points = plant.points((1, 2, 4), 3, np.random.default_rng(1))
+    found = predicted(points, (8, 32), DRAWS)
+    for each in found.predictions:
+        assert each.step_ms.value == pytest.approx(plant.truth(each.count, 4000), rel=0.02)
+        assert each.step_ms.low < each.step_ms.value < each.step_ms.high
+        parts = each.own_ms + each.waiting_ms + each.communication_ms
+        assert parts == pytest.approx(each.step_ms.value)
+        alone = found.predictions[0].step_ms.value
+        assert each.efficiency.value == pytest.approx(alone / each.step_ms.value)
+        assert each.throughput.value == pytest.approx(32e3 * each.count / each.step_ms.value)
+    assert found.check is not None
+    assert found.check.holds
+    assert found.refused == ()
+
+
+def test_of_one_point_with_communication_it_is_not_checked() -> None:
+    plant = Planted(noise=normal)
+    found = predicted(plant.points((1, 2), 3, np.random.default_rng(2)), (16,), DRAWS)
+    assert found.check is None
+    last = found.predictions[-1]
+    assert last.step_ms.value == pytest.approx(plant.truth(16, 4000), rel=0.02)
+
+
+def test_without_buckets_the_interval_is_wider() -> None:
+    """More than it shows on a few nodes may be exposed on more of them."""
+    chance = np.random.default_rng(3)
+    points = Planted(told=False).points((1, 2, 4), 3, chance)
+    found = predicted(points, (8,), DRAWS)
+    with_buckets = predicted(Planted().points((1, 2, 4), 3, chance), (8,), DRAWS)
+    assert "what is exposed" in found.model
+    assert "8 buckets" in with_buckets.model
+    width, narrow = (each.predictions[-1].step_ms.half_width for each in (found, with_buckets))
+    assert width > 3 * narrow
+    without_any = Planted(told=False, beta=1e9, hop=1e-4)
+    found = predicted(without_any.points((1, 2, 4), 3, chance), (8,), DRAWS)
+    truth = without_any.truth(8, 4000)
+    assert found.predictions[-1].step_ms.value == pytest.approx(truth, rel=0.02)
+
+
+def test_the_model_does_not_hold_for_a_congested_switch() -> None:
+    plant = Planted(congestion=lambda count: max(1.0, count / 2))
+    found = predicted(plant.points((1, 2, 4), 3, np.random.default_rng(4)), (8,), DRAWS)
+    assert found.predictions == ()
+    assert found.check is not None
+    assert found.check.error < -0.1
+    assert "4 nodes" in found.refused[0]
+    assert "the model does not hold" in found.refused[0]
+
+
+def test_what_is_too_far_or_too_near_is_refused() -> None:
+    points = Planted().points((2, 4), 3, np.random.default_rng(5))
+    found = predicted(points, (1, 32, 33), DRAWS)
+    assert found.counts == [2, 4, 32]
+    assert found.refused == (
+        "1 nodes are fewer than the fewest measured, 2",
+        "33 nodes are more than 8 times the most measured, 4",
+    )
+
+
+def test_slower_work_beside_communication_is_not_taken_for_other_launches() -> None:
+    """A single node has no communication, so its backward pass is not slowed by any."""
+    slowed = replace(Planted(backward=60 * 1.2), launch=0.001)
+    points = slowed.points((2, 4), 3, np.random.default_rng(6))
+    alone = Planted(launch=0.001).points((1,), 3, np.random.default_rng(7))
+    told = []
+    for point in points.points:
+        told.append(
+            replace(point, launches=tuple(replace(each, slowdown=1.2) for each in point.launches))
+        )
+    found = predicted(replace(points, points=(*alone.points, *told)), (8,), DRAWS)
+    last = found.predictions[-1]
+    assert last.step_ms.value == pytest.approx(slowed.truth(8, 4000), rel=0.02)
+    assert last.step_ms.half_width < 0.01 * last.step_ms.value
+
+
+def test_nothing_can_be_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SelectionError, match="no benchmark trains with several ranks"):
+        predictions_of([], (8,))
+    monkeypatch.setattr(predict, "points_of", lambda _: [("a", "it has one point")])
+    with pytest.raises(SelectionError, match="a: it has one point"):
+        predictions_of([], (8,))

@@ -35,6 +35,7 @@ def main(options: DryOptions) -> int:
     ]
     notes = dict.fromkeys(note for node in cluster.nodes for note in node.notes)
     comments += [f"note: {note}" for note in notes]
+    comments += [f"warning: {said}" for said in setup.hazards(suite.benchmarks, cluster)]
     comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
     request = ScriptRequest(profile, launches, len(cluster.nodes), site.python, comments)
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -109,4 +109,5 @@ def _announce(context: RunContext, cluster: Cluster) -> None:
     count = f"{len(context.benchmarks)} benchmark{'s' * (len(context.benchmarks) != 1)}"
     place = setup.describe(cluster)
     head = f"{context.run.path}: {count}, preset {context.header.preset}, {place}"
-    print(head, *cluster.nodes[0].notes, sep="\n", file=sys.stderr, flush=True)
+    hazards = [f"warning: {said}" for said in setup.hazards(context.benchmarks, cluster)]
+    print(head, *cluster.nodes[0].notes, *hazards, sep="\n", file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from ..config.runner_profile import (
     read_profile,
     with_settings,
 )
-from ..config.schema import Suite
+from ..config.schema import Benchmark, Suite
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
+from ..hazards import hazards_in
 from ..machine.devices import Cluster
 from ..options import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
@@ -189,6 +191,17 @@ def site(options: RunnerOptions, profile: RunnerProfile | None = None) -> Site:
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"
     venvs = {p.parent.parent.name: str(p) for p in pythons}
     return Site(sys.executable, venvs, shim, launcher, options.numa_binding == "node")
+
+
+def hazards(benchmarks: Iterable[Benchmark], cluster: Cluster) -> list[str]:
+    """The known hazards of this environment, and of those of the benchmarks, a sentence each."""
+    found: dict[str, None] = {}
+    for benchmark in benchmarks:
+        environ = {**os.environ, **benchmark.env}
+        nodes = benchmark.size(len(cluster.nodes))
+        for setting, effect in hazards_in(environ, on_gpu=cluster.has_gpu, nodes=nodes):
+            found[f"{setting}: {effect}"] = None
+    return list(found)
 
 
 def describe(cluster: Cluster) -> str:

@@ -12,6 +12,7 @@ from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, of_rank, tail
 from .process import ProcessResult
 
 SHOWN_TAGS = 3  # in a sentence
+NO_RECORDS = "its records are missing, or cannot be read"
 NEVER_RAN = "it never ran: the configuration has it enabled, and no run has a file of it"
 
 _SEE = re.compile(r" \(see .*?\)")
@@ -91,7 +92,7 @@ def missing_records(runs: Sequence[Run]) -> Iterator[Failure]:
     for run in runs:
         for name, tags in run.missing.items():
             shown = shown_names([f"{tag}.data" for tag in tags], SHOWN_TAGS)
-            reason = f"its records are missing, or cannot be read: {shown}"
+            reason = f"{NO_RECORDS}: {shown}"
             yield Failure(name, run.name, None, Outcome.LOST, reason, folder=run.path)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
+from milabench_ddp.hazards import HAZARDS
 from milabench_ddp.machine.backends import BACKENDS
 from tests.golden import check_golden
 from tests.support.workplace import EMIT, GOOD, Suite, Workplace
@@ -106,3 +107,29 @@ def test_a_cluster_is_sent_scripts(at: Workplace, suite: Suite, monkeypatch, cap
     assert capsys.readouterr().out.count("sbatch <<") == 2
     assert main(["dry", "suite.yaml", "--partition", "fast"]) == 2
     assert "--partition is for a cluster's scheduler" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_what_will_slow_it_down_is_told(
+    at: Workplace, suite: Suite, no_gpu: None, monkeypatch, capsys, nodes: int
+):
+    monkeypatch.chdir(at.folder)
+    for name in HAZARDS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("NCCL_IB_DISABLE", "1")
+    config = suite(one=GOOD, two=GOOD)
+    options = [
+        "--gpus",
+        "2",
+        "--nodes",
+        str(nodes),
+        "--override",
+        "one.env.TORCHDYNAMO_DISABLE='1'",
+    ]
+    told = {}
+    for device in ("cuda", "cpu"):
+        main(["dry", config, *options, "--device", device])
+        told[device] = re.findall(r"^# warning: (\w+)=", capsys.readouterr().out, re.MULTILINE)
+    gpu = ["CUDA_LAUNCH_BLOCKING", *["NCCL_IB_DISABLE"] * (nodes > 1), "TORCHDYNAMO_DISABLE"]
+    assert told == {"cuda": gpu, "cpu": ["TORCHDYNAMO_DISABLE"]}

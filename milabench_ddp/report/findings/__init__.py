@@ -17,11 +17,14 @@ from . import (
     checked_gradients,
     device_problems,
     device_state,
+    environment,
     failed,
     held_down,
     host_bound,
     hosts,
+    losses,
     measured_devices,
+    missing_ranks,
     node_differences,
     peaks,
     rate_problems,
@@ -37,6 +40,7 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "no_rate": error(
         failed.without_rate, "let it write its rate as docs/configuration.rst says", "ensure_rate"
     ),
+    "missing_records": error(failed.missing_records, "run it again", layer="planning"),
     "nan_loss": error(failed.nan_losses, "try a lower learning rate, or more bits", layer="loss"),
     "damaged_file": warning(runs.damaged_files),
     "pooled_runs": note(runs.pooled_runs),
@@ -63,10 +67,18 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     ),
     "corrected_memory_error": note(device_state.corrected_errors, "replace it if there are many"),
     "device_note": note(device_problems.device_notes),
+    "hazard": warning(environment.hazards, "unset it, unless it is what you measure"),
     "measured_peak": note(peaks.measured_peaks),
     "few_observations": note(unsteady.few_observations, "let them run for longer, or repeat"),
 }
 BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
+    # it hangs, or never began; the rate of its job is not that of the ranks that were planned
+    "silent_rank": error(
+        missing_ranks.silent_ranks,
+        "see what it printed, and whether its node and its device answer",
+        layer="planning",
+    ),
+    "missing_steps": warning(missing_ranks.missing_steps, "see what it printed last"),
     # its numbers are those of another device
     "other_device": error(measured_devices.other_devices, "look at what sets CUDA_VISIBLE_DEVICES"),
     "other_software": note(measured_devices.other_software),
@@ -97,6 +109,11 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     ),
     "start_up_left_out": note(unsteady.start_up_left_out),
     "memory_not_sampled": note(rate_problems.memory_not_sampled),
+    # the speed counts: it depends on the numbers in few kernels; but what is trained is of no use
+    "loss_not_falling": warning(
+        losses.losses_not_falling, "try a lower learning rate, and check its data", layer="loss"
+    ),
+    "data_bound": warning(host_bound.data_bound, "give it more loader workers, or faster storage"),
     "host_bound": warning(host_bound.host_bound, "give it larger batches, or compile it"),
     "busy_host": warning(
         hosts.busy_hosts, "see what else runs there (`top`), and give it fewer loader workers"

@@ -3,11 +3,12 @@
 from collections import defaultdict
 
 from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE
+from ..failures import NO_RECORDS
 from ..model import Failure, Finding, Findings
 from .finder import Measurements
 
 _WITHOUT_RATE = (NO_RATE, NO_USABLE_RATE)
-_OF_THEIR_OWN = (*_WITHOUT_RATE, NAN_LOSS)  # the beginnings of reasons
+_OF_THEIR_OWN = (*_WITHOUT_RATE, NAN_LOSS, NO_RECORDS)  # the beginnings of reasons
 
 
 def failed(measured: Measurements) -> Findings:
@@ -20,6 +21,13 @@ def without_rate(measured: Measurements) -> Findings:
     """Benchmarks that ended, and told no training rate."""
     meant = [each for each in measured.failures if each.reason.startswith(_WITHOUT_RATE)]
     yield from _by_benchmark(meant)
+
+
+def missing_records(measured: Measurements) -> Findings:
+    """Benchmarks some of whose processes ended, and left no file that can be read."""
+    yield from _by_benchmark(
+        [each for each in measured.failures if each.reason.startswith(NO_RECORDS)]
+    )
 
 
 def nan_losses(measured: Measurements) -> Findings:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from ...table import Column, Table, without_unknown
+from ..completeness import of_how_many
 from ..model import Row, Rows
 from ..process import counted
 from ..ranks.ledger import COMMUNICATION, JITTER, WAITING, launch_times
@@ -36,7 +37,8 @@ def ledger(rows: Rows) -> Table:
             for label, items in (("all", everyone), *((id.label, by_rank[id]) for id in by_rank)):
                 shown = [items.get(name) for name in ITEMS]
                 values.append((row.name, label, sum(items.values()), *shown))
-    return without_unknown(Table(columns, tuple(values), "Ledger of a step, in ms"), always=3)
+    table = Table(columns, tuple(values), "Ledger of a step, in ms", of_how_many(rows))
+    return without_unknown(table, always=3)
 
 
 def _by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:

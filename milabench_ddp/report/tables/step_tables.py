@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from ...table import Column, Measured, Table, without_unknown
+from ..completeness import of_how_many
 from ..model import Row, Rows
 from ..ranks.rank_launch import EXPOSED
 from ..ranks.stragglers import can_be_judged, slowest_part, stragglers
@@ -65,7 +66,7 @@ def steps(rows: Rows) -> Table:
             _estimated(row),
         )
         values.append(shown)
-    table = Table(columns, tuple(values), "Steps", _means_only(known))
+    table = Table(columns, tuple(values), "Steps", (*_means_only(known), *of_how_many(known)))
     return without_unknown(table, always=3)
 
 
@@ -115,7 +116,7 @@ def slowest_ranks(rows: Rows) -> Table:
         # after a sweep of shapes each device runs its own best shape: steps are not comparable
         if count > 1 and "sweep" not in row.tables:
             values.append((row.name, count, *_steps_of(row), *_local_of(row)))
-    return without_unknown(Table(columns, tuple(values), "Ranks"))
+    return without_unknown(Table(columns, tuple(values), "Ranks", of_how_many(rows)))
 
 
 NOT_COMPARED = (NAN, "", NAN, "")
@@ -175,4 +176,4 @@ def every_rank(rows: Rows) -> Table:
                 rank.reserved,
             )
             values.append(shown)
-    return Table(columns, tuple(values), "All ranks")
+    return Table(columns, tuple(values), "All ranks", of_how_many(rows))

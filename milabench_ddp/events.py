@@ -110,11 +110,14 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of output, its newline included; bytes that are not UTF-8 are escaped."""
+    """A line of output, its newline included; bytes that are not UTF-8 are escaped.
+
+    ``stacks`` is no output: it says where the processes were which did not go on.
+    """
 
     tag: str
     time: float
-    stream: Literal["stdout", "stderr"]
+    stream: Literal["stdout", "stderr", "stacks"]
     text: str
 
 

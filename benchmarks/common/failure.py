@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from benchmarks.common import stacks
 from benchmarks.common.metrics import Emitter
 
 MESSAGE_LIMIT = 1000  # bytes of JSON; message, trace and keys together stay below a line's 4096
@@ -36,7 +37,9 @@ def reported(emitter: Emitter) -> Iterator[None]:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except Exception as error:
+        stacks.show_failure(error)
         _report(emitter, error, trace="".join(traceback.format_exception(error)))
+        stacks.wait_for_look(error)
         raise
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from benchmarks.common import collector
+from benchmarks.common import collector, stacks
 from benchmarks.common.clocks import clock_of
 from benchmarks.common.device import check_build, peak_memory, reset_peak_memory, told
 from benchmarks.common.failure import reported
@@ -218,6 +218,7 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
     far are reported, then the error with its rank. The process group then ends with the process:
     closing it properly would wait for ranks that may hang.
     """
+    stacks.show_on_signal()
     emitter = Emitter.from_environment()
     with reported(emitter):
         check_build()
@@ -226,7 +227,8 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
         running = Session(group, emitter)
         try:
             yield running
-        except BaseException:
+        except BaseException as error:
+            stacks.show_failure(error)
             running.flush()
             raise
         running.finish()

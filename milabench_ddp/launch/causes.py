@@ -28,6 +28,7 @@ _TIMEOUT = re.compile(
     r"Rank (\d+)\] Watchdog caught collective operation timeout: "
     r"WorkNCCL\((?:SeqNum=(\d+), )?OpType=(\w+).* ran for (\d+) milliseconds"
 )
+_OF_TIME = re.compile(r"\btime(?:d |-)?out\b", re.IGNORECASE)
 _KILLED = re.compile(r"killed by (?:SIGKILL|signal: Killed)")
 HOST_OUT_OF_MEMORY = "this host was out of memory, and its kernel killed a process"
 
@@ -45,6 +46,11 @@ def may_follow(reason: str) -> bool:
     NCCL's errors are, unless it says that the memory of the device ran out.
     """
     return bool(_FOLLOWS.search(reason)) and not OUT_OF_MEMORY.search(reason)
+
+
+def is_timeout(reason: str) -> bool:
+    """Whether a rank waited in vain for another, which was still there: a lost one is noticed."""
+    return may_follow(reason) and bool(_OF_TIME.search(reason))
 
 
 def timed_out(line: str) -> str:

@@ -49,8 +49,8 @@ class ChannelRanks:
             return
         self._due = 2 * self.opened
         for pid in reap.marked_processes(self._mark):
-            if self._has_open(pid):
-                self.ranks |= _rank(pid)
+            if self._has_open(pid) and (rank := reap.rank(pid)) is not None:
+                self.ranks.add(rank)
 
     def close(self) -> None:
         """Close its descriptor."""
@@ -62,15 +62,3 @@ class ChannelRanks:
             return any(fd.readlink() == self._path for fd in Path(f"/proc/{pid}/fd").iterdir())
         except OSError:
             return False  # it is gone
-
-
-def _rank(pid: int) -> set[int]:
-    try:
-        environ = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return set()
-    for variable in environ.split(b"\0"):
-        name, _, value = variable.partition(b"=")
-        if name == b"RANK" and value.isdigit():
-            return {int(value)}
-    return set()

@@ -3,18 +3,21 @@
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 from ..events import Ended, Event, Line, Note, Outcome, Started, Verdict
-from ..results.state import ProcessState
+from ..results.state import ProcessState, RankCall
 from . import reap
 from .causes import with_kernel
 from .channel_ranks import ChannelRanks
+from .hangs import calls_of, is_hang, told, who_hangs, with_hang
 from .metrics_channel import Fifo, LineBuffer, parse_line
 from .spawn import Spawned
+from .stacks import STACKS, Look, Looked
 from .verdict import Observations, judge
 
 Stream = Literal["stdout", "stderr"]
@@ -46,6 +49,8 @@ class Child:
         self.observed = Observations(own_rank)
         self.exit_fd = os.pidfd_open(popen.pid)  # readable once the process has ended
         self._process, self._popen, self._emit = process, popen, emit
+        self.looked: Sequence[Looked] = ()  # its processes, before they were ended
+        self._is_hung = False  # when they were looked at
         self.channel_ranks: ChannelRanks | None = None  # if several ranks may share the channel
         if own_rank is None and len(process.devices) > 1:
             self.channel_ranks = ChannelRanks(metrics.path, process.env[reap.MARK])
@@ -89,6 +94,12 @@ class Child:
             return parse_line(self.tag, now, line)
         return Line(self.tag, now, stream, line.decode("utf-8", "backslashreplace"))
 
+    def begin_look(self) -> Look:
+        """Ask its ranks where they are: they hang, or wait for one that does."""
+        self._is_hung = self.observed.misses_peer or not self.observed.goes_on(time.time())
+        folder = Path(self._process.env[STACKS])
+        return Look(self._marked, self.pid, self.observed.own_rank, folder)
+
     def terminate(self) -> None:
         """Send SIGTERM to its process group: torchrun passes it on to its workers."""
         with suppress(ProcessLookupError):
@@ -119,12 +130,14 @@ class Child:
             must_report = self._process.job is None
             verdict = judge(self.observed, returncode, stopped, must_report)
         verdict = replace(verdict, reason=with_kernel(verdict.reason, oom_kills))
+        calls = self._calls(verdict)
         now = time.time()
         if stuck:
             self._emit(
                 Note(self.tag, now, "message", f"still alive after SIGKILL: {sorted(stuck)}")
             )
-        self._emit(Ended(self.tag, now, returncode, verdict.outcome, verdict.reason))
+        reason = with_hang(verdict, who_hangs(calls)).reason
+        self._emit(Ended(self.tag, now, returncode, verdict.outcome, reason))
         return ProcessState(
             tag=self.tag,
             pid=self.pid,
@@ -134,7 +147,16 @@ class Child:
             started=self._started,
             ended=now,
             told=self.observed.told,
+            calls=calls,
         )
+
+    def _calls(self, verdict: Verdict) -> tuple[RankCall, ...]:
+        """Where its ranks were, if that is why it ended; keeps their stacks."""
+        if not self.looked or not is_hang(verdict):
+            return ()
+        for line in told(self.looked).splitlines(keepends=True):
+            self._emit(Line(self.tag, time.time(), "stacks", line))
+        return calls_of(self.looked) if self._is_hung else ()
 
     def _tell_writers(self) -> None:
         """Record the ranks that had the channel open, if there are rates that tell no rank."""

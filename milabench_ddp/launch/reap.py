@@ -55,6 +55,25 @@ def marked_processes(mark: str) -> set[int]:
     return {pid for pid in _all_pids() if pid != os.getpid() and has_mark(pid, mark)}
 
 
+def rank(pid: int) -> int | None:
+    """The variable ``RANK`` of a live process; None if it has none."""
+    try:
+        environ = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None
+    for variable in environ.split(b"\0"):
+        name, _, value = variable.partition(b"=")
+        if name == b"RANK" and value.isdigit():
+            return int(value)
+    return None
+
+
+def parent(pid: int) -> int | None:
+    """The parent of a process; None if it is gone."""
+    fields = _stat(pid)
+    return int(fields[1]) if fields else None
+
+
 def kill_all(
     find: Callable[[], set[int]], keep: Collection[int] = (), timeout: float = 5.0
 ) -> set[int]:

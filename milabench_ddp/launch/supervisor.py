@@ -11,7 +11,7 @@ import selectors
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -23,13 +23,18 @@ from ..plan.launch import Launch
 from ..results.state import LaunchState, ProcessState
 from . import reap
 from .child import Child
+from .hangs import is_hang
 from .kill_policy import KillPolicy, Stage
 from .metrics_channel import METRICS, START, Fifo
 from .spawn import spawn
+from .stacks import STACKS, look
 from .stop_requests import StopRequests
 
 GRACE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
+
+SETTLE = 0.2
+"""Seconds in which ranks that waited for the same one all fail; none ends until it is looked at."""
 
 
 class Supervisor:
@@ -97,6 +102,8 @@ class Supervisor:
             fifos.append(fifo)
             env = {**environ, **process.env}
             env[METRICS] = str(fifo.path)
+            env[STACKS] = str(folder / f"stacks.{i}")
+            Path(env[STACKS]).mkdir()
             env[reap.MARK] = f"{self._mark}.{i}"
             programs.append(replace(process, env=env))
         max_duration = self._launch.benchmark.max_duration
@@ -137,6 +144,8 @@ class Supervisor:
                 self._heed_requests(self._clock())
                 for key, _ in ready:
                     key.data()
+                missing = [child for child in self._alive if child.observed.misses_peer]
+                self._look(missing, SETTLE)
                 if all(child.observed.is_ready for child in self._alive):
                     self._barrier.close()
                 self._apply_policy(self._clock())
@@ -172,12 +181,22 @@ class Supervisor:
         # All end together: ending one alone would unload its device while others are measured.
         if self._alive and all(child.observed.has_enough for child in self._alive):
             self._policy.stop(now, Verdict(Outcome.OK, "it had enough observations"))
-        stage = self._policy.advance(now)
+        stage, verdict = self._policy.advance(now), self._policy.verdict
+        if stage is Stage.TERMINATED and verdict is not None and is_hang(verdict):
+            self._look(self._alive)
         for child in self._alive:
             if stage is Stage.TERMINATED:
                 child.terminate()
             elif stage is Stage.KILLED:
                 child.kill()
+
+    def _look(self, children: Sequence[Child], settle: float = 0.0) -> None:
+        """Look once where the ranks of these children are, after ``settle`` seconds."""
+        new = [child for child in children if not child.looked]
+        if new:
+            time.sleep(settle)
+            for child, found in zip(new, look([child.begin_look() for child in new]), strict=True):
+                child.looked = found
 
     def _state(self) -> LaunchState:
         ends = tuple(self._ends[child.tag] for child in self._children)

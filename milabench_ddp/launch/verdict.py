@@ -1,13 +1,18 @@
 """The verdict on a process, from its reports and its exit status."""
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from ..events import NAN_LOSS, Data, Event, Line, Note, Outcome, Verdict, exit_reason
 from ..results.rates import RateCounts, why_nothing_measured
-from .causes import LauncherSummary, may_follow, timed_out
+from .causes import LauncherSummary, is_timeout, may_follow, timed_out
+
+RECENT = 10  # data of a process whose times are kept
+LATE = 3.0  # times the longest of their gaps
 
 
 @dataclass
@@ -24,11 +29,24 @@ class Observations:
     lacks: str = ""  # what its device does not have, so that there is nothing to measure
     instrument_error: str = ""
     launcher: LauncherSummary = field(default_factory=LauncherSummary)
+    # when the last data came, in seconds
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT), compare=False)
+
+    @property
+    def misses_peer(self) -> bool:
+        """Whether it failed as a rank does which waited for another in vain."""
+        return bool(self.error) and may_follow(self.error)
+
+    def goes_on(self, now: float) -> bool:
+        """Whether its last data came as lately as its earlier data let expect."""
+        gaps = [later - earlier for earlier, later in pairwise(self.times)]
+        return bool(gaps) and now - self.times[-1] <= LATE * max(gaps)
 
     @property
     def killed_rank(self) -> str:
         """The rank that a signal killed, if that was first, and the signal; else empty."""
-        if self.error and self.launcher.names_an_exit and not may_follow(self.error):
+        is_first = bool(self.error) and (not may_follow(self.error) or is_timeout(self.error))
+        if is_first and self.launcher.names_an_exit:
             return ""  # torchrun kills the other ranks if they do not end in time
         return self.launcher.killed
 
@@ -36,6 +54,7 @@ class Observations:
         """Record an event of this process."""
         match event:
             case Data(payload=payload):
+                self.times.append(event.time)
                 self.told.add(payload, self.own_rank)
                 loss = payload.get("loss")
                 if isinstance(loss, float) and math.isnan(loss):

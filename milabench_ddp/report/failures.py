@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from ..errors import shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict
@@ -26,6 +27,7 @@ EXCEPTION = re.compile(
 def process_failure(process: ProcessResult) -> Failure:
     """The failure of a process, with the end of its output."""
     record, verdict = process.record, process.verdict
+    stacks, whole_stacks = tail(record.path, "stacks")
     lines, whole = tail(record.path, "stderr")
     if not lines:
         lines, whole = tail(record.path, "stdout")
@@ -38,6 +40,10 @@ def process_failure(process: ProcessResult) -> Failure:
         rank = int(found[1])
     trace = str(error.get("trace") or "").rstrip()
     said = trace.split("\n") if trace else of_rank(lines, rank)
+    said = said[-SHOWN:]
+    if stacks:  # the rank that hangs is the first
+        rank, whole = None, whole_stacks
+        said = list(takewhile(bool, stacks))[:SHOWN]
     return Failure(
         benchmark=record.name,
         run=process.run.name,
@@ -45,7 +51,7 @@ def process_failure(process: ProcessResult) -> Failure:
         outcome=process.status,
         reason=reason,
         rank=rank,
-        lines=tuple(said[-SHOWN:]),
+        lines=tuple(said),
         whole=whole,
         folder=process.run.path,
     )

@@ -13,7 +13,7 @@ from ..errors import RunDirError
 
 _RESERVE = ".reserve"
 _RESERVED = 1 << 16  # bytes: some twenty states
-_SUFFIXES = (".data", ".stdout", ".stderr")
+_SUFFIXES = (".data", ".stdout", ".stderr", ".stacks")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class RunDir:
         return self.path / f"{tag}.data"
 
     def stream(self, tag: str, stream: str) -> Path:
-        """The output of a process on ``stdout`` or ``stderr``."""
+        """The output of a process on ``stdout`` or ``stderr``, or its ``stacks`` when it hung."""
         return self.path / f"{tag}.{stream}"
 
     def script(self, benchmark: str) -> Path:

@@ -24,6 +24,17 @@ _FINAL = (Status.OK, Status.FAILED, Status.TIMEOUT, Status.SKIPPED)
 
 
 @dataclass(frozen=True)
+class RankCall:
+    """Where a rank was when its launch did not go on, before it was ended."""
+
+    rank: int | None  # None for a process that is no rank of several
+    state: str  # the letter of ``/proc``: R, S, D, T, Z; empty if it was gone
+    call: str  # the line of source that does not return, and its place; empty if not known
+    waits_in: str  # the call in which it waited for others; empty if it did not
+    moves: bool = False  # it was somewhere else a while later
+
+
+@dataclass(frozen=True)
 class ProcessState:
     """A process that has ended; times in seconds since the epoch."""
 
@@ -35,6 +46,7 @@ class ProcessState:
     started: float
     ended: float
     told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate
+    calls: tuple[RankCall, ...] = ()  # of its ranks, if it did not go on
 
     @property
     def verdict(self) -> Verdict:

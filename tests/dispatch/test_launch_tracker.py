@@ -8,6 +8,7 @@ from milabench_ddp.dispatch.launch_tracker import LaunchTracker
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import Timeouts
 from milabench_ddp.events import NO_RATE, Outcome, Verdict
+from milabench_ddp.results.state import RankCall
 from tests.support.dispatch import Clock, end, launch
 
 TIMEOUTS = Timeouts(others=10.0, report=30.0)
@@ -101,6 +102,41 @@ def test_on_one_node_it_needs_no_name(clock: Clock) -> None:
     it = tracker(clock, 1)
     it.ended("n0", end("timeout", "longer than 60 s"), clock.now)
     assert (it.state().outcome, it.state().reason) == (Outcome.TIMEOUT, "longer than 60 s")
+
+
+@pytest.mark.parametrize("hangs", [0, 3])
+@pytest.mark.parametrize("last", ["n0", "n1"])
+def test_the_rank_that_hangs_is_named_from_what_all_nodes_saw(
+    clock: Clock, hangs: int, last: str
+) -> None:
+    """Each node sees its own ranks alone, and may end first."""
+    it = tracker(clock, 2, devices=2)
+    ends = {}
+    for node, ranks in (("n0", (0, 1)), ("n1", (2, 3))):
+        late = end("timeout", "ended at its max_duration of 60 s", tags=tags(it, int(node[1])))
+        calls = [RankCall(k, "S", f"f.py:{k} in f", "" if k == hangs else "barrier") for k in ranks]
+        processes = [replace(process, calls=tuple(calls)) for process in late.processes]
+        ends[node] = replace(late, processes=tuple(processes))
+    first = "n0" if last == "n1" else "n1"
+    for node in (first, last):
+        it.ended(node, ends[node], clock.now)
+    others = "1-3" if hangs == 0 else "0-2"
+    state = it.state()
+    assert state.outcome is Outcome.TIMEOUT
+    assert state.reason == (
+        f"{first}: ended at its max_duration of 60 s: "
+        f"rank {hangs} hangs in f.py:{hangs} in f; ranks {others} wait in barrier"
+    )
+
+
+def test_of_devices_alone_the_first_that_hangs_is_named(clock: Clock) -> None:
+    it = tracker(clock, 1, jobs=0, devices=2)
+    late = end("timeout", "ended at its max_duration of 60 s", tags=tags(it, 0))
+    ok, hung = late.processes
+    hung = replace(hung, calls=(RankCall(None, "S", "f.py:1 in f", ""),))
+    it.ended("n0", replace(late, processes=(ok, hung)), clock.now)
+    said = "ended at its max_duration of 60 s: b.D1: it hangs in f.py:1 in f"
+    assert it.state().reason == said
 
 
 def test_a_lost_node_comes_before_all(clock: Clock) -> None:

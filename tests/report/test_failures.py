@@ -50,6 +50,19 @@ def test_the_error_of_the_rank_that_failed_first(tmp_path: Path) -> None:
     assert found.whole == tmp_path / "b.0.stderr"
 
 
+def test_of_a_rank_that_hangs_its_stack(tmp_path: Path) -> None:
+    reason = "rank 1 hangs in `sleep(9)` (main.py:4 in f); rank 0 waits in barrier (rank 0: Error)"
+    failed = end(1, outcome="failed", reason=reason)
+    write(tmp_path, "b.0", config("b"), start(), error(0), failed, stderr="something\n")
+    stack = ["rank 1 hangs in `sleep(9)` (main.py:4 in f) (pid 7)", "  state S", '  File "main.py"']
+    (tmp_path / "b.0.stacks").write_text("\n".join([*stack, "", "rank 0 waits in barrier", ""]))
+    (found,) = failures(tmp_path)
+    assert (found.reason, found.rank, found.lines) == (reason, None, tuple(stack))
+    text = report_text(report_of([tmp_path]))
+    assert f"b.0: failed: {reason}\n" in text
+    assert f"-> all of it: {tmp_path}/b.0.stacks" in text
+
+
 def test_without_an_error_event_its_lines_on_stderr(tmp_path: Path) -> None:
     write(tmp_path, "b.0", config("b"), start(), end(1), stderr="\n".join(TORCHRUN))
     (found,) = failures(tmp_path)

@@ -1,0 +1,137 @@
+"""Which rank of a launch hangs, and in which call: that which does not wait for the others."""
+
+from collections.abc import Iterable, Sequence
+
+from ..events import Outcome, Verdict
+from ..results.state import RankCall
+from .causes import may_follow
+from .frames import Threads, active, caller, waits_in
+from .stacks import Looked
+
+_SHOWN = 4  # groups of ranks in a sentence
+_LONGEST = 80  # characters of a line of source
+_STATES = {
+    "T": ("is stopped", "are stopped"),
+    "t": ("is stopped by a debugger", "are stopped by a debugger"),
+    "D": ("does not return from the kernel", "do not return from the kernel"),
+    "Z": ("has ended", "have ended"),
+    "": ("has ended", "have ended"),
+}
+
+
+def is_hang(verdict: Verdict) -> bool:
+    """Whether a launch with this verdict may have a rank that hangs, for which others waited."""
+    is_failure = verdict.outcome is Outcome.FAILED and may_follow(verdict.reason)
+    return verdict.outcome is Outcome.TIMEOUT or is_failure
+
+
+def calls_of(found: Iterable[Looked]) -> tuple[RankCall, ...]:
+    """Where each rank is."""
+    calls = []
+    for seen in found:
+        if seen.is_rank:
+            stack = active(seen.threads)
+            frame = caller(stack)
+            call = ""
+            if frame is not None:
+                source = frame.source
+                cut = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 3]}..."
+                call = f"`{cut}` ({frame})" if source else str(frame)
+            calls.append(RankCall(seen.rank, seen.state, call, waits_in(stack), seen.moves))
+    return tuple(calls)
+
+
+def who_hangs(calls: Iterable[RankCall]) -> str:
+    """A sentence that names the ranks that hang, then those that wait; empty if nothing is known.
+
+    Args:
+        calls: where each rank of a job was.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    ranks = sorted(calls, key=lambda call: (_waits(call), call.rank or 0))
+    if not any(call.call or call.state in _STATES for call in ranks):
+        return ""
+    if len(ranks) == 1:
+        return f"it {_does(ranks[0], has_suspect=False)[0]}"
+    has_suspect = not all(_waits(call) for call in ranks)
+    for call in ranks:
+        groups.setdefault(_does(call, has_suspect=has_suspect), []).append(call.rank or 0)
+    said = []
+    for (one, several), members in groups.items():
+        named = _numbers(members)
+        said.append(f"rank {named} {one}" if len(members) == 1 else f"ranks {named} {several}")
+    more = f"; {len(said) - _SHOWN} more places" if len(said) > _SHOWN else ""
+    return "; ".join(said[:_SHOWN]) + more
+
+
+def with_hang(verdict: Verdict, sentence: str) -> Verdict:
+    """The verdict with the sentence of ``who_hangs``, if there is one."""
+    if not sentence or not is_hang(verdict):
+        return verdict
+    if verdict.outcome is Outcome.TIMEOUT:
+        return Verdict(verdict.outcome, f"{verdict.reason}: {sentence}")
+    first, *_ = verdict.reason.splitlines()
+    return Verdict(verdict.outcome, f"{sentence} ({first})")
+
+
+def told(found: Sequence[Looked]) -> str:
+    """What was found, as text for a person: ranks that hang first, then those that wait."""
+    calls = iter(calls_of(found))
+    blocks = []
+    for seen in found:
+        head, place = f"pid {seen.pid}: {seen.command}", 2
+        if seen.is_rank:
+            call = next(calls)
+            does, _ = _does(call, has_suspect=False)
+            who = "it" if seen.rank is None else f"rank {seen.rank}"
+            head, place = f"{who} {does} (pid {seen.pid})", int(_waits(call))
+        kernel = f", in {seen.kernel}" if seen.kernel else ""
+        lines = [head, f"  state {seen.state or 'gone'}{kernel}", *_lines(seen.threads)]
+        blocks.append((place, "\n".join(lines)))
+    blocks.sort(key=lambda block: block[0])
+    return "\n\n".join(text for _, text in blocks) + "\n"
+
+
+def _lines(threads: Threads) -> Iterable[str]:
+    """The stacks, that of the main thread first."""
+    for number, stack in enumerate(reversed(threads)):
+        if number:
+            yield "  another thread:"
+        for frame in stack:
+            yield f'  File "{frame.file}", line {frame.line} in {frame.function}'
+
+
+def _waits(call: RankCall) -> bool:
+    return bool(call.waits_in) and call.state not in _STATES
+
+
+def _does(call: RankCall, *, has_suspect: bool) -> tuple[str, str]:
+    """What a rank does, as the end of a sentence about one rank, and about several."""
+    if call.state in _STATES:
+        at = f" in {call.call}" if call.call else ""
+        one, several = _STATES[call.state]
+        return one + at, several + at
+    if call.waits_in:
+        at = call.waits_in if has_suspect else f"{call.waits_in}, {call.call}"
+        return f"waits in {at}", f"wait in {at}"
+    if not call.call:
+        state = f"(state {call.state})"
+        return f"does not tell its stack {state}", f"do not tell their stacks {state}"
+    if call.moves:
+        return f"is in {call.call}", f"are in {call.call}"
+    return f"hangs in {call.call}", f"hang in {call.call}"
+
+
+def _numbers(ranks: Sequence[int]) -> str:
+    """Ranks in a sentence: ``0, 1 and 3-7``."""
+    spans: list[list[int]] = []
+    for rank in sorted(ranks):
+        if spans and spans[-1][1] == rank - 1:
+            spans[-1][1] = rank
+        else:
+            spans.append([rank, rank])
+    words: list[str] = []
+    for first, last in spans:
+        words += [str(first)] if first == last else [f"{first}-{last}"]
+    *most, end = words
+    return f"{', '.join(most)} and {end}" if most else end

@@ -1,0 +1,241 @@
+"""Looks where each process of a launch is, before a launch that hangs is ended.
+
+Our programs write the stacks of their threads at a signal, in C, so also where Python does not run.
+A process gets the signal only if it says in two ways that it catches it: by a file of its own, and
+to the kernel. Of other ranks py-spy tells the stack, where it is installed and allowed to, and of
+every process the kernel tells its state.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import reap
+from .frames import Threads, of_faulthandler, of_py_spy
+
+STACKS = "MILABENCH_STACKS"  # the folder that has a file of each process that can be asked
+DONE = "done"  # the file there that says that the look is over
+SIGNAL = signal.SIGRTMIN + 10  # as in benchmarks/common/stacks.py
+PATIENCE = 2.0  # seconds that a look takes at most
+PAUSE = 0.5  # seconds of them between the two times that a process is asked
+_POLL = 0.005  # seconds
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A process as it was found."""
+
+    pid: int
+    rank: int | None
+    is_rank: bool  # or the only process that computes: not a launcher, nor a helper of a rank
+    command: str
+    state: str  # the letter of ``/proc``: R, S, D, T, Z; empty if it is gone
+    kernel: str  # the function of the kernel that it sleeps in; empty if not told
+    threads: Threads  # empty if it does not tell its stacks
+    moves: bool = False  # its main thread was somewhere else a while later
+
+
+class Look:
+    """A look at the processes that ``find`` returns: asks them for their stacks; see ``look``.
+
+    Args:
+        find: returns their pids.
+        main: the process that was started: a launcher of ranks, or the only rank.
+        own_rank: the rank that it is itself, if known.
+        folder: ``$MILABENCH_STACKS`` of these processes.
+    """
+
+    def __init__(
+        self, find: Callable[[], set[int]], main: int, own_rank: int | None, folder: Path
+    ) -> None:
+        self._find, self._folder, self._pids = find, folder, find()
+        self._ranks: Mapping[int, int | None] = _ranks(self._pids) or {main: own_rank}
+        self._answers = {}
+        for pid in self._pids:
+            file = folder / str(pid)
+            if _size(file) or (file.exists() and _catches(pid)):
+                self._answers[pid] = _Answer(pid, file)
+        self._spied = _spy([pid for pid in self._ranks if pid not in self._answers])
+        self.ask()
+
+    def ask(self) -> None:
+        """Ask those that can answer."""
+        # The pids are found anew, now that they are pinned: they cannot have become others.
+        for pid in self._find() & self._answers.keys():
+            self._answers[pid].ask()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that were asked have answered, or cannot."""
+        return all(answer.is_complete for answer in self._answers.values())
+
+    def found(self, deadline: float) -> list[Looked]:
+        """The processes, ranks first; what py-spy tells by the ``deadline``, in monotonic time."""
+        found = []
+        for pid in sorted(self._pids, key=self._order):
+            threads: Threads = ()
+            moves = False
+            if pid in self._answers:
+                threads, *later = map(of_faulthandler, self._answers[pid].texts())
+                moves = any(each and each[-1] != threads[-1] for each in later if threads)
+            elif pid in self._spied:
+                threads = of_py_spy(_output(self._spied[pid], deadline))
+            is_rank, state = pid in self._ranks, status(pid).get("State", "")[:1]
+            rank, command, kernel = self._ranks.get(pid), _command(pid), _kernel(pid)
+            found.append(Looked(pid, rank, is_rank, command, state, kernel, threads, moves))
+        for answer in self._answers.values():
+            answer.close()
+        (self._folder / DONE).touch()
+        return found
+
+    def _order(self, pid: int) -> tuple[bool, int, int]:
+        return pid not in self._ranks, self._ranks.get(pid) or 0, pid
+
+
+def look(looks: Sequence[Look]) -> list[list[Looked]]:
+    """What each look finds: twice, to know what moves. Takes at most ``PATIENCE``."""
+    deadline = time.monotonic() + PATIENCE
+    _wait(looks, deadline - PAUSE)
+    time.sleep(max(min(PAUSE, deadline - time.monotonic()), 0))
+    for each in looks:
+        each.ask()
+    _wait(looks, deadline)
+    return [each.found(deadline) for each in looks]
+
+
+def _wait(looks: Sequence[Look], deadline: float) -> None:
+    while time.monotonic() < deadline and not all(each.is_complete for each in looks):
+        time.sleep(_POLL)
+
+
+class _Answer:
+    """What a process writes into its file when it is asked for its stacks, or has written."""
+
+    def __init__(self, pid: int, file: Path) -> None:
+        self._pid, self._file = pid, file
+        self._sizes: list[int] = []  # of the file, when it was asked
+        self._blocking = self._threads_that_block()
+        self._fd = -1
+        with suppress(OSError):
+            self._fd = os.pidfd_open(pid)
+        self._is_asked = False
+
+    def ask(self) -> None:
+        self._sizes.append(_size(self._file))
+        if self._fd >= 0 and _catches(self._pid):
+            with suppress(OSError):
+                signal.pidfd_send_signal(self._fd, SIGNAL)
+                self._is_asked = True
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has written all, or cannot write.
+
+        While the handler runs, its thread blocks the signal, and before that the signal pends.
+        """
+        found = status(self._pid)
+        if not self._is_asked or found.get("State", "Z")[:1] in "TtZX":
+            return True
+        if _has_signal(found.get("ShdPnd", "0")) or _size(self._file) <= self._sizes[-1]:
+            return False
+        return self._threads_that_block() <= self._blocking
+
+    def texts(self) -> list[str]:
+        """What it wrote before it was asked again, and then; the first may be all that it wrote."""
+        try:
+            whole = self._file.read_bytes()
+        except OSError:
+            whole = b""
+        cut = self._sizes[1] if len(self._sizes) > 1 else len(whole)
+        parts = (whole[:cut], whole[cut:])
+        return [part.decode(errors="backslashreplace") for part in parts]
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+    def _threads_that_block(self) -> set[str]:
+        try:
+            threads = [task.name for task in Path(f"/proc/{self._pid}/task").iterdir()]
+        except OSError:
+            return set()
+        tasks = {tid: status(f"{self._pid}/task/{tid}") for tid in threads}
+        return {tid for tid, task in tasks.items() if _has_signal(task.get("SigBlk", "0"))}
+
+
+def status(pid: int | str) -> dict[str, str]:
+    """The fields of ``/proc/PID/status``; no field if it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return {}
+    fields = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in fields}
+
+
+def _catches(pid: int) -> bool:
+    """Whether a process catches the signal, as the kernel says."""
+    return _has_signal(status(pid).get("SigCgt", "0"))
+
+
+def _has_signal(mask: str) -> bool:
+    return bool(int(mask, 16) >> (SIGNAL - 1) & 1)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _ranks(pids: set[int]) -> dict[int, int | None]:
+    """The ranks among processes; their children inherit the variable, but are none."""
+    told = {pid: rank for pid in pids if (rank := reap.rank(pid)) is not None}
+    return {pid: rank for pid, rank in told.items() if reap.parent(pid) not in told}
+
+
+def _spy(pids: list[int]) -> "dict[int, subprocess.Popen[str]]":
+    program = shutil.which("py-spy")
+    if program is None:
+        return {}
+    started = {}
+    for pid in pids:
+        command = [program, "dump", "--json", "--nonblocking", "--pid", str(pid)]
+        quiet = subprocess.DEVNULL
+        started[pid] = subprocess.Popen(
+            command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, text=True
+        )
+    return started
+
+
+def _output(spy: "subprocess.Popen[str]", deadline: float) -> str:
+    with spy:
+        try:
+            return spy.communicate(timeout=max(deadline - time.monotonic(), 0.01))[0]
+        except subprocess.TimeoutExpired:
+            spy.kill()
+            return ""
+
+
+def _command(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return b" ".join(words).decode(errors="backslashreplace").strip()[:200]
+
+
+def _kernel(pid: int) -> str:
+    """Where it sleeps in the kernel: its stack there, if this user may read it."""
+    for name in ("stack", "wchan"):
+        with suppress(OSError):
+            if (text := Path(f"/proc/{pid}/{name}").read_text().strip()) not in ("", "0"):
+                return text.splitlines()[0].removeprefix("[<0>] ").partition("+")[0]
+    return ""

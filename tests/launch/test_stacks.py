@@ -1,0 +1,150 @@
+"""Real processes of a launch that hangs: each in another way, and none may be harmed by a look."""
+
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.common import stacks as in_programs
+from milabench_ddp.dispatch.this_host import free_ports
+from milabench_ddp.events import Ended, Line, Outcome
+from milabench_ddp.launch import stacks
+from milabench_ddp.plan.launch import Launch
+from tests.support.launches import launch
+from tests.support.supervised import EMIT, supervise, supervise_past_deadline
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+# A module that looks as one of torch: its caller waits in a collective.
+COLLECTIVE = "import os, time\ndef all_reduce():\n    os.write(1, b'up\\n')\n    time.sleep(1000)\n"
+# Ranks in sessions of their own, as torchrun's, one for each line of the program: `hang(RANK)`.
+RANKS = """
+import os, signal, subprocess, sys, time
+from itertools import repeat
+sys.path[:0] = [{repository!r}, {folder!r}]
+from benchmarks.common.stacks import SIGNAL, show_failure, show_on_signal, wait_for_look
+from torch.distributed import all_reduce
+def up(): os.write(1, b"up\\n")
+rank = os.environ.get("RANK")
+if rank is None:
+    for k in range({ranks}):
+        env = {{**os.environ, "RANK": str(k)}}
+        subprocess.Popen([sys.executable, __file__], env=env, start_new_session=True)
+    time.sleep(1000)
+else:
+    show_on_signal()
+    HANGS[int(rank)]()
+"""
+
+
+def ranks(folder: Path, *hangs: str) -> Launch:
+    """A launch of a process that starts a rank for each of these functions, and its own file."""
+    module = folder / "torch" / "distributed" / "__init__.py"
+    module.parent.mkdir(parents=True)
+    (folder / "torch" / "__init__.py").touch()
+    module.write_text(COLLECTIVE)
+    program = folder / "main.py"
+    text = RANKS.format(repository=str(REPOSITORY), folder=str(folder), ranks=len(hangs))
+    bodies = [f"def hang{k}():\n    {line}\n" for k, line in enumerate(hangs)]
+    names = ", ".join(f"hang{k}" for k in range(len(hangs)))
+    start = text.index("rank = ")
+    program.write_text(f"{text[:start]}{''.join(bodies)}HANGS = [{names}]\n{text[start:]}")
+    good = launch("", njobs=True)
+    process = replace(good.processes[0], argv=(sys.executable, str(program)))
+    return replace(good, processes=(process,))
+
+
+def test_programs_and_supervisor_agree():
+    for name in ("STACKS", "DONE", "SIGNAL"):
+        assert getattr(in_programs, name) == getattr(stacks, name)
+    assert in_programs.PATIENCE > stacks.PATIENCE
+
+
+def test_ranks_that_hang_are_told_from_those_that_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(stacks.shutil, "which", lambda name: None)  # no py-spy
+    block = "signal.pthread_sigmask(signal.SIG_BLOCK, [SIGNAL])"
+    job = ranks(
+        tmp_path,
+        "all_reduce()",
+        "up(); time.sleep(1000)",
+        "all_reduce()",
+        "up(); sum(repeat(1))",  # in C, without end
+        "up(); os.kill(os.getpid(), signal.SIGSTOP)",
+        f"{block}; up(); time.sleep(1001)",  # does not answer
+        "signal.signal(SIGNAL, signal.SIG_DFL); up(); time.sleep(1002)",  # it would be killed
+    )
+    end, events = supervise_past_deadline(job, up=7)
+    assert (end.outcome, end.reason) == (Outcome.TIMEOUT, "ended at its max_duration of 600 s")
+    (process,) = end.processes
+    calls = {call.rank: call for call in process.calls}
+    assert [calls[rank].waits_in for rank in range(4)] == ["all_reduce", "", "all_reduce", ""]
+    assert calls[1].call == "`up(); time.sleep(1000)` (main.py:11 in hang1)"
+    assert calls[3].call == "`up(); sum(repeat(1))` (main.py:15 in hang3)"
+    assert [calls[rank].state for rank in (4, 5, 6)] == ["T", "S", "S"]
+    assert [calls[rank].call for rank in (5, 6)] == ["", ""]
+    ended = [event for event in events if isinstance(event, Ended)][-1]
+    assert "rank 1 hangs in `up(); time.sleep(1000)` (main.py:11 in hang1); " in ended.reason
+    lines = [e.text for e in events if isinstance(e, Line) and e.stream == "stacks"]
+    assert lines[0].startswith("rank 1 hangs in ")
+    assert f'  File "{tmp_path}/main.py", line 11 in hang1\n' in lines
+    assert any(line.startswith("rank 4 is stopped") for line in lines)
+
+
+def test_a_rank_that_a_missing_peer_made_fail_stays_until_all_are_looked_at(tmp_path: Path):
+    """Rank 0 tells its time-out, and its launcher would end rank 1 as soon as it ends."""
+    fails = (
+        "import json; error = RuntimeError('Timed out waiting 3 ms for recv')\n"
+        "    try:\n"
+        "        all_reduce(error)\n"
+        "    except RuntimeError:\n"
+        "        show_failure(error)\n"
+        "        data = {'type': 'RuntimeError', 'message': str(error), 'rank': 0}\n"
+        "        line = json.dumps({'$event': 'error', '$data': data})\n"
+        "        open(os.environ['MILABENCH_METRICS'], 'a').write(line + '\\n')\n"
+        "        wait_for_look(error); os.killpg(os.getppid(), 9)"
+    )
+    job = ranks(tmp_path, fails, "up(); time.sleep(1000)")
+    wait = "def all_reduce(error):\n    import time; time.sleep(0.5); raise error\n"
+    (tmp_path / "torch" / "distributed" / "__init__.py").write_text(wait)
+    end, _ = supervise(job)
+    (process,) = end.processes
+    assert process.outcome is Outcome.FAILED
+    calls = {call.rank: call for call in process.calls}
+    assert (calls[0].waits_in, calls[1].call[:24]) == ("all_reduce", "`up(); time.sleep(1000)`")
+
+
+@pytest.mark.slow
+def test_gloo_times_out(tmp_path: Path):
+    program = REPOSITORY / "tests" / "benchmarks" / "hanging_rank.py"
+    good = launch("", njobs=True)
+    env = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1)[0])}
+    env |= {"MILABENCH_STEP_TIMEOUT": "2", "OMP_NUM_THREADS": "1"}
+    process = replace(good.processes[0], argv=(sys.executable, str(program)), env=env)
+    end, events = supervise(replace(good, processes=(process,)))
+    assert end.outcome is Outcome.FAILED
+    (ended,) = [event for event in events if isinstance(event, Ended)]
+    named = "rank 1 hangs in `time.sleep(3600)` (hanging_rank.py:"
+    assert ended.reason.startswith(named)
+    assert " in train); rank 0 waits in barrier (rank 0: " in ended.reason
+
+
+def test_what_still_measures_does_not_hang():
+    text = EMIT + "[rate() or time.sleep(0.01) for _ in range(20)]; print('up', flush=True)\n"
+    text += "while True: rate(); time.sleep(0.01)"
+    end, events = supervise_past_deadline(launch(text), up=1)
+    assert end.processes[0].calls == ()
+    assert isinstance(events[-1], Ended)
+    assert events[-1].reason == "ended at its max_duration of 600 s"
+
+
+def test_a_signal_is_sent_to_those_alone_that_catch_it(tmp_path: Path):
+    """The folder has a file of a process that does not catch it, such as one that was replaced."""
+    pid = os.getpid()
+    (tmp_path / str(pid)).touch()
+    assert signal.getsignal(stacks.SIGNAL) is signal.SIG_DFL  # it would end this process
+    ((seen,),) = stacks.look([stacks.Look(lambda: {pid}, pid, 3, tmp_path)])
+    assert (seen.pid, seen.rank, seen.is_rank, list(seen.threads)) == (pid, 3, True, [])

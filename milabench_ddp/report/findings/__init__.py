@@ -22,6 +22,7 @@ from . import (
     held_down,
     host_bound,
     hosts,
+    jitter,
     losses,
     measured_devices,
     missing_ranks,
@@ -128,6 +129,10 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "set_clocks": note(held_down.set_clocks, "`nvidia-smi -rgc` and `-rac` reset them"),
     "slow_device": warning(slow.slow_devices, "look at its clocks, heat and neighbours"),
     "slow_rank": warning(slow.slow_ranks, "look at what it does in that part of a step"),
+    "jitter": warning(
+        jitter.recurring_pauses,
+        "see what comes at such distances: collections, checkpoints, logs, timers of the host",
+    ),
     "slow_link": warning(slow.slow_links, "look at its cable, its switch and `nvidia-smi nvlink`"),
     "wrong_gradients": error(
         checked_gradients.wrong_gradients, "find the mode or the precision that makes them wrong"

@@ -1,0 +1,233 @@
+"""Jitter: steps of ranks that take longer again and again, in their own work, at equal distances.
+
+A pause of one rank makes the step of all ranks longer, but only its own work shows whose it is (see
+``rank_launch``). Pauses are looked for in the own work with the wait for data, and if none recur
+there, without it, because loaders make it uneven. Their distances are compared in steps, and in
+time: what comes every two seconds comes after more steps where these are shorter. Where own work is
+not known, the steps of one rank tell that pauses recur, but not whose they are.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..statistics.pauses import Pauses, excess_of, pauses_of
+from ..statistics.recurrence import Recurrence, recurrences
+from .rank_launch import EXPOSED, RankLaunch
+from .rank_summary import RankId
+
+if TYPE_CHECKING:
+    from ..statistics.values import Counts, Floats
+
+LONGEST = 1 << 18  # steps: longer series are searched in pieces, for distances up to a third
+MOSTLY, PARTLY = 0.7, 0.2  # the share of a pause in the part that is named, or in each of several
+SURER = 1.2  # distances in time count if their probability is this power of that in steps
+TOGETHER = 0.8  # the share of pauses that are at the same steps as those of another rank
+
+Launches = Sequence[tuple[RankId, RankLaunch]]
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """Pauses that recur."""
+
+    steps: float  # from one to the next
+    spread: float  # nine of ten distances differ from ``steps`` by no more
+    seconds: float  # from one to the next
+    by_time: bool  # whether their distances are equal in time, but not in steps
+    ms: float  # by which a step takes longer, the median
+    parts: tuple[str, ...]  # of the step in which they are; empty if not known
+    ids: tuple[RankId, ...]  # of the ranks or devices; empty if not known
+    together: bool  # whether several ranks pause at the same steps
+    share: float  # of the time that it costs where it is
+    count: int  # of the pauses
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Some steps in a row of a rank in a launch, with their times in ms."""
+
+    id: RankId
+    launch: RankLaunch
+    first: int  # step
+    times: "Floats"
+
+    def piece(self, values: "Floats") -> "Floats":
+        """The values of its steps, of those of all steps of the launch."""
+        return values[self.first : self.first + len(self.times)]
+
+    @cached_property
+    def pauses(self) -> Pauses:
+        """Its pauses."""
+        return pauses_of(self.times)
+
+    @cached_property
+    def begins_s(self) -> "Floats":
+        """When each step begins, in seconds."""
+        import numpy as np
+
+        ms = self.piece(self.launch.ms)
+        found: Floats = (np.cumsum(ms) - ms) / 1e3
+        return found
+
+    def by_time(self, unit_s: float) -> Pauses:
+        """Its pauses, by the time at which their steps begin."""
+        import numpy as np
+
+        places = (self.begins_s / unit_s).astype(int)
+        return Pauses(np.unique(places[self.pauses.at]), int(places[-1]) + 1)
+
+    def at_times(self, places: "Counts", unit_s: float) -> "Counts":
+        """The pauses at some places of ``by_time``."""
+        import numpy as np
+
+        at = self.pauses.at
+        kept: Counts = at[np.isin((self.begins_s[at] / unit_s).astype(int), places)]
+        return kept
+
+
+@dataclass(frozen=True)
+class _Recurring:
+    """A recurrence in the series of some ranks, and the steps that pause."""
+
+    found: Recurrence
+    unit_s: float | None  # of its distances; None if they are in steps
+    steps: "Mapping[int, Counts]"  # by the place of the series
+
+
+def jitters(launches: Launches) -> list[Jitter]:
+    """What recurs in the steps of some ranks and launches; surest first."""
+    known = [pair for pair in launches if pair[1].own() is not None]
+    for with_data in (True, False) if known else (True,):
+        series = list(_pieces(known or _first_ranks(launches), with_data))
+        found = _recurring(series)
+        if found:
+            return [_jitter(series, one, is_known=bool(known)) for one in found]
+    return []
+
+
+def _first_ranks(launches: Launches) -> Launches:
+    first: dict[Path, tuple[RankId, RankLaunch]] = {}
+    for id, launch in launches:
+        if len(launch.ms):
+            first.setdefault(launch.record.path, (id, launch))
+    return list(first.values())
+
+
+def _pieces(launches: Launches, with_data: bool) -> Iterator[_Series]:
+    """The own work of each rank, or its steps where that is not known."""
+    for id, launch in launches:
+        work, data = launch.own() or (launch.ms, 0.0 * launch.ms)
+        times = work + data if with_data else work
+        for first in range(0, len(times), LONGEST):
+            yield _Series(id, launch, first, times[first : first + LONGEST])
+
+
+def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
+    """The recurrences in steps or, if these are much surer, in time."""
+    import numpy as np
+
+    found = []
+    in_steps = recurrences([each.pauses for each in series])
+    for one in in_steps:
+        steps = {k: series[k].pauses.at[marks] for k, marks in one.of.items()}
+        found.append(_Recurring(one, None, steps))
+    if found and found[0].found.spread == 0:
+        return found
+    medians = [np.median(each.piece(each.launch.ms)) for each in series if len(each.pauses.at)]
+    unit_s = float(np.median(medians)) / 1e3 if medians else 0.0
+    if not unit_s > 0:
+        return found
+    places = [each.by_time(unit_s) for each in series]
+    in_time = recurrences(places)
+    if not in_time or (found and in_time[0].log_p > SURER * in_steps[0].log_p):
+        return found
+    found.clear()
+    for one in in_time:
+        steps = {}
+        for k, marks in one.of.items():
+            steps[k] = series[k].at_times(places[k].at[marks], unit_s)
+        found.append(_Recurring(one, unit_s, steps))
+    return found
+
+
+def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Jitter:
+    import numpy as np
+
+    members = [series[k] for k in one.steps]
+    steps = list(one.steps.values())
+    step_s = float(np.mean(np.concatenate([each.piece(each.launch.ms) for each in members]))) / 1e3
+    unit = 1.0 if one.unit_s is None else one.unit_s / step_s
+    pieces = zip(members, steps, strict=True)
+    excess = np.concatenate([excess_of(each.times)[at] for each, at in pieces])
+    return Jitter(
+        one.found.period * unit,
+        one.found.spread * unit,
+        one.found.period * unit * step_s,
+        one.unit_s is not None,
+        float(np.median(excess)),
+        _parts(members, steps) if is_known else (),
+        tuple(dict.fromkeys(each.id for each in members)) if is_known else (),
+        _together(members, steps),
+        _share(series, one),
+        len(excess),
+    )
+
+
+def _parts(members: Sequence[_Series], steps: "Sequence[Counts]") -> tuple[str, ...]:
+    """The part of a step that the pauses make longer, or those, most first; empty if not known."""
+    longer: dict[str, float] = defaultdict(float)
+    for each, at in zip(members, steps, strict=True):
+        for name, times in each.launch.parts.items():
+            if name != EXPOSED:
+                longer[name] += max(float(excess_of(each.piece(times))[at].sum()), 0.0)
+    names = sorted(longer, key=lambda name: -longer[name])
+    whole = sum(longer.values())
+    if names and longer[names[0]] >= MOSTLY * whole:
+        return tuple(names[:1])
+    return tuple(name for name in names if longer[name] >= PARTLY * whole)
+
+
+def _together(members: Sequence[_Series], steps: "Sequence[Counts]") -> bool:
+    """Whether several ranks of a launch pause at the same steps, or next to them."""
+    import numpy as np
+
+    paused: dict[tuple[Path, int], list[Counts]] = defaultdict(list)
+    for each, at in zip(members, steps, strict=True):
+        paused[each.launch.record.path, each.first].append(at)
+    count = same = 0
+    for several in paused.values():
+        here = np.bincount(np.concatenate(several) + 1, minlength=2)
+        near = np.convolve(here, np.ones(3), "same")  # pauses of all ranks, up to a step away
+        for at in several:
+            count += len(at)
+            same += int((near[at + 1] > 1).sum())
+    return same >= TOGETHER * count
+
+
+def _share(series: Sequence[_Series], one: _Recurring) -> float:
+    """The share of the time that the pauses cost: the slowest rank sets the pace of each step."""
+    import numpy as np
+
+    together: dict[tuple[Path, int], list[int]] = defaultdict(list)
+    for k, each in enumerate(series):
+        together[each.launch.record.path, each.first].append(k)
+    lost = whole = 0.0
+    for places in together.values():
+        if not one.steps.keys() & set(places):
+            continue
+        length = min(len(series[k].times) for k in places)
+        slowest, without = np.zeros(length), np.zeros(length)
+        for k in places:
+            times = series[k].times[:length]
+            slowest = np.maximum(slowest, times)
+            at = one.steps.get(k, np.zeros(0, dtype=int))
+            usual = times.copy()
+            usual[at] -= np.maximum(excess_of(times)[at], 0.0)
+            without = np.maximum(without, usual)
+        lost += float((slowest - without).sum())
+        whole += float(series[places[0]].piece(series[places[0]].launch.ms).sum())
+    return lost / whole if whole else 0.0

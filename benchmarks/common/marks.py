@@ -99,6 +99,10 @@ class Waits:
         seen = self._open
         seen.waits.append((len(seen.marks), True, self._mark()))
 
+    def last(self) -> Any:
+        """The last mark that was made."""
+        return self._open.waits[-1][2]
+
     def end(self) -> None:
         """The wait is over, if there was one."""
         seen = self._open

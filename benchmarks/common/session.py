@@ -1,5 +1,6 @@
 """The session of a program: its device, its ranks, its metrics and its end, around its loop."""
 
+import math
 import os
 import select
 import time
@@ -7,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
 from statistics import fmean
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 # first compiles and allocates, and the second allocates again, rebuilds DDP's buckets or records
 # CUDA graphs.
 TIMED_WARMUP = 6
+MOST_SPARE = 0.1  # of the time that a program has taken, for all that is no rate
 
 Batch = TypeVar("Batch")
 
@@ -56,7 +57,9 @@ class Session:
         self._emitter = emitter
         self._timer: StepTimer | None = None
         self._loop: dict[str, Any] = {}  # facts of the measured loop, once it has begun
+        self.waits: Waits | None = None  # those of the measured loop
         self._memory_first_step: list[float] | None = None
+        self._memory_peak: list[float] | None = None  # until the measured steps have ended
         self.failure: Exception | None = None
 
     @property
@@ -91,6 +94,7 @@ class Session:
         ``parts``, ``waits`` and ``losses`` are as for ``StepTimer``.
         """
         replicas = self.group.world_size if replicas is None else replicas
+        self.waits = waits
         self.group.limit(SETUP_TIMEOUT)  # also the groups that a strategy has made
         self._timer = StepTimer(
             clock_of(self.device),
@@ -131,6 +135,21 @@ class Session:
         assert self._timer is not None
         return (self._timer.warmup_ms or self._timer.ms)[0] / 1e3
 
+    def spare_steps(self, share: float, least: int, most: int) -> int:
+        """How many more steps may follow the measured ones, for what is no rate; 0 if too few may.
+
+        They take at most ``share`` of the time that this program has taken, or are the ``least``,
+        which take at most ``MOST_SPARE`` of it, and a quarter of the time that it may still take.
+        The number is the same on all ranks.
+        """
+        age = seconds_since_start()
+        step = max(self.mean_ms / 1e3, 1e-6)
+        left = 2 * float(os.environ.get(SETUP_TIMEOUT) or math.inf) - age  # half of max_duration
+        count = min(max(share * age / step, least), most)
+        if count * step > min(MOST_SPARE * age, left / 4):
+            count = 0
+        return int(-self.group.largest(-count))
+
     def report(self, **metrics: Any) -> None:
         """Send metrics of the whole program from this rank."""
         self._emitter.data("main", **metrics)
@@ -161,7 +180,7 @@ class Session:
     def _long_enough(self, seconds: float, least: int, step_ms: float) -> int:
         """The number of steps that take ``seconds`` on the slowest rank, but at least ``least``."""
         slowest = max(self.group.largest(step_ms), 1e-6)
-        count = max(ceil(1e3 * seconds / slowest), least)
+        count = max(math.ceil(1e3 * seconds / slowest), least)
         self._loop = {"seconds": seconds, "warmup_step_ms": round(slowest, 4)}
         return count
 
@@ -173,6 +192,7 @@ class Session:
             start_barrier(self._emitter)
             self.group.limit(STEP_TIMEOUT)
             yield
+            self._memory_peak = peak_memory(self.device)
 
     def _summary(self, timer: StepTimer) -> RankSummary:
         return RankSummary(
@@ -181,7 +201,7 @@ class Session:
             timer.ms,
             timer.wait_ms,
             timer.part_ms if len(timer.part_ms) > 1 else {},
-            peak_memory(self.device),
+            self._memory_peak or peak_memory(self.device),
             self._memory_first_step,
             timer.step_fractions(),
             timer.part_spread(),
@@ -235,6 +255,13 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
         group.leave()
         if running.failure is not None:
             raise running.failure
+
+
+def seconds_since_start() -> float:
+    """The age of this process, as Linux tells it: the import of torch is in it."""
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
+        began = int(file.read().rpartition(")")[2].split()[19])  # ticks since the boot
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK")
 
 
 def start_barrier(emitter: Emitter) -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import attention, cli, data, strategies, training
+from benchmarks.common import attention, cli, data, overlap, strategies, training
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session, session
@@ -171,6 +171,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             odd = odd_widths(args, size, run.group.world_size)
             training.report(run, args, task, strategy, attention=kernel, **odd)
             training.profile(run, args, task, strategy, batches)
+            overlap.measure(run, strategy, batches)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,22 @@ import msgspec
 from ..codec import convert
 from ..samples import DeviceSample, HostSample
 from .defects import DefectKind
-from .rank import Rank
+from .rank import Bucket, Rank
 from .rates import is_rate, is_warmup, rank_of, training_rates
 from .records import FACTS, TABLES, Observation, Payload, Record, ToldNumber, is_finite
 
 NOT_NUMBERS = frozenset(
-    {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "warmup"}  # counts and dates
+    {
+        "rank",
+        "rate",
+        "train_rate",
+        "step",
+        "steps",
+        "time",
+        "elapsed",
+        "warmup",
+        "first_bucket",
+    }  # counts and dates
     | {"device", "gpudata", "hostdata", "step_times", "part_ms", *TABLES}  # read elsewhere
 )
 
@@ -48,6 +58,8 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
     rank = data.get("rank", 0)
     if _is_rank(rank):
         _add_to_rank(record, rank, data)
+        if isinstance(data.get("buckets"), list) and not _take_buckets(_rank(record, rank), data):
+            report_defect(DefectKind.BAD_BUCKETS)
     for key in FACTS:
         if isinstance(data.get(key), dict) and data.get("rank", 0) == 0:
             record.facts.setdefault(key, {}).update(data[key])
@@ -184,8 +196,6 @@ def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
         _rank(record, rank).node = data["node"]
     if "memory_peak" in data:
         _memory_peak(record, rank, data["memory_peak"])
-    if isinstance(buckets := data.get("buckets"), list) and buckets:
-        record.buckets[rank] = [each for each in buckets if isinstance(each, dict)]
     if isinstance(data.get("shares"), dict):
         known = _rank(record, rank)
         known.shares = {part: share for part, share in data["shares"].items() if is_finite(share)}
@@ -216,6 +226,23 @@ def _part_ms(times: Any) -> dict[str, tuple[float, float]]:
                 case [mean, deviation] if is_finite(mean) and is_finite(deviation):
                     part_ms[part] = float(mean), float(deviation)
     return part_ms
+
+
+def _take_buckets(rank: Rank, data: Payload) -> bool:
+    """Take buckets from the number ``first_bucket`` on; return whether they are usable."""
+    slowdown, first = data.get("overlap_slowdown"), data.get("first_bucket", 0)
+    if is_finite(slowdown):
+        rank.overlap_slowdown = float(slowdown)
+    try:
+        found = convert(data["buckets"], list[Bucket])
+    except ValueError:
+        return False
+    if not all(is_finite(time) for each in found for time in each.known_ms):
+        return False
+    if not _is_rank(first) or not 0 <= first <= len(rank.buckets):
+        return False
+    rank.buckets[first:] = found
+    return True
 
 
 def _is_rank(value: object) -> bool:

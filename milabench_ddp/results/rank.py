@@ -6,6 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bucket of gradients that DDP reduces at once, on one rank; medians over a few steps."""
+
+    bytes: int
+    ready_ms: float  # from the beginning of the backward pass to the last of its gradients
+    ms: float | None = None  # what its all-reduce takes on the rank that comes last
+    hidden_ms: float | None = None  # the part of it in which this rank's backward pass computes
+
+    @property
+    def known_ms(self) -> list[float]:
+        """Its times that are known."""
+        return [ms for ms in (self.ready_ms, self.ms, self.hidden_ms) if ms is not None]
+
+
 @dataclass(slots=True)
 class Rank:
     """The measurements of one rank, as rank 0 reports them at the end; without the warm-up.
@@ -23,6 +38,9 @@ class Rank:
     allocated: float = math.nan  # the most memory, in MiB; NaN where it is not known
     reserved: float = math.nan
     node: str = ""  # the node on which it runs, if there are several
+    buckets: list[Bucket] = field(default_factory=list)  # of DDP, in the order of reduction
+    # own work of a backward pass with communication beside it, over that without
+    overlap_slowdown: float = math.nan
 
     @property
     def waited(self) -> float:

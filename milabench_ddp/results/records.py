@@ -93,7 +93,6 @@ class Record:
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
     # every number of the metric lines, by name and rank, but rates and what only counts or dates
     numbers: dict[str, dict[int, list[ToldNumber]]] = field(default_factory=dict)
-    buckets: dict[int, list[Payload]] = field(default_factory=dict)  # of DDP's gradients, by rank
     # numbers of the metric lines that are infinite or NaN, by name: how often each was told
     not_finite: dict[str, Counter[str]] = field(default_factory=dict)
     tables: dict[str, list[Payload]] = field(default_factory=dict)  # by TABLES

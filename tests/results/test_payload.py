@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.results.defects import DefectKind
 from milabench_ddp.results.payload import add_payload
+from milabench_ddp.results.rank import Bucket
 from milabench_ddp.results.records import Record
 
 
@@ -155,8 +156,30 @@ def test_samples_of_hosts_that_cannot_be_are_damaged(reading: dict[str, Any]) ->
     assert (record.host, faults) == ([], [DefectKind.BAD_SAMPLE])
 
 
-def test_the_buckets_of_each_rank() -> None:
-    bucket = {"bytes": 8, "ready_ms": 1.5, "ms": None}
-    told, faults = taken({"rank": 1, "buckets": [bucket, 3]}, {"buckets": 4}, {"buckets": []})
-    assert told.buckets == {1: [bucket]}
-    assert faults == []
+BUCKET = {"bytes": 4096, "ready_ms": 1.5, "ms": 2.0, "hidden_ms": 0.5}
+
+
+def test_the_buckets_of_a_rank_are_joined() -> None:
+    """A program that torchrun started again tells them again."""
+    first = {"rank": 1, "buckets": [BUCKET, BUCKET], "first_bucket": 0, "overlap_slowdown": 1.25}
+    second = {"rank": 1, "buckets": [{"bytes": 8, "ready_ms": 2.5, "ms": None}], "first_bucket": 2}
+    record, faults = taken(first, second, first, second)
+    assert [bucket.bytes for bucket in record.ranks[1].buckets] == [4096, 4096, 8]
+    assert record.ranks[1].buckets[1:] == [Bucket(4096, 1.5, 2.0, 0.5), Bucket(8, 2.5)]
+    assert (record.ranks[1].overlap_slowdown, faults) == (1.25, [])
+    assert list(record.numbers) == ["overlap_slowdown"]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"buckets": [BUCKET, 3]},
+        {"buckets": [{**BUCKET, "ms": math.nan}]},
+        {"buckets": [{"bytes": 4096, "ms": 2.0}]},
+        {"buckets": [BUCKET], "first_bucket": 1},
+        {"buckets": [BUCKET], "first_bucket": "0"},
+    ],
+)
+def test_damaged_buckets(damaged: dict[str, Any]) -> None:
+    record, faults = taken({"rank": 0, **damaged})
+    assert (record.ranks[0].buckets, faults) == ([], [DefectKind.BAD_BUCKETS])

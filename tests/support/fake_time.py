@@ -33,7 +33,7 @@ class Time:
         return (end - start) / MS
 
     def fetch(self, value):
-        return value.clone()
+        return value.detach().clone()
 
     def recycle(self, marks):
         pass

@@ -123,7 +123,7 @@ def written(folder: Path, name: str, launch: LaunchWork, repeat: str = "", **con
         if launch.buckets:
             last = float(np.median(launch.backward[rank]))
             buckets = [
-                {"bytes": each.bytes, "ready_ms": each.ready * last, "ms": each.ms}
+                {"bytes": int(each.bytes), "ready_ms": each.ready * last, "ms": each.ms}
                 for each in launch.buckets
             ]
             lines.append(told(rank, buckets=buckets, overlap_slowdown=1.0))

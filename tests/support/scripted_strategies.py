@@ -9,6 +9,7 @@ class Interleaved:
 
     data_parallel_size, data_parallel_rank = 4, 0
     interleaved = True
+    buckets = None
     model = nn.Identity()
 
     def __init__(self, clock):

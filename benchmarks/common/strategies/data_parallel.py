@@ -1,14 +1,16 @@
 """``single`` and ``ddp``: every rank has the full model."""
 
 import inspect
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.common.marks import Waits
+from benchmarks.common.strategies.bucket_marks import BucketMarks, Hook
 from benchmarks.common.strategies.gradient_marks import GradientMarks
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.strategy import Replicas, WrappedModel
@@ -19,7 +21,13 @@ BUFFERS = (
     if "forward_sync_buffers" in inspect.signature(DistributedDataParallel.__init__).parameters
     else "broadcast_buffers"
 )
-HOOKS = ("none", "allreduce", "fp16", "bf16", "powersgd")
+HOOKS: Mapping[str, Hook | None] = {
+    "none": None,
+    "allreduce": default_hooks.allreduce_hook,
+    "fp16": default_hooks.fp16_compress_hook,
+    "bf16": default_hooks.bf16_compress_hook,
+    "powersgd": powerSGD_hook.powerSGD_hook,
+}
 
 
 def single(setup: Setup) -> WrappedModel:
@@ -44,9 +52,9 @@ def ddp(setup: Setup) -> WrappedModel:
         find_unused_parameters=args.find_unused_parameters,
         **{BUFFERS: args.broadcast_buffers},
     )
-    _hook(wrapped, args.comm_hook, args.powersgd_rank)
+    buckets = BucketMarks(wrapped, *_hook(args.comm_hook, args.powersgd_rank))
     setup.compiler.apply([model])
-    return _DDP(wrapped, setup, Replicas(setup.group.world_size, setup.group.rank))
+    return _DDP(wrapped, setup, Replicas(setup.group.world_size, setup.group.rank), buckets)
 
 
 def static_graph(setup: Setup) -> bool:
@@ -63,7 +71,15 @@ def static_graph(setup: Setup) -> bool:
 
 class _DDP(WrappedModel):
     model: DistributedDataParallel
+    buckets: BucketMarks
     _marks: GradientMarks | None = None
+
+    def __init__(
+        self, model: nn.Module, setup: Setup, replicas: Replicas, buckets: BucketMarks
+    ) -> None:
+        """Train ``model``, whose buckets are marked by ``buckets``."""
+        super().__init__(model, setup, replicas)
+        self.buckets = buckets
 
     def mark_waits(self, waits: Waits) -> bool:
         """Mark what follows the last gradient of this rank."""
@@ -72,6 +88,7 @@ class _DDP(WrappedModel):
 
     def backward(self, loss: Tensor) -> None:
         """The gradients, averaged unless in the context of ``unsynced``."""
+        self.buckets.begins()
         super().backward(loss)
         if self._marks is not None:
             self._marks.passed()
@@ -91,17 +108,12 @@ class _DDP(WrappedModel):
         return self.model.no_sync()
 
 
-def _hook(model: DistributedDataParallel, name: str, rank: int) -> None:
+def _hook(name: str, rank: int) -> tuple[Hook | None, Any]:
+    """A communication hook, and its state."""
+    state = None
     if name == "powersgd":
         # From the second step on, because a run may be shorter than its usual 1000 steps.
         state = powerSGD_hook.PowerSGDState(
             None, matrix_approximation_rank=rank, start_powerSGD_iter=2
         )
-        model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
-    elif name != "none":
-        hooks = {
-            "allreduce": default_hooks.allreduce_hook,
-            "fp16": default_hooks.fp16_compress_hook,
-            "bf16": default_hooks.bf16_compress_hook,
-        }
-        model.register_comm_hook(None, hooks[name])
+    return HOOKS[name], state

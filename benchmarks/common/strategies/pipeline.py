@@ -116,6 +116,7 @@ class Pipeline:
     """
 
     interleaved = True
+    buckets = None
 
     def __init__(
         self, setup: Setup, mesh: DeviceMesh, stages: dict[int, nn.Module], count: int

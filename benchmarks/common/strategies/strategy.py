@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.common.marks import Waits
+from benchmarks.common.strategies.bucket_marks import BucketMarks
 from benchmarks.common.strategies.dtypes import told_dtypes
 from benchmarks.common.strategies.parameters import local_numel
 from benchmarks.common.strategies.setup import Setup
@@ -23,6 +24,7 @@ class Strategy(Protocol):
     # Whether a step has several forward and backward passes in turn (microbatches). Then there is
     # ``forward_backward`` alone, and neither ``forward`` nor ``backward``.
     interleaved: bool
+    buckets: BucketMarks | None  # the marks of DDP's buckets; None in the other modes
 
     def forward(self, batch: Batch) -> Tensor:
         """The mean loss of this replica's batch."""
@@ -59,6 +61,7 @@ class WrappedModel:
     """A strategy that calls one model with the full batch: all but pipelines."""
 
     interleaved = False
+    buckets: BucketMarks | None = None
 
     def __init__(self, model: nn.Module, setup: Setup, replicas: Replicas) -> None:
         """Train ``model``, which is already wrapped; its optimizer is made here."""
@@ -121,6 +124,7 @@ class Accumulated:
         self.model: nn.Module = strategy.model
         self.data_parallel_size = strategy.data_parallel_size
         self.data_parallel_rank = strategy.data_parallel_rank
+        self.buckets = strategy.buckets
         self._strategy, self._split, self._parts = strategy, workload.split, parts
 
     def forward_backward(self, batch: Batch) -> Tensor:

@@ -6,12 +6,13 @@ node, they may differ in their ranks, and these are counted instead.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ...errors import MilabenchError
+from ...results import rank
 from ..model import Row, Rows
 from ..process import ProcessResult, counted
 from ..ranks.ledger import BEHIND, LaunchTimes, launch_times
@@ -181,7 +182,7 @@ def launch_work(process: ProcessResult) -> LaunchWork:
     if len(times.ids) == 1:  # what it does instead of communication is its own work
         backward = backward + times.exposed[:, 1:]
     step = float(times.whole.mean())
-    slowdowns = [told[-1].value for told in record.numbers.get("overlap_slowdown", {}).values()]
+    slowdowns = [rank.overlap_slowdown for rank in record.ranks.values()]
     return LaunchWork(
         tuple(id.node for id in times.ids),
         before,
@@ -189,7 +190,7 @@ def launch_work(process: ProcessResult) -> LaunchWork:
         times.communication[1:] if len(times.ids) > 1 else 0.0 * times.communication[1:],
         step,
         process.series.mean * step / 1e3,
-        _buckets(record.buckets),
+        _buckets([rank.buckets for rank in record.ranks.values()]),
         median(slowdowns),
     )
 
@@ -208,16 +209,15 @@ def _halves(times: LaunchTimes) -> "tuple[Floats, Floats]":
     return before, backward
 
 
-def _buckets(told: Mapping[int, Sequence[Mapping[str, object]]]) -> tuple[Bucket, ...]:
+def _buckets(told: Sequence[Sequence[rank.Bucket]]) -> tuple[Bucket, ...]:
     """The buckets by what the ranks told, as medians over them; none where they differ."""
-    if not told or len({len(buckets) for buckets in told.values()}) > 1:
+    if len({len(buckets) for buckets in told}) > 1:
         return ()
     found = []
-    for same in zip(*told.values(), strict=True):
-        size, ready, ms = (
-            median(each.get(key) for each in same) for key in ("bytes", "ready_ms", "ms")
-        )
-        found.append(Bucket(size, ready, ms))
+    for same in zip(*told, strict=True):
+        size = median(each.bytes for each in same)
+        ready = median(each.ready_ms for each in same)
+        found.append(Bucket(size, ready, median(each.ms for each in same)))
     last = max((bucket.ready for bucket in found), default=NAN)
     if not last > 0 or any(math.isnan(each.bytes + each.ready) for each in found):
         return ()

@@ -15,32 +15,12 @@ from benchmarks.common import strategies
 from benchmarks.common.group import Group
 from benchmarks.common.marks import EXPOSED, Waits
 from benchmarks.common.strategies.gradient_marks import GradientMarks
-from tests.support.fake_time import MS, Time, timer_of
+from tests.support.ddp_network import Network
+from tests.support.fake_time import Time, timer_of
 from tests.support.strategies import batch, options, workload
 
 LAYERS = 6
 BUCKET_MB = 0.003  # three layers of 1 kB and their biases
-
-
-class Network:
-    """Sends one bucket after another, each as long as it is told."""
-
-    def __init__(self, clock, each=2.0, first=0.0, last=0.0):
-        self.clock, self.idle_at = clock, 0
-        self.each, self.first, self.last = each, first, last
-        self.sent = 0
-
-    def send(self, _, bucket):
-        took = self.each + (self.first if bucket.index() == 0 else 0.0)
-        took += self.last if bucket.is_last() else 0.0
-        self.idle_at = max(self.idle_at, self.clock.ns) + round(took * MS)
-        self.sent += 1
-        future = torch.futures.Future()
-        future.set_result(bucket.buffer())
-        return future
-
-    def wait(self):
-        self.clock.ns = max(self.clock.ns, self.idle_at)
 
 
 @pytest.fixture

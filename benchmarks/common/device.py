@@ -134,8 +134,9 @@ def uuid_of(device: torch.device) -> str | None:
 def told(device: torch.device) -> dict[str, Any]:
     """What a program tells of its device, and of the libraries with which it uses it."""
     facts = {"kind": device.type, "torch": torch.__version__}
+    facts |= {"threads": torch.get_num_threads(), "cpus": _cpus()}
     if device.type == "cpu":
-        return facts | {"name": _cpu_name(), "threads": torch.get_num_threads()}
+        return facts | {"name": _cpu_name()}
     found = torch.get_device_module(device).get_device_properties(device)
     facts |= {"name": found.name, "memory_mib": found.total_memory >> 20, "uuid": uuid_of(device)}
     if device.type == "cuda":
@@ -144,6 +145,17 @@ def told(device: torch.device) -> dict[str, Any]:
         if torch.distributed.is_nccl_available():
             facts["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _cpus() -> str:
+    """The CPUs that this process may use, as the kernel and ``taskset`` write them: ``0-3,8``."""
+    spans: list[list[int]] = []  # the first and the last of each
+    for cpu in sorted(os.sched_getaffinity(0)):
+        if spans and cpu == spans[-1][1] + 1:
+            spans[-1][1] = cpu
+        else:
+            spans.append([cpu, cpu])
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in spans)
 
 
 def _cudnn() -> str | None:

@@ -51,7 +51,8 @@ class Accelerator:
     uuid: str | None = None
     capability: str | None = None  # CUDA's: "9.0"
     vbios: str | None = None
-    power_limit: float | None = None  # W
+    power_limit: float | None = None  # W, the power cap that is in force
+    default_power_limit: float | None = None  # W, what it is unless someone sets it
     clocks_max: Mapping[str, int | None] | None = None  # sm and memory, MHz
     pcie: Mapping[str, str | int | None] | None = (
         None  # bus_id, and the greatest generation and width

@@ -128,6 +128,9 @@ class FakeNvml:
     def nvmlDeviceGetEnforcedPowerLimit(self, gpu: FakeGpu) -> int:
         return self._supported(gpu, "EnforcedPowerLimit", gpu.power and 700000)
 
+    def nvmlDeviceGetPowerManagementDefaultLimit(self, gpu: FakeGpu) -> int:
+        return self._supported(gpu, "PowerManagementDefaultLimit", gpu.power and 700000)
+
     def nvmlDeviceGetMaxClockInfo(self, gpu: FakeGpu, kind: int) -> int:
         self._of(gpu, "MaxClockInfo")
         return {pynvml.NVML_CLOCK_SM: 1980, pynvml.NVML_CLOCK_MEM: 3201}[kind]

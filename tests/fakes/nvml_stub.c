@@ -14,7 +14,7 @@
  *              load (percent), temperature, power (mW), capability (`9.0`), cpus (a mask, in hex),
  *              xid (an event, sent once), sm_clock and memory_clock (MHz), max_sm_clock, reasons (the
  *              mask of clock events), headroom (degrees), generation and width (of its PCIe link),
- *              limit (mW), energy (mJ), pids (`12,34`), fN (the field value N of NVML)
+ *              limit and default_limit (mW), slowdown (the degrees at which it slows down), energy (mJ), pids (`12,34`), fN (the field value N of NVML)
  *     DEVICE   watts LOW:HIGH:PERIOD:DUTY:DRIFT, averaged (ms; 1000)
  *
  * `watts` is a course of power from 0 on: HIGH for DUTY percent of each PERIOD (ms), else LOW, all of
@@ -270,6 +270,10 @@ int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned *milliwatts) {
   return read_sensor(device, "limit", 700000, milliwatts);
 }
 
+int nvmlDeviceGetPowerManagementDefaultLimit(Device device, unsigned *milliwatts) {
+  return read_sensor(device, "default_limit", 700000, milliwatts);
+}
+
 int nvmlDeviceGetClockInfo(Device device, int kind, unsigned *mhz) {
   return kind == SM ? read_sensor(device, "sm_clock", 1980, mhz)
                     : read_sensor(device, "memory_clock", 2619, mhz);
@@ -292,18 +296,22 @@ int nvmlDeviceGetMarginTemperature(Device device, Margin *margin) {
   return margin->degrees = atoi(value), result;
 }
 
-static int read_link(Device device, const char *field, unsigned *number) {
+static int read_optional(Device device, const char *field, unsigned *number) {
   char value[64] = "error:3";
   int result = read_field(device, field, value);
   return *number = atoi(value), result;
 }
 
+int nvmlDeviceGetTemperatureThreshold(Device device, int kind, unsigned *degrees) {
+  return read_optional(device, "slowdown", degrees);
+}
+
 int nvmlDeviceGetCurrPcieLinkGeneration(Device device, unsigned *generation) {
-  return read_link(device, "generation", generation);
+  return read_optional(device, "generation", generation);
 }
 
 int nvmlDeviceGetCurrPcieLinkWidth(Device device, unsigned *width) {
-  return read_link(device, "width", width);
+  return read_optional(device, "width", width);
 }
 
 int nvmlDeviceGetMaxPcieLinkGeneration(Device device, unsigned *generation) {

@@ -36,6 +36,7 @@ def test_everything_in_one_mapping(install: Callable[..., FakeNvml]) -> None:
                 "capability": "9.0",
                 "vbios": "96.00.CF.00.02",
                 "power_limit": 700.0,
+                "default_power_limit": 700.0,
                 "clocks_max": {"sm": 1980, "memory": 3201},
                 "pcie": {"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
                 "ecc": True,

@@ -11,7 +11,7 @@ from ..devices import Accelerator, Accelerators, Device
 from ..host import cpu_list, usable_cpus
 from ..processes import other_process
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
-from .nvml import Inventory, ask, inventory, open_device, read_memory, session
+from .nvml import Inventory, ask, inventory, near_cpus, open_device, read_memory, session
 from .nvml_source import read_all
 
 
@@ -177,6 +177,7 @@ def _described(nvml: Any, gpu: Accelerator) -> Accelerator:
         return ask(nvml, call, handle, *args)
 
     power = of(nvml.nvmlDeviceGetEnforcedPowerLimit)
+    usual = of(nvml.nvmlDeviceGetPowerManagementDefaultLimit)
     memory = ask(nvml, read_memory, nvml, handle)
     ecc = of(nvml.nvmlDeviceGetEccMode)
     bus = of(nvml.nvmlDeviceGetPciInfo)
@@ -188,6 +189,7 @@ def _described(nvml: Any, gpu: Accelerator) -> Accelerator:
         capability=capability and ".".join(map(str, capability)),
         vbios=of(nvml.nvmlDeviceGetVbiosVersion),
         power_limit=power and power / 1000,
+        default_power_limit=usual and usual / 1000,
         clocks_max={
             "sm": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_SM),
             "memory": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_MEM),
@@ -199,6 +201,8 @@ def _described(nvml: Any, gpu: Accelerator) -> Accelerator:
             "width": of(nvml.nvmlDeviceGetMaxPcieLinkWidth),
         },
         ecc=ecc and bool(ecc[0]),
+        # all of them, whether or not this process may use them
+        cpus=cpu_list(near_cpus(nvml, handle)) or gpu.cpus,
     )
 
 

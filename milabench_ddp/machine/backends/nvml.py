@@ -101,7 +101,7 @@ def _gpu(nvml: Any, index: int) -> Gpu:
         nvml.nvmlDeviceGetUUID(handle),
         nvml.nvmlDeviceGetName(handle),
         _memory_mib(nvml, handle),
-        _near_cpus(nvml, handle),
+        near_cpus(nvml, handle),
         float("{}.{}".format(*capability)) if capability else 0.0,
     )
     instances: list[Device] = []
@@ -114,7 +114,7 @@ def _gpu(nvml: Any, index: int) -> Gpu:
     return Gpu(device, mig, tuple(instances))
 
 
-def _near_cpus(nvml: Any, handle: Any) -> tuple[int, ...]:
+def near_cpus(nvml: Any, handle: Any) -> tuple[int, ...]:
     """The CPUs of the GPU's NUMA node; empty if the driver does not tell them."""
     words = os.sysconf("SC_NPROCESSORS_CONF") // 64 + 1
     masks = ask(nvml, nvml.nvmlDeviceGetCpuAffinity, handle, words) or ()

@@ -38,6 +38,8 @@ def _headroom(nvml: Any, handle: Any) -> float:
         limit = nvml.nvmlDeviceGetTemperatureThreshold(
             handle, nvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
         )
+        if not limit:  # a device that has none may tell 0
+            raise nvml.NVMLError(nvml.NVML_ERROR_NOT_SUPPORTED) from None
         return float(limit - nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))
 
 

@@ -17,6 +17,7 @@ from . import (
     checked_gradients,
     device_problems,
     device_state,
+    device_use,
     environment,
     failed,
     held_down,
@@ -28,6 +29,7 @@ from . import (
     missing_ranks,
     node_differences,
     peaks,
+    placement,
     rate_problems,
     runs,
     slow,
@@ -67,6 +69,9 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
         device_state.narrow_links, "seat it anew, and look at its slot and the BIOS's settings"
     ),
     "corrected_memory_error": note(device_state.corrected_errors, "replace it if there are many"),
+    "lowered_power_cap": note(
+        device_use.lowered_power_caps, "`nvidia-smi -pl` sets it, if that is not meant"
+    ),
     "device_note": note(device_problems.device_notes),
     "hazard": warning(environment.hazards, "unset it, unless it is what you measure"),
     "measured_peak": note(peaks.measured_peaks),
@@ -79,6 +84,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
         "see what it printed, and whether its node and its device answer",
         layer="planning",
     ),
+    "missing_job": error(missing_ranks.missing_jobs, "run it again", layer="planning"),
     "missing_steps": warning(missing_ranks.missing_steps, "see what it printed last"),
     # its numbers are those of another device
     "other_device": error(measured_devices.other_devices, "look at what sets CUDA_VISIBLE_DEVICES"),
@@ -115,6 +121,15 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
         losses.losses_not_falling, "try a lower learning rate, and check its data", layer="loss"
     ),
     "data_bound": warning(host_bound.data_bound, "give it more loader workers, or faster storage"),
+    "idle_device": warning(
+        device_use.idle_devices, "give it more work, or leave it out", layer="usage"
+    ),
+    "far_cores": warning(
+        placement.far_cores, "bind it to the cores of its NUMA node (`nvidia-smi topo -m`)"
+    ),
+    "oversubscribed": warning(
+        placement.oversubscribed, "lower OMP_NUM_THREADS, or start fewer ranks on a node"
+    ),
     "host_bound": warning(host_bound.host_bound, "give it larger batches, or compile it"),
     "busy_host": warning(
         hosts.busy_hosts, "see what else runs there (`top`), and give it fewer loader workers"

@@ -174,7 +174,8 @@ def narrow_links(measured: Measurements) -> Findings:
     for device in histories:
         used: list[tuple[int, int]] = []
         for samples in device.samples.values():
-            used += [each.pcie_link for each in samples if each.pcie_link and each.load != 0]
+            # an idle device lowers its link; where the load is not known, it may be idle
+            used += [each.pcie_link for each in samples if each.pcie_link and each.load]
         if not used:
             continue
         link = max(generation for generation, _ in used), max(width for _, width in used)

@@ -1,10 +1,14 @@
-"""Findings about ranks of which something is missing: all, their steps, or some of these."""
+"""Findings about jobs and ranks of which something is missing: all, or some of their steps."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from ...errors import shown_names
+from ...events import Status
+from ...results.records import is_finite, mapping_or_empty
 from ..completeness import jobs_of
 from ..model import Finding, Findings, Row
+from ..ranks.rank_launch import LaunchKey
 
 
 def silent_ranks(row: Row) -> Findings:
@@ -14,6 +18,25 @@ def silent_ranks(row: Row) -> Findings:
             sentence = f"{job.name}: {_ranks(job.silent)} of {job.planned} told nothing"
             evidence = {"ranks": job.silent, "planned": job.planned}
             yield Finding(sentence, place=_ranks(job.silent), evidence=evidence)
+
+
+def missing_jobs(row: Row) -> Findings:
+    """Launches of which fewer jobs left a file than the plan has."""
+    jobs: dict[LaunchKey, set[tuple[str, ...]]] = defaultdict(set)
+    planned: dict[LaunchKey, int] = {}
+    for process in row.processes:
+        plan = mapping_or_empty(process.record.config.get("plan"))
+        count = plan.get("n")
+        if process.status is not Status.RUNNING and plan.get("method") == "njobs":
+            jobs[process.launch].add(process.record.job)
+            planned[process.launch] = int(count) if is_finite(count) else 1
+    for launch, found in jobs.items():
+        _, repeat = launch
+        if len(found) < planned[launch]:
+            where = f" of {repeat}" if repeat else ""
+            sentence = f"only {len(found)} of {planned[launch]} jobs{where} left a file"
+            evidence = {"jobs": len(found), "planned": planned[launch]}
+            yield Finding(sentence, place=repeat, evidence=evidence)
 
 
 def missing_steps(row: Row) -> Findings:

@@ -146,8 +146,12 @@ def test_what_is_told_of_a_gpu(monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "version", lambda: 92600)
     monkeypatch.setattr(torch.version, "cuda", "13.2")
     monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 16)
+    monkeypatch.setattr(device.os, "sched_getaffinity", lambda pid: {8, 0, 1, 2, 3, 11, 10})
     expected = {
         "kind": "cuda",
+        "threads": 16,
+        "cpus": "0-3,8,10-11",
         "torch": torch.__version__,
         "name": "NVIDIA H100 80GB HBM3",
         "memory_mib": 81079,

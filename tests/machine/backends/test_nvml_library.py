@@ -60,8 +60,15 @@ def test_two_gpus(nvml_library: Path) -> None:
     assert found["samples"][0]["0"].items() >= first.items()
     gpu = found["accelerators"]["gpus"]["1"]
     assert found["accelerators"]["cuda_driver"] == "13.2"
-    assert gpu["power_limit"] == 700.0
+    assert (gpu["power_limit"], gpu["default_power_limit"]) == (700.0, 700.0)
     assert gpu["vbios"] is None  # the stub, as an old driver, has no such function
+
+
+def test_the_cores_next_to_a_gpu_are_recorded_also_where_none_may_be_used(
+    nvml_library: Path,
+) -> None:
+    found = detect(nvml_library, "1 cpus f000000000000000")
+    assert [found["accelerators"]["gpus"][index]["cpus"] for index in "01"] == [None, "60-63"]
 
 
 def test_the_library_opens_by_uuid(nvml_library: Path) -> None:

@@ -52,6 +52,14 @@ def test_what_only_some_devices_tell(stub: Stub) -> None:
     assert reading.problems == ()  # what a device lacks of these is absent, and nothing is told
 
 
+def test_the_headroom_by_the_threshold_of_an_older_driver(stub: Stub) -> None:
+    stub("0 slowdown 0", "1 slowdown 92", "1 temperature 85")
+    with reader() as read:
+        samples = read().samples
+    # a threshold of 0 is that of a device without one, not of one that is 85 degrees too hot
+    assert [samples[index].headroom for index in (0, 1)] == [None, 7.0]
+
+
 def test_what_crosses_its_links_is_a_rate_since_the_reading_before(
     stub: Stub, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,10 @@ def test_a_link_is_compared_with_that_of_equal_devices(tmp_path: Path) -> None:
     said = found(run_of(tmp_path / "equal", gpus, idle, *[state] * 10))
     (sentence,) = said["narrow_link"]
     assert sentence.startswith("GPU 1: its PCIe link was of generation 5 x8, 50% of generation 5")
+    for reading in state.values():
+        reading["load"] = None  # as of an instance of MIG: it may be idle
+    assert found(run_of(tmp_path / "unknown", gpus, *[state] * 10)) == {}
+    state = {device: {**reading, "load": 1.0} for device, reading in state.items()}
     gpus["1"]["product"] = "L4"
     assert found(run_of(tmp_path / "other", gpus, idle, *[state] * 10)) == {}
 

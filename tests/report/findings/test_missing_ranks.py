@@ -97,3 +97,20 @@ def test_a_job_that_failed_lacks_the_ranks_that_never_spoke_alone(tmp_path: Path
     lines = [rank_lines(0, count=12), rank_lines(1, count=11), rank_lines(2, count=0), ""]
     made = report(tmp_path, *lines, code=1)
     assert said(made) == [("silent_rank", "error", "b.0: rank 3 of 4 told nothing")]
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_a_job_that_left_no_file_is_an_error(tmp_path: Path, missing: int) -> None:
+    plan = {"method": "njobs", "n": 3}
+    for repeat in ("R0", "R1"):
+        for number in range(3):
+            if (repeat, number) == ("R1", missing):
+                continue
+            tag = ["b", repeat, str(number)]
+            settings = job("b", 2, plan=plan, tag=tag)
+            values = rates([1.0] * 9, rank=0)
+            write(tmp_path, ".".join(tag), settings, start(), values, end())
+    found = [each for each in report_of([tmp_path]).findings if each.name == "missing_job"]
+    assert [(each.sentence, each.layer) for each in found] == [
+        ("b: only 2 of 3 jobs of R1 left a file", "planning")
+    ]

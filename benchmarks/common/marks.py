@@ -87,12 +87,16 @@ class Waits:
         """Take back the marks of an observation, which will not be read again."""
         self.clock.recycle([mark for _, _, mark in observation.waits])
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a wait has begun in this part of the step, and has not ended."""
+        seen = self._open
+        return bool(seen.waits) and seen.waits[-1][:2] == (len(seen.marks), True)
+
     def begin(self) -> None:
         """From here on this rank waits, if it does not yet: until ``end``, or the part's end."""
-        seen = self._open
-        part = len(seen.marks)
-        if not seen.waits or seen.waits[-1][:2] != (part, True):
-            seen.waits.append((part, True, self._mark()))
+        if not self.is_open:
+            self.begin_anew()
 
     def begin_anew(self) -> None:
         """Up to here this rank has not waited in this part; from here on it may."""

@@ -29,9 +29,14 @@ class Compiler:
         self._seconds, self._breaks = _spent(), _breaks()
         self._cached = _cached()
 
+    @property
+    def compiles(self) -> bool:
+        """Whether modules are compiled."""
+        return self._backend != "none"
+
     def apply(self, modules: Iterable[nn.Module]) -> None:
         """Compile the modules in place, at their first call: their parameters keep their names."""
-        if self._backend == "none":
+        if not self.compiles:
             return
         torch._dynamo.config.optimize_ddp = self._optimize_ddp
         for module in modules:
@@ -42,7 +47,7 @@ class Compiler:
 
         For inductor also whether its cache on disk was ``cold``, ``warm`` or ``partly warm``.
         """
-        if self._backend == "none":
+        if not self.compiles:
             return {}
         found = {
             "compile": self._backend,

@@ -8,13 +8,15 @@ assertion at best; at worst the gradients are wrong without an error (pytorch#14
 
 import argparse
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed._composable.replicate_with_fsdp import replicate
+from torch.distributed._composable.replicate_with_fsdp import ReplicateModule, replicate
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import (
     PipelineScheduleSingle,
@@ -30,6 +32,7 @@ from benchmarks.common.strategies.batches import chunks, pipeline_size, stages_p
 from benchmarks.common.strategies.dtypes import told_dtypes
 from benchmarks.common.strategies.parameters import local_numel
 from benchmarks.common.strategies.setup import Setup
+from benchmarks.common.strategies.shard_marks import ShardMarks
 from benchmarks.common.strategies.sharded import policy, shard
 from benchmarks.common.strategies.strategy import Replicas
 from benchmarks.common.workload import Batch
@@ -99,6 +102,39 @@ def average(stage: nn.Module, blocks: list[nn.Module], mesh: DeviceMesh, setup: 
 
 
 class _Stage(PipelineStage):
+    """A stage that marks what is between its passes: there its rank only communicates or waits."""
+
+    _waits: Waits | None = None
+    _shard_marks: ShardMarks | None = None
+    _gathers_once = True
+
+    def mark_waits(self, waits: Waits, *, gathers_once: bool) -> None:
+        """Mark from now on in ``waits`` what is no pass, and within passes what FSDP gathers.
+
+        ``gathers_once``: FSDP does so in the forward pass of the first microbatch alone.
+        """
+        self._waits, self._gathers_once = waits, gathers_once
+        if isinstance(self.submod, FSDPModule) and not isinstance(self.submod, ReplicateModule):
+            self._shard_marks = ShardMarks(self.submod, waits)
+
+    def forward_one_chunk(self, fwd_chunk_id: int, *args: Any, **kwargs: Any) -> Any:
+        """The forward pass of a microbatch."""
+        if self._shard_marks is not None:
+            self._shard_marks.is_on = fwd_chunk_id == 0 or not self._gathers_once
+        return own(self._waits, super().forward_one_chunk, fwd_chunk_id, *args, **kwargs)
+
+    def backward_one_chunk(self, *args: Any, **kwargs: Any) -> None:
+        """The backward pass of a microbatch, or that of its inputs alone."""
+        own(self._waits, super().backward_one_chunk, *args, **kwargs)
+
+    def backward_weight_one_chunk(self, *args: Any, **kwargs: Any) -> None:
+        """The backward pass of the weights for a microbatch."""
+        own(self._waits, super().backward_weight_one_chunk, *args, **kwargs)
+
+    def scale_grads(self, *args: Any, **kwargs: Any) -> None:
+        """The mean of the gradients over the microbatches."""
+        own(self._waits, super().scale_grads, *args, **kwargs)
+
     def _get_init_p2p_neighbors_ops(self) -> list[dist.P2POp]:
         """The messages to neighbours with which torch 2.11 begins, except those to this rank.
 
@@ -109,6 +145,16 @@ class _Stage(PipelineStage):
         return [op for op in ops if op.group_peer != self.group_rank]
 
 
+def own(waits: Waits | None, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call what is this rank's own work: before and after it, it waits."""
+    if waits is None:
+        return call(*args, **kwargs)
+    waits.end()
+    result = call(*args, **kwargs)
+    waits.begin()
+    return result
+
+
 class Pipeline:
     """The stages of this rank, and the schedule that drives them.
 
@@ -117,6 +163,7 @@ class Pipeline:
 
     interleaved = True
     buckets = None
+    _waits: Waits | None = None
 
     def __init__(
         self, setup: Setup, mesh: DeviceMesh, stages: dict[int, nn.Module], count: int
@@ -132,6 +179,7 @@ class Pipeline:
         self._optimizer = setup.optimizer(self.model, group)
         self._scaler = setup.scaler()
         made = [_Stage(m, k, count, setup.device, group=group) for k, m in stages.items()]
+        self._stages, self._reshards = made, args.reshard_after_forward is True
         schedule = get_schedule_class(args.schedule)
         single = issubclass(schedule, PipelineScheduleSingle)
         self._chunks = chunks(args, setup.group.world_size)
@@ -144,18 +192,23 @@ class Pipeline:
         self._build_s, self._dtypes = setup.elapsed(), told_dtypes(args)
         ranks = mesh["stage"].size()
         self._bubble = (ranks - 1) / (self._chunks + ranks - 1)
+        self._stages_of_ranks = [indices(args, rank, ranks) for rank in range(ranks)]
 
     def forward_backward(self, batch: Batch) -> Tensor:
         """Run all microbatches; the loss is nan except on the rank of the last stage."""
         inputs, targets = batch
         losses: list[Tensor] | None = [] if self._last else None
         arguments = (inputs,) if self._first else ()
+        if self._waits is not None:
+            self._waits.begin()
         self._schedule.step(
             *arguments,
             target=targets if self._last else None,
             losses=losses,
             return_outputs=False,
         )
+        if self._waits is not None:
+            self._waits.end()
         if losses is None:
             return torch.full((), float("nan"), device=self._device)
         return torch.stack([loss.detach() for loss in losses]).mean()
@@ -164,19 +217,24 @@ class Pipeline:
         """Update the parameters, and drop the gradients."""
         self._optimizer.step(self._scaler)
 
-    def mark_waits(self, waits: Waits) -> bool:  # noqa: ARG002
-        """Mark nothing: its waits are within the schedule."""
-        return False
+    def mark_waits(self, waits: Waits) -> bool:
+        """Mark what is between the passes of its stages, and the norm of the gradients."""
+        self._waits = self._optimizer.waits = waits
+        for stage in self._stages:
+            stage.mark_waits(waits, gathers_once=not self._reshards)
+        return True
 
     def metrics(self) -> dict[str, Any]:
-        """Parameters of this rank, microbatches, and the bubble of GPipe and 1F1B as a fraction.
+        """Parameters of this rank, microbatches, the stages of each rank of a pipeline, the bubble.
 
-        (p - 1) / (m + p - 1) for p ranks and m microbatches; the other schedules have less.
+        That of GPipe and 1F1B is a fraction of (p - 1) / (m + p - 1) for p ranks and m
+        microbatches (Huang et al. 2019); the other schedules have less.
         """
         return {
             "parameters_held": local_numel(self.model),
             "build_s": self._build_s,
             "chunks": self._chunks,
+            "stages": self._stages_of_ranks,
             "bubble_at_most": round(self._bubble, 4),
             **self._dtypes,
             **self._optimizer.metrics(),
@@ -185,4 +243,4 @@ class Pipeline:
 
     def _loss(self, output: Tensor, targets: Tensor) -> Tensor:
         assert self._workload.stage_loss is not None
-        return self._workload.stage_loss(output, (None, targets))
+        return own(self._waits, self._workload.stage_loss, output, (None, targets))

@@ -22,6 +22,8 @@ from benchmarks.common.marks import Waits
 class ShardMarks:
     """Marks where a rank waits for the shards of others, in each step."""
 
+    is_on = True  # whether the forward passes that begin now are marked, with their backward passes
+
     def __init__(self, model: nn.Module, waits: Waits) -> None:
         """Mark the passes of ``model``, which ``fully_shard`` has wrapped, from now on."""
         self._model, self._waits = model, waits
@@ -39,11 +41,15 @@ class ShardMarks:
 
     @torch.compiler.disable
     def _before_gather(self, _: nn.Module, args: Any, kwargs: Any) -> None:
+        if not self.is_on:
+            return
         self._waits.begin()
         _at_gradients((args, kwargs), self._waits.end)  # FSDP has sent the block's gradients
 
     @torch.compiler.disable
     def _after_gather(self, _: nn.Module, args: Any, kwargs: Any) -> None:
+        if not self.is_on:
+            return
         for value in tree_leaves((args, kwargs)):
             if isinstance(value, Tensor) and value.grad_fn is not None:
                 # The block's gradients are there. Behind all hooks of the tensor, which has those
@@ -53,12 +59,15 @@ class ShardMarks:
 
     @torch.compiler.disable
     def _before_return(self, module: nn.Module, _: Any, output: Any) -> None:
+        if not self.is_on:
+            return
         at_end = module is self._model
         _at_gradients(output, self._begin_pass if at_end else self._waits.begin)
 
     @torch.compiler.disable
     def _after_return(self, _module: nn.Module, _: Any, output: Any) -> None:
-        _at_gradients(output, self._waits.end)
+        if self.is_on:
+            _at_gradients(output, self._waits.end)
 
     def _begin_pass(self) -> None:
         # FSDP's own callback, which waits for the gradients, comes behind this one.

@@ -21,12 +21,14 @@ from torch.distributed.tensor.parallel import parallelize_module
 
 from benchmarks.common.marks import Waits
 from benchmarks.common.strategies.batches import tensor_size
+from benchmarks.common.strategies.collective_marks import mark_collectives
 from benchmarks.common.strategies.dtypes import gathered_dtype, reduced_dtype
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.shard_marks import ShardMarks
 from benchmarks.common.strategies.strategy import Replicas, WrappedModel
 
 PREFETCHES = ("noop", "prehook", "posthook")
+INSIDE_GRAPHS = "compiled blocks wait for the collectives of tensor parallelism inside their graphs"
 
 
 def fsdp(setup: Setup) -> WrappedModel:
@@ -56,7 +58,7 @@ def tp(setup: Setup) -> WrappedModel:
     model = setup.placed(_tensor_parallel(setup, mesh))
     setup.save_memory(model)
     setup.compiler.apply(setup.blocks(model))
-    return WrappedModel(model, setup, Replicas())
+    return _Tensor(model, setup, Replicas())
 
 
 def tp_fsdp(setup: Setup) -> WrappedModel:
@@ -182,7 +184,17 @@ class _FSDP(WrappedModel):
             self.model.set_requires_gradient_sync(True)
 
 
-class _TensorFSDP(_FSDP):
-    def mark_waits(self, waits: Waits) -> bool:  # noqa: ARG002
-        """Mark nothing: what the tensor parallel blocks wait for is within them."""
-        return False
+class _Tensor(WrappedModel):
+    def mark_waits(self, waits: Waits) -> bool:
+        """Mark the waits for collectives, unless they are inside compiled blocks."""
+        if self._compiler.compiles:
+            self.waits_unknown = INSIDE_GRAPHS
+            return False
+        mark_collectives(waits)
+        return True
+
+
+class _TensorFSDP(_Tensor, _FSDP):
+    def mark_waits(self, waits: Waits) -> bool:
+        """Mark also what each block waits for; neither if a part is not known."""
+        return super().mark_waits(waits) and _FSDP.mark_waits(self, waits)

@@ -62,6 +62,7 @@ class WrappedModel:
 
     interleaved = False
     buckets: BucketMarks | None = None
+    waits_unknown = ""  # why ``mark_waits`` could not mark them
 
     def __init__(self, model: nn.Module, setup: Setup, replicas: Replicas) -> None:
         """Train ``model``, which is already wrapped; its optimizer is made here."""
@@ -104,6 +105,8 @@ class WrappedModel:
     def metrics(self) -> dict[str, Any]:
         """Parameters of this rank, seconds of building, types, optimizer, graphs."""
         found = {"parameters_held": local_numel(self.model), "build_s": self._build_s}
+        if self.waits_unknown:
+            found["waits_unknown"] = self.waits_unknown
         return found | self._dtypes | self._optimizer.metrics() | self._compiler.metrics()
 
     def unsynced(self) -> AbstractContextManager[Any]:

@@ -126,8 +126,7 @@ def test_what_fsdp_takes_is_exposed_and_all_else_is_own(spent, variant, passes):
         ("--mode fsdp", True),
         ("--mode fsdp --clip-norm 1", True),
         ("--mode hsdp", True),
-        ("--mode tp", False),
-        ("--mode tp-fsdp", False),
+        ("--mode tp-fsdp", True),
     ],
 )
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")

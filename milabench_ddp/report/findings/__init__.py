@@ -33,6 +33,7 @@ from . import (
     rate_problems,
     runs,
     slow,
+    stages,
     unsteady,
 )
 from .finder import Finder, Measurements, error, note, warning
@@ -147,6 +148,9 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "jitter": warning(
         jitter.recurring_pauses,
         "see what comes at such distances: collections, checkpoints, logs, timers of the host",
+    ),
+    "uneven_stages": note(
+        stages.uneven_stages, "give that stage less of the model, or take other stages per rank"
     ),
     "slow_link": warning(slow.slow_links, "look at its cable, its switch and `nvidia-smi nvlink`"),
     "wrong_gradients": error(

@@ -10,12 +10,13 @@ from ..model import Finding, Findings, Row
 from ..process import counted, series_of_devices
 from ..ranks.ledger import launch_times
 from ..ranks.rank_launch import LaunchKey, blocks_of, undisturbed
-from ..ranks.rank_summary import RankId
+from ..ranks.rank_summary import RankId, RankSummary, peers
 from ..ranks.stragglers import FEWEST_STEPS, Blocks, slower_places, slowest_part, stragglers
 from ..statistics.batch_means import mean_error
 from ..statistics.values import mean, median
 
 OF_OTHERS = "the median of the others"
+OF_STAGE = "the median of the others with its stages"
 
 
 def slow_devices(row: Row) -> Findings:
@@ -54,17 +55,24 @@ def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
 
 
 def slow_ranks(row: Row) -> Findings:
-    """The ranks that the other ranks of their job wait for."""
-    ranks = row.ranks
+    """The ranks that the other ranks of their job wait for; in pipelines, for each stage."""
+    if any(process.record.device is not None for process in row.processes):
+        return
+    for ranks in peers(row.ranks):
+        yield from _slow_among(ranks, row)
+
+
+def _slow_among(ranks: Sequence[RankSummary], row: Row) -> Findings:
     found, typical = stragglers(ranks)
-    if not found or any(process.record.device is not None for process in row.processes):
+    if not found:
         return
     first, *others = found
     local_ms = first.local_ms
     slower = local_ms / typical - 1
     part = slowest_part(first, ranks)
-    reference = _reference([rank.id for rank in ranks if rank.local], first.id)
-    waits = "they wait" if reference == OF_OTHERS else f"{reference} waits"
+    others_median = OF_STAGE if first.stages else OF_OTHERS
+    reference = _reference([rank.id for rank in ranks if rank.local], first.id, others_median)
+    waits = "they wait" if reference == others_median else f"{reference} waits"
     sentence = (
         f"{first.id.label} is {slower:.1%} slower than {reference} in its own work "
         f"({local_ms:.5g} against {typical:.5g} ms a step, mostly {part}): {waits} for it"
@@ -104,10 +112,10 @@ def _faster_without(row: Row, slow: Set[RankId]) -> Measured | None:
     return Measured(ratio - 1, error, with_error=True)
 
 
-def _reference(ids: Sequence[RankId], slow: RankId) -> str:
+def _reference(ids: Sequence[RankId], slow: RankId, others_median: str = OF_OTHERS) -> str:
     """What a rank is compared with; of two, it is the other one."""
     others = [id for id in ids if id != slow]
-    return others[0].label if len(others) == 1 else OF_OTHERS
+    return others[0].label if len(others) == 1 else others_median
 
 
 def slow_links(row: Row) -> Findings:

@@ -7,13 +7,18 @@ large model training using what-if analysis", OSDI 2025, replay all operations o
 step is the longest own work of all ranks, and then communication. Where ranks wait for each other
 several times in a step, as under FSDP, a different rank may come last each time: then a part of the
 waits counts as communication.)
+
+The ranks of a pipeline do different work. There a rank is compared with those that have the same
+stages in other pipelines: what the least exposed of them is exposed is their bubble, with messages
+and the sum of gradients over the pipelines. Of a single pipeline it is all that is exposed.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...results.records import Record
+from .pipelines import Pipelines, pipelines_of
 from .rank_launch import EXPOSED, steady_launch, undisturbed
 from .rank_summary import RankId, UnsteadyOf, rank_id
 
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from ..statistics.values import Floats
 
 BEHIND = frozenset({"optimizer", "host"})  # the parts behind the communication of a step
-COMMUNICATION, WAITING, JITTER = "communication", "waiting", "jitter"
+COMMUNICATION, BUBBLE, WAITING, JITTER = "communication", "bubble", "waiting", "jitter"
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,17 @@ class LaunchTimes:
     ids: tuple[RankId, ...]
     parts: "Mapping[str, Floats]"  # the own work, by part of the step
     exposed: "Floats"
+    pipelines: Pipelines = field(default_factory=Pipelines)
+
+    @property
+    def least(self) -> "Floats":
+        """What the least exposed of the ranks with the same stages is exposed in each step."""
+        import numpy as np
+
+        size = self.pipelines.size
+        by_pipeline = self.exposed.reshape(-1, size, self.exposed.shape[1])
+        found: Floats = np.tile(by_pipeline.min(axis=0), (len(by_pipeline), 1))
+        return found
 
     @property
     def communication(self) -> "Floats":
@@ -54,8 +70,9 @@ class LaunchTimes:
         items = {name: np.median(times, axis=1) for name, times in self.parts.items()}
         if "data" in items:
             items["data"] = self.parts["data"].mean(axis=1)
-        items[COMMUNICATION] = np.full(len(self.ids), np.median(self.communication))
-        items[WAITING] = np.median(self.exposed - self.communication, axis=1)
+        between = BUBBLE if self.pipelines.size > 1 else COMMUNICATION
+        items[between] = np.median(self.least, axis=1)
+        items[WAITING] = np.median(self.exposed - self.least, axis=1)
         items[JITTER] = self.whole.mean(axis=1) - sum(items.values())
         return items
 
@@ -72,18 +89,38 @@ class LaunchTimes:
     def steps(self, slow: Collection[RankId] = ()) -> "Floats":
         """The time of each step if the ``slow`` ranks were as fast as the others.
 
-        A step ends when the last rank has done its own work, and all have communicated. A slow rank
-        is made faster by the same factor in each step. Without one, these are the steps themselves.
+        A step ends when the last rank, or pipeline, has done its own work, and all have
+        communicated. A slow rank is made faster by the same factor in each step. Without one, these
+        are the steps themselves.
         """
         import numpy as np
 
-        own = self.rounds()
+        own, size = self.rounds(), self.pipelines.size
+        besides = (own + self.exposed[:, 1:]).mean(axis=0) - self.pipelines.longest(own)
         levels = np.array([undisturbed(times) for times in own])
         is_slow = np.array([id in slow for id in self.ids])
-        if is_slow.any() and not is_slow.all():
-            typical = np.median(levels[~is_slow])
-            own[is_slow] *= (typical / levels[is_slow])[:, None]
-        found: Floats = own.max(axis=0) + self.communication[1:]
+        for place in range(size):
+            peers = np.arange(len(own)) % size == place
+            fast = peers & ~is_slow
+            if fast.any():
+                late = peers & is_slow
+                own[late] *= (np.median(levels[fast]) / levels[late])[:, None]
+        found: Floats = self.pipelines.longest(own) + besides
+        return found
+
+    def own_by_place(self) -> "Floats":
+        """The mean own work of a step, in each place of the pipelines."""
+        own, size = self.rounds().mean(axis=1), self.pipelines.size
+        found: Floats = own.reshape(-1, size).mean(axis=0)
+        return found
+
+    def even_steps(self) -> "Floats":
+        """The time of each step if all ranks of a pipeline had the same own work."""
+        own, size = self.rounds(), self.pipelines.size
+        by_pipeline = own.reshape(-1, size, own.shape[1])
+        even = by_pipeline.mean(axis=1).repeat(size, axis=0)
+        longer: Floats = self.pipelines.longest(own) - self.pipelines.longest(even)
+        found: Floats = self.steps() - longer
         return found
 
 
@@ -95,14 +132,19 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     """
     import numpy as np
 
-    launches = []
-    for rank in record.ranks.values():
+    launches, pipelines = [], pipelines_of(record)
+    numbers = sorted(record.ranks)
+    for rank in (record.ranks[number] for number in numbers):
         launches.append(steady_launch(record, rank, unsteady_of(len(rank.ms))))
     forms = {(len(launch.ms), frozenset(launch.parts)) for launch in launches}
     if len(launches) < fewest or len(forms) > 1 or EXPOSED not in launches[0].parts:
+        return None
+    whole = len(numbers) % pipelines.size == 0 and numbers[-1] + 1 == len(numbers)
+    if pipelines.size > 1 and not whole:  # some ranks are missing
         return None
     parts: dict[str, Floats] = {}
     for name in launches[0].parts:
         parts[name] = np.array([launch.parts[name] for launch in launches])
     exposed = parts.pop(EXPOSED)
-    return LaunchTimes(tuple(rank_id(record, n) for n in record.ranks), parts, exposed)
+    ids = tuple(rank_id(record, number) for number in numbers)
+    return LaunchTimes(ids, parts, exposed, pipelines)

@@ -9,8 +9,9 @@ Of a program that does not, the parts with communication are left out. DDP avera
 during the backward pass, which ends on every rank when the slowest rank is done. (If the model has
 buffers, DDP sends them from rank 0 before a forward pass. That is a wait too, but only for the
 delay of rank 0 since the end of the backward pass.) Sharded and tensor parallel models communicate
-in the forward pass too. The ranks of a pipeline do different work and are not compared. A process
-alone on its device waits for no other process: its whole step is local.
+in the forward pass too. The ranks of a pipeline do different work: only those that have the same
+stages in different pipelines are compared. A process alone on its device waits for no other
+process: its whole step is local.
 
 A program that tells the parts of each step gives us the local time of each step, and so all numbers
 of a rank are of its steady state. Of a program that tells only means and deviations of the parts,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...results.records import Record, is_finite
 from ..statistics.values import NAN, largest, mean, median, percentile
+from .pipelines import Stages, pipelines_of
 from .rank_launch import LaunchKey, PartTimes, RankLaunch, local_parts, steady_launch
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class RankSummary:
     # time of each step is not known
     blocks: Mapping[LaunchKey, tuple[float, ...]] = field(default_factory=dict)
     std: float = NAN  # of a step: the sample's standard deviation; NaN for a single step
+    stages: Stages = ()  # of a pipeline
 
     @property
     def local_ms(self) -> float:
@@ -117,6 +119,14 @@ def summarize_ranks(
     return tuple(_summarize(id, launches[id]) for id in ids)
 
 
+def peers(ranks: Iterable[RankSummary]) -> list[list[RankSummary]]:
+    """The ranks that do the same work: all, or in pipelines those with the same stages."""
+    found: dict[Stages, list[RankSummary]] = defaultdict(list)
+    for rank in ranks:
+        found[rank.stages].append(rank)
+    return list(found.values())
+
+
 def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
     import numpy as np
 
@@ -138,6 +148,7 @@ def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
         largest(launch.rank.reserved for launch in launches),
         blocks,
         float(times.std(ddof=1)) if len(times) > 1 else NAN,
+        pipelines_of(launches[-1].record).of_rank(id.rank),
     )
 
 

@@ -7,14 +7,15 @@ from ...table import Column, Table, without_unknown
 from ..completeness import of_how_many
 from ..model import Row, Rows
 from ..process import counted
-from ..ranks.ledger import COMMUNICATION, JITTER, WAITING, launch_times
+from ..ranks.ledger import BUBBLE, COMMUNICATION, JITTER, WAITING, launch_times
+from ..ranks.pipelines import stages_text
 from ..ranks.rank_launch import EXPOSED
 from ..ranks.rank_summary import RankId
 from ..statistics.values import mean
 from .step_tables import PARTS
 
 OWN = {name: title for name, title in PARTS.items() if name != EXPOSED}
-ITEMS = {**OWN, **{name: name for name in (COMMUNICATION, WAITING, JITTER)}}
+ITEMS = {**OWN, **{name: name for name in (COMMUNICATION, BUBBLE, WAITING, JITTER)}}
 Items = Mapping[str, float]  # ms
 
 
@@ -26,6 +27,7 @@ def ledger(rows: Rows) -> Table:
     columns = (
         Column("bench"),
         Column("rank"),
+        Column("stages", unknown=""),
         Column("ms", ".4g"),
         *(Column(title, ".3g") for title in ITEMS.values()),
     )
@@ -33,12 +35,17 @@ def ledger(rows: Rows) -> Table:
     for row in rows:
         by_rank = dict(_by_rank(row))
         if by_rank:
-            everyone = _means(list(by_rank.values()))
-            for label, items in (("all", everyone), *((id.label, by_rank[id]) for id in by_rank)):
-                shown = [items.get(name) for name in ITEMS]
-                values.append((row.name, label, sum(items.values()), *shown))
+            values.append((row.name, "all", None, *_shown(_means(list(by_rank.values())))))
+        stages = {rank.id: stages_text(rank.stages) for rank in row.ranks}
+        for id, items in by_rank.items():
+            values.append((row.name, id.label, stages[id] or None, *_shown(items)))
     table = Table(columns, tuple(values), "Ledger of a step, in ms", of_how_many(rows))
-    return without_unknown(table, always=3)
+    return without_unknown(table, always=2)
+
+
+def _shown(items: Items) -> list[float | None]:
+    """The whole step, and its items."""
+    return [sum(items.values()), *(items.get(name) for name in ITEMS)]
 
 
 def _by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:

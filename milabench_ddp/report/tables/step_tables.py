@@ -7,6 +7,7 @@ from ...table import Column, Measured, Table, without_unknown
 from ..completeness import of_how_many
 from ..model import Row, Rows
 from ..ranks.rank_launch import EXPOSED
+from ..ranks.rank_summary import peers
 from ..ranks.stragglers import can_be_judged, slowest_part, stragglers
 from ..statistics.values import NAN, mean, median
 from ..told import TFLOPS
@@ -134,19 +135,21 @@ def _steps_of(row: Row) -> tuple[Any, ...]:
 
 def _local_of(row: Row) -> tuple[Any, ...]:
     """The local time of the worst straggler; without one, the median of all ranks."""
-    compared = [rank for rank in row.ranks if rank.local]
-    if len(compared) < 2:
+    known = [rank for rank in row.ranks if rank.local]
+    groups = [group for group in peers(known) if len(group) > 1]
+    if not groups:
         return NOT_COMPARED
-    slow, typical = stragglers(compared)
-    if not slow:
-        return row.like_perf(typical), "none" if can_be_judged(compared) else "", NAN, ""
-    worst = slow[0]
-    return (
-        row.like_perf(worst.local_ms),
-        worst.id.label,
-        worst.local_ms / typical - 1,
-        slowest_part(worst, compared),
-    )
+    worst, judged = None, False
+    for group in groups:
+        slow, typical = stragglers(group)
+        judged = judged or can_be_judged(group)
+        if slow and (worst is None or slow[0].local_ms / typical > worst[0]):
+            worst = slow[0].local_ms / typical, slow[0], group
+    if worst is None:
+        typical = median(rank.local_ms for rank in known)
+        return row.like_perf(typical), "none" if judged else "", NAN, ""
+    ratio, rank, group = worst
+    return row.like_perf(rank.local_ms), rank.id.label, ratio - 1, slowest_part(rank, group)
 
 
 def every_rank(rows: Rows) -> Table:

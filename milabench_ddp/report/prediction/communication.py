@@ -59,6 +59,11 @@ class Form:
     each: int  # ranks of a node in a ring over all ranks; 1 for a ring over nodes
     within: bool = False  # whether a ring within each node comes before it
 
+    @property
+    def places(self) -> list[int]:
+        """The terms that it has, by their numbers."""
+        return [place for place, is_there in enumerate(self.terms) if is_there]
+
     def columns(self, count: "Floats", size: "Floats") -> "Floats":
         """What each coefficient is multiplied with, for messages on ``count`` of ``size`` bytes."""
         import numpy as np
@@ -67,15 +72,8 @@ class Form:
         ranks = count * self.each
         share = 2 * (ranks - 1) / ranks
         every = np.stack([np.ones(len(size)), hops, share * size], axis=1)
-        kept: Floats = every[:, list(self.terms)]
+        kept: Floats = every[:, self.places]
         return kept
-
-    def text(self) -> str:
-        """Its terms, in words."""
-        hops = {"log": "log2 N", "linear": "(N - 1)"}[self.growth]
-        names = ("a constant", f"latency * {hops}", "bytes / bandwidth")
-        shown = [name for name, is_there in zip(names, self.terms, strict=True) if is_there]
-        return " + ".join([*shown, *["what a node takes alone"] * self.within])
 
 
 @dataclass(frozen=True)
@@ -93,6 +91,32 @@ class Cost:
         columns = self.form.columns(np.full(len(size), float(count)), size)
         found: Floats = columns @ self.coefficients + alone * self.form.within
         return np.maximum(found, 0.0)
+
+    @property
+    def terms(self) -> tuple[float, float, float]:
+        """The constant in ms, the latency of a hop in ms, and the ms of a byte; 0 if not there."""
+        found = [0.0, 0.0, 0.0]
+        for place, value in zip(self.form.places, self.coefficients, strict=True):
+            found[place] = float(value)
+        return found[0], found[1], found[2]
+
+    def text(self, *, of_bytes: bool) -> str:
+        """The formula, in words.
+
+        Args:
+            of_bytes: whether the sizes of the messages are known.
+        """
+        constant, latency, slope = self.terms
+        hops = {"log": "log2 N", "linear": "(N - 1)"}[self.form.growth]
+        ranks = "N" if self.form.each == 1 else "W"
+        size = f"bytes / ({1e-6 / slope:.4g} GB/s)" if slope and of_bytes else f"{slope:.3g} ms"
+        shown = [
+            f"{constant:.3g} ms" if constant else "",
+            f"{latency:.3g} ms * {hops}" if latency else "",
+            f"2 ({ranks} - 1)/{ranks} * {size}" if slope else "",
+            "what a node takes alone" if self.form.within else "",
+        ]
+        return " + ".join(filter(None, shown))
 
 
 @dataclass(frozen=True)

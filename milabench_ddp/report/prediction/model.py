@@ -48,13 +48,20 @@ class Draw:
 class StepModel:
     """A step by the number of nodes, or ranks, from measured points."""
 
-    def __init__(self, points: Points) -> None:
-        """Fit the model to at least one point."""
+    def __init__(self, points: Points, spread: Spread | None = None) -> None:
+        """Fit the model to at least one point.
+
+        Args:
+            points: the measured ones.
+            spread: by how much launches vary, where that is known from more points than these.
+        """
         self.points = points
-        self._of_count = list(_with_slowdown(points))
+        several = [launch.slowdown for launch in points.launches if launch.ranks > 1]
+        self._slowdown = max(1.0, median(several))  # 1 where it is not known, too
+        self._of_count = list(self._beside_communication())
         self.launches = [launch for _, launch in self._of_count]
         self.buckets = _mean_buckets([one.buckets for one in self.launches if one.ranks > 1])
-        self.spread = _spread(self.launches)
+        self.spread = spread or _spread(self.launches)
         messages = list(self._messages())
         if not messages:  # the buckets are known, but not how long they take
             self.buckets = ()
@@ -76,8 +83,21 @@ class StepModel:
         """From what the time of communication is known, in words."""
         if not self.buckets:
             return "what is exposed of it"
-        is_told = not any(math.isnan(bucket.ms) for bucket in self.buckets)
-        return f"{len(self.buckets)} buckets" if is_told else "all-reduces of the same runs"
+        if self._is_timed:
+            return f"{len(self.buckets)} buckets"
+        return f"{len(self.buckets)} buckets, and all-reduces of the same runs"
+
+    @property
+    def _is_timed(self) -> bool:
+        """Whether it is known how long buckets are reduced."""
+        return any(not math.isnan(bucket.ms) for bucket in self.buckets)
+
+    def _beside_communication(self) -> Iterator[tuple[int, LaunchWork]]:
+        """The launches with their counts: the work of a rank alone as if others slowed it, too."""
+        for point in self.points.points:
+            for launch in point.launches:
+                slowdown = self._slowdown if launch.ranks == 1 else 1.0
+                yield point.count, replace(launch, backward=launch.backward * slowdown)
 
     def redrawn(self, chance: "np.random.Generator") -> Draw:
         """What other steps and launches might have given."""
@@ -96,13 +116,15 @@ class StepModel:
         ready, tails = self._communication(count, draw.cost)
         return draw.own.slowest(count, ready, tails, draw.level) + (draw.rest if count > 1 else 0.0)
 
-    def waiting(self, count: int) -> float:
-        """How much longer than the mean the own work of the slowest rank is, in ms."""
+    def parts(self, count: int) -> tuple[float, float, float]:
+        """The ms of a step: own work, how much more that of the slowest rank is, and the rest."""
         import numpy as np
 
+        step = self.step(count)
         if self.points.ranks(count) == 1:
-            return 0.0
-        return self.draw.own.slowest(count, np.ones(1), np.zeros(1)) - self.own_ms
+            return step, 0.0, 0.0
+        slowest = self.draw.own.slowest(count, np.ones(1), np.zeros(1))
+        return self.own_ms, slowest - self.own_ms, step - slowest
 
     def _like(self, count: int, launch: LaunchWork) -> float:
         """The step of a launch by its own work, and the communication of all launches."""
@@ -114,7 +136,7 @@ class StepModel:
         import numpy as np
 
         if self.points.ranks(count) == 1:
-            return np.ones(1), np.zeros(1)
+            return np.ones(1) / self._slowdown, np.zeros(1)
         sizes = np.array([bucket.bytes for bucket in self.buckets] or [1.0])
         ms = self._alone
         if count > 1 and cost is not None:
@@ -137,17 +159,17 @@ class StepModel:
         """The ms of each communication of a launch."""
         if not self.buckets:
             return [float(launch.communication.mean())]
-        return [bucket.ms for bucket in launch.buckets]
+        return [bucket.ms for bucket in launch.buckets or self.buckets]
 
     def _messages(self) -> Iterator[Message]:
         """The communication over several nodes, or ranks."""
         sizes = [bucket.bytes for bucket in self.buckets] or [1.0]
-        if any(math.isnan(bucket.ms) for bucket in self.buckets):
+        if self.buckets and not self._is_timed:
             yield from self._all_reduces(min(sizes) / SIZES, max(sizes) * SIZES)
             return
         for place, (count, launch) in enumerate(self._of_count):
-            if count > 1:
-                for size, ms, alone in zip(sizes, self._ms_of(launch), self._alone, strict=True):
+            for size, ms, alone in zip(sizes, self._ms_of(launch), self._alone, strict=True):
+                if count > 1 and not math.isnan(ms):
                     yield Message(place, count, size, ms, float(alone))
 
     def _all_reduces(self, smallest: float, largest: float) -> Iterator[Message]:
@@ -156,17 +178,6 @@ class StepModel:
         for ranks, size, ms in self.points.comm:
             if ranks % each == 0 and ranks > each and smallest <= size <= largest:
                 yield Message(ranks, ranks // each, size, ms)
-
-
-def _with_slowdown(points: Points) -> Iterator[tuple[int, LaunchWork]]:
-    """The launches with their counts; each as if its backward pass had communication beside it."""
-    slowdown = median(launch.slowdown for launch in points.launches if launch.ranks > 1)
-    for point in points.points:
-        for launch in point.launches:
-            if launch.ranks == 1 and slowdown > 0:
-                yield point.count, replace(launch, backward=launch.backward * slowdown)
-            else:
-                yield point.count, launch
 
 
 def _spread(launches: Sequence[LaunchWork]) -> Spread:
@@ -186,8 +197,8 @@ def _mean_buckets(told: Sequence[tuple[Bucket, ...]]) -> tuple[Bucket, ...]:
         return ()
     found = []
     for same in zip(*told, strict=True):
-        ms = math.fsum(each.ms for each in same) / len(same)  # NaN if one is not known
-        found.append(Bucket(same[0].bytes, mean(each.ready for each in same), ms))
+        ready, ms = mean(each.ready for each in same), mean(each.ms for each in same)
+        found.append(Bucket(same[0].bytes, ready, ms))
     return tuple(found)
 
 

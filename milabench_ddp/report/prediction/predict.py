@@ -15,7 +15,7 @@ from ..statistics.batch_means import t_quantile
 from ..statistics.values import mean
 from ..sweeps.efficiency import efficiency_of
 from .model import Draw, StepModel
-from .points import Point, Points, points_of
+from .points import Points, points_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,10 +55,10 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Check:
-    """The largest measured point, as predicted from the others."""
+    """The largest measured point beside what the others predict."""
 
     count: int
-    predicted: Estimate  # with the error of what was measured
+    predicted: Estimate  # its interval has the error of what was measured, too
     measured_ms: float
 
     @property
@@ -122,8 +122,8 @@ def predicted(points: Points, counts: Sequence[int], draws: int = DRAWS) -> Pred
     )
     if refused.keys() >= set(counts):
         return head
-    checked = check(points, draws)
     model = StepModel(points)
+    checked = check(model, draws)
     head = replace(head, model=_in_words(model), check=checked)
     if checked is not None and not checked.holds:
         return replace(head, refused=(_wrong(checked, points.axis),))
@@ -131,24 +131,21 @@ def predicted(points: Points, counts: Sequence[int], draws: int = DRAWS) -> Pred
     return replace(head, predictions=tuple(_predictions(model, wanted, draws)))
 
 
-def check(points: Points, draws: int) -> Check | None:
+def check(model: StepModel, draws: int) -> Check | None:
     """Predict the largest point from the others; None if these say nothing of communication."""
+    points = model.points
     *others, largest = points.points
-    model = StepModel(replace(points, points=tuple(others)))
-    if model.fits is None:
+    # how launches vary is not what the largest point is to show, and few launches hardly tell it
+    without = StepModel(replace(points, points=tuple(others)), model.spread)
+    if without.fits is None:
         return None
-    estimates = _estimates(model, draws, lambda draw: [model.step(largest.count, draw)])
-    (found,) = estimates
-    error = _half_width(largest, points)
+    (found,) = _estimates(without, draws, lambda draw: [without.step(largest.count, draw)])
+    spread = model.spread
+    error = t_quantile(spread.freedom) * spread.value * largest.step
+    error /= math.sqrt(len(largest.launches))
     low = found.value - math.hypot(found.value - found.low, error)
     high = found.value + math.hypot(found.high - found.value, error)
     return Check(largest.count, Estimate(found.value, low, high), largest.step)
-
-
-def _half_width(point: Point, points: Points) -> float:
-    """Half the 95 % interval of a measured step, by how launches vary."""
-    spread = StepModel(points).spread
-    return t_quantile(spread.freedom) * spread.value * point.step / math.sqrt(len(point.launches))
 
 
 def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterator[Prediction]:
@@ -169,11 +166,7 @@ def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterato
     found = _estimates(model, draws, numbers)
     for place, count in enumerate(counts):
         step, rate, efficiency = found[3 * place : 3 * place + 3]
-        waiting = model.waiting(count)
-        rest = step.value - model.own_ms - waiting
-        yield Prediction(
-            count, step, rate, efficiency, model.own_ms, waiting, rest, measured.get(count)
-        )
+        yield Prediction(count, step, rate, efficiency, *model.parts(count), measured.get(count))
 
 
 def _estimates(
@@ -202,14 +195,16 @@ def _out_of_range(points: Points, counts: Sequence[int]) -> Iterator[tuple[int, 
 
 
 def _wrong(checked: Check, axis: str) -> str:
-    width = checked.predicted.half_width / checked.predicted.value
+    found = checked.predicted
+    width = found.half_width / found.value
     return (
-        f"the other points predict {checked.predicted.value:.4g} ms on {checked.count} {axis}, "
-        f"±{width:.0%}, and {checked.measured_ms:.4g} ms were measured: the model does not hold"
+        f"the other points predict {found.value:.4g} ms on {checked.count} {axis}, ±{width:.1%}, "
+        f"and {checked.measured_ms:.4g} ms were measured: the model does not hold"
     )
 
 
 def _in_words(model: StepModel) -> str:
     if model.draw.cost is None:
         return "own work alone"
-    return f"communication by {model.source}: {model.draw.cost.form.text()}"
+    formula = model.draw.cost.text(of_bytes=bool(model.buckets))
+    return f"communication by {model.source}: {formula}"

@@ -7,6 +7,7 @@ import pytest
 
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.prediction import predict
+from milabench_ddp.report.prediction.points import Bucket, Points
 from milabench_ddp.report.prediction.predict import predicted, predictions_of
 from tests.support.planted_scaling import Planted, alike, heavy, normal, ring, tree
 
@@ -64,6 +65,41 @@ def test_without_buckets_the_interval_is_wider() -> None:
     assert found.predictions[-1].step_ms.value == pytest.approx(truth, rel=0.02)
 
 
+def without_times(points: Points) -> Points:
+    """The same, of whose buckets is not known how long they take."""
+    found = []
+    for point in points.points:
+        launches = []
+        for launch in point.launches:
+            buckets = tuple(Bucket(each.bytes, each.ready) for each in launch.buckets)
+            launches.append(replace(launch, buckets=buckets))
+        found.append(replace(point, launches=tuple(launches)))
+    return replace(points, points=tuple(found))
+
+
+def test_all_reduces_tell_how_long_buckets_take() -> None:
+    plant = Planted(beta=2e6)
+    points = without_times(plant.points((1, 2, 4), 3, np.random.default_rng(8)))
+    comm = []
+    for count in (2, 4, 8):
+        for size, ms in zip(plant.sizes, plant.messages(count), strict=True):
+            comm += [(count, size, float(ms)), (count, 1e9, 1.0)]
+    found = predicted(replace(points, comm=comm), (16,), DRAWS)
+    assert "all-reduces of the same runs" in found.model
+    assert found.predictions[-1].step_ms.value == pytest.approx(plant.truth(16, 4000), rel=0.02)
+    assert found.check is not None
+    assert found.check.holds
+    assert "what is exposed" in predicted(points, (16,), DRAWS).model
+
+
+def test_the_bandwidth_is_told() -> None:
+    points = Planted(jitter=0.0, launch=0.0).points((1, 2, 4), 2, np.random.default_rng(9))
+    found = predicted(points, (8,), DRAWS)
+    assert found.model == (
+        "communication by 8 buckets: 0.02 ms * (N - 1) + 2 (N - 1)/N * bytes / (4 GB/s)"
+    )
+
+
 def test_the_model_does_not_hold_for_a_congested_switch() -> None:
     plant = Planted(congestion=lambda count: max(1.0, count / 2))
     found = predicted(plant.points((1, 2, 4), 3, np.random.default_rng(4)), (8,), DRAWS)
@@ -72,6 +108,15 @@ def test_the_model_does_not_hold_for_a_congested_switch() -> None:
     assert found.check.error < -0.1
     assert "4 nodes" in found.refused[0]
     assert "the model does not hold" in found.refused[0]
+
+
+def test_a_point_that_is_unlike_the_others_makes_the_interval_wide() -> None:
+    points = Planted(before=2.0, backward=3.0).points((2, 4, 8), 1, np.random.default_rng(10))
+    small, *others = points.points
+    odd = replace(small, launches=(replace(small.launches[0], step=1.5 * small.step),))
+    found = predicted(replace(points, points=(odd, *others)), (16,), DRAWS)
+    for each, point in zip(found.predictions, (odd, *others), strict=False):
+        assert each.step_ms.low < point.step < each.step_ms.high
 
 
 def test_what_is_too_far_or_too_near_is_refused() -> None:

@@ -131,7 +131,8 @@ def sweep(args: argparse.Namespace, given: Shape, device: torch.device) -> Shape
         seconds = max(clock.milliseconds(start, end), 1e-6) / 1e3
         speeds[shape] = tflop(*shape, args.number * SWEPT_STEPS) / seconds
         m, n, k = shape
-        row = {"m": m, "n": n, "k": k, "dtype": args.dtype, "tflop_s": round(speeds[shape], 6)}
+        speed = float(f"{speeds[shape]:.6g}")
+        row = {"m": m, "n": n, "k": k, "dtype": args.dtype, "tflop_s": speed}
         emitter.data("main", sweep=row)
     return max(speeds, key=speeds.__getitem__)
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-PATIENCE = 300.0  # seconds; it only bounds a hang, so it is long enough for a busy machine
+PATIENCE = 900.0  # seconds; it only bounds a hang, so it is long enough for a busy machine
 
 
 def wait_for(what: Callable[[], object], timeout: float = PATIENCE) -> None:

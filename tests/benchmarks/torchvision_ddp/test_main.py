@@ -34,11 +34,11 @@ def test_the_modes_train_as_one_device_does(wire, mode):
 
 @pytest.mark.slow
 def test_rounding_does_not_decide_which_pixel_a_pooling_takes(wire):
-    """In fp32 four ranks of FSDP are 0.12 away after five steps, with nothing wrong."""
+    """In fp32 ranks of FSDP are 0.12 away after five steps, with nothing wrong."""
     argv = "--model resnet18 --batch-size 4 --image-size 64 --steps 2 --warmup 1 --mode fsdp"
     checks = "--check-correctness --check-steps 5"
     script = BENCHMARKS / "torchvision_ddp" / "main.py"
-    done = torchrun(script, *argv.split(), *checks.split(), ranks=4)
+    done = torchrun(script, *argv.split(), *checks.split(), ranks=2)
     assert done.returncode == 0, done.stderr
     (verdict,) = [p["correctness"] for p in wire.close() if "correctness" in p]
     assert verdict["ok"]

@@ -9,7 +9,7 @@ from ..links import kinds_of
 from ..model import Finding, Findings, Row
 from ..process import counted, series_of_devices
 from ..ranks.ledger import launch_times
-from ..ranks.rank_launch import LaunchKey, blocks_of, undisturbed
+from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed
 from ..ranks.rank_summary import RankId, RankSummary, peers
 from ..ranks.stragglers import FEWEST_STEPS, Blocks, slower_places, slowest_part, stragglers
 from ..statistics.batch_means import mean_error
@@ -43,14 +43,15 @@ def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
     """The time of a unit of work in each block of observations, by device."""
     import numpy as np
 
-    found: dict[RankId, dict[LaunchKey, list[float]]] = defaultdict(dict)
+    found: dict[RankId, dict[LaunchKey, dict[str, list[float]]]] = defaultdict(dict)
     for process in counted(row.processes):
         if process.series is None or len(process.series.rates) < FEWEST_STEPS:
             continue
         for id in series_of_devices([process]):
             rates = np.array(process.series.rates)
             if (rates > 0).all():
-                found[id][process.launch] = [undisturbed(block) for block in blocks_of(1 / rates)]
+                times = [float(undisturbed(block)) for block in blocks_of(1 / rates)]
+                found[id][process.launch] = {WHOLE: times}
     return dict(found)
 
 

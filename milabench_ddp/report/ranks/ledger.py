@@ -97,7 +97,7 @@ class LaunchTimes:
 
         own, size = self.rounds(), self.pipelines.size
         besides = (own + self.exposed[:, 1:]).mean(axis=0) - self.pipelines.longest(own)
-        levels = np.array([undisturbed(times) for times in own])
+        levels = undisturbed(own)
         is_slow = np.array([id in slow for id in self.ids])
         for place in range(size):
             peers = np.arange(len(own)) % size == place

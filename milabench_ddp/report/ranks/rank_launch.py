@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..statistics.values import Floats
 
 EXPOSED = "exposed_communication"  # the part of a step in which a rank waits for others
+WHOLE = "whole"  # the local time of all parts
 LOCAL = frozenset({"data", "optimizer", "host"})
 # Where the program does not tell what is exposed, by the mode of training
 LOCAL_PARTS: Mapping[str, frozenset[str]] = {
@@ -88,19 +89,37 @@ class RankLaunch:
         data = self.parts.get("data", 0.0 * self.ms)
         if self.record.device is not None:
             return (self.ms - data, data) if len(self.ms) else None
-        names = local_parts(self.record.reported("model").get("mode"), self.parts)
+        names = self._local_parts()
         if not names:
             return None
         work: Floats = sum((self.parts[name] for name in names), start=-data)
         return work, data
 
-    def blocks(self) -> tuple[float, ...]:
-        """The level of the local time in each block of steps; empty if it is not known."""
-        own = self.own()
+    def blocks(self) -> Mapping[str, tuple[float, ...]]:
+        """The level of the local time in each block of steps, of the ``WHOLE`` and of each part.
+
+        That of waits for data is the mean. It is empty if the local time is not known.
+        """
+        import numpy as np
+
+        own, names = self.own(), self._local_parts()
         if own is None:
-            return ()
-        work, data = map(blocks_of, own)
-        return tuple(undisturbed(w) + float(d.mean()) for w, d in zip(work, data, strict=True))
+            return {}
+        levels = []
+        for block in blocks_of(np.array([*own, *(self.parts[name] for name in names)])):
+            whole, data, *parts = undisturbed(block)
+            data = block[1].mean()
+            of_parts = dict(zip(names, parts, strict=True))
+            if "data" in of_parts:
+                of_parts["data"] = data
+            levels.append([whole + data, *of_parts.values()])
+        columns = np.array(levels).T.tolist()
+        return dict(zip((WHOLE, *names), map(tuple, columns), strict=True))
+
+    def _local_parts(self) -> tuple[str, ...]:
+        if self.record.device is not None:
+            return tuple(self.parts)
+        return local_parts(self.record.reported("model").get("mode"), self.parts)
 
 
 def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
@@ -116,19 +135,29 @@ def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
     return RankLaunch(record, rank, np.asarray(rank.ms, dtype=np.float64)[first:], parts)
 
 
-def blocks_of(values: "Floats") -> "list[Floats]":
-    """The values in up to ``BLOCKS`` blocks, each of at least three if there are enough."""
+def blocks_of(times: "Floats") -> "list[Floats]":
+    """The times of steps in up to ``BLOCKS`` blocks, of at least three steps if there are enough.
+
+    Args:
+        times: shape (..., steps).
+    """
     import numpy as np
 
-    count = min(BLOCKS, max(len(values) // 3, FEWEST_BLOCKS), len(values))
-    return np.array_split(values, count)
+    steps = times.shape[-1]
+    count = min(BLOCKS, max(steps // 3, FEWEST_BLOCKS), steps)
+    return np.array_split(times, count, axis=-1)
 
 
-def undisturbed(times: "Floats") -> float:
-    """The lower quartile: foreign load makes steps longer, and seldom all of them."""
+def undisturbed(times: "Floats") -> "Floats":
+    """The lower quartile of steps: foreign load makes them longer, and seldom all of them.
+
+    Args:
+        times: shape (..., steps).
+    """
     import numpy as np
 
-    return float(np.quantile(times, 0.25))
+    level: Floats = np.quantile(times, 0.25, axis=-1)
+    return level
 
 
 def local_parts(mode: object, measured: Iterable[str]) -> tuple[str, ...]:

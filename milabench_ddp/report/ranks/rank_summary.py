@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...results.records import Record, is_finite
 from ..statistics.values import NAN, largest, mean, median, percentile
 from .pipelines import Stages, pipelines_of
-from .rank_launch import LaunchKey, PartTimes, RankLaunch, local_parts, steady_launch
+from .rank_launch import WHOLE, LaunchKey, PartTimes, RankLaunch, local_parts, steady_launch
 
 if TYPE_CHECKING:
     pass
@@ -50,9 +50,9 @@ class RankSummary:
     local_error: float  # the standard error of the sum of ``local``
     allocated: float  # MiB, the most
     reserved: float
-    # the level of the local time in each block of steady steps, by launch; empty if the local
-    # time of each step is not known
-    blocks: Mapping[LaunchKey, tuple[float, ...]] = field(default_factory=dict)
+    # the level of the local time and of its parts in each block of steady steps, by launch; empty
+    # if the local time of each step is not known
+    blocks: Mapping[LaunchKey, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     std: float = NAN  # of a step: the sample's standard deviation; NaN for a single step
     stages: Stages = ()  # of a pipeline
 
@@ -153,19 +153,26 @@ def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
 
 
 def _local(
-    record: Record, part_ms: PartTimes, blocks: Mapping[LaunchKey, Sequence[float]]
+    record: Record,
+    part_ms: PartTimes,
+    blocks: Mapping[LaunchKey, Mapping[str, Sequence[float]]],
 ) -> Mapping[str, float]:
     """The local time of a rank in ms, by part.
 
-    Its sum is the median over the blocks: a mean would count a pause of the machine as the rank's
-    own work.
+    Its sum and its parts are medians over the blocks, where steps are known: a mean would count a
+    pause of the machine as the rank's own work.
     """
-    alone = record.device is not None
-    names = tuple(part_ms) if alone else local_parts(record.reported("model").get("mode"), part_ms)
+    mode = record.reported("model").get("mode")
+    names = tuple(part_ms) if record.device is not None else local_parts(mode, part_ms)
     local = {name: part_ms[name][0] for name in names}
-    level = median(value for found in blocks.values() for value in found)
+    found: dict[str, list[float]] = defaultdict(list)
+    for of_parts in blocks.values():
+        for name, levels in of_parts.items():
+            found[name] += levels
+    level = median(found.pop(WHOLE, ()))
     if math.isnan(level):
         return local
+    local |= {name: median(levels) for name, levels in found.items()}
     whole = math.fsum(local.values())
     if not whole > 0:
         return {"step": level}

@@ -1,24 +1,32 @@
 """Stragglers: devices and ranks that are slower than the others, by more than chance, all the time.
 
 A device that runs a program alone is compared by the time of a unit of work. A rank that trains
-with others is compared by its local time (see ``ranks``), which contains no wait for them.
+with others is compared by its local time (see ``ranks``), which contains no wait for them: as a
+whole, and each of its parts. A part varies less than the whole, so a delay in one part is seen even
+where the others vary by more than the delay.
 
 Foreign load comes and goes, and a rank that it hits is not slow. So the steady state of each launch
 is cut into 8 to 20 blocks of consecutive steps, and the time of a block is the lower quartile of
 its steps, which load of a part of them does not touch; of waits for data, which a loader bunches,
-it is the mean. In each block, the excess of a rank is its time over that of the reference, less 1.
-The reference is the median of all ranks, of an even number the lower of the two in the middle,
-since load only makes longer. Two ranks have no median that tells them apart: there it is the other
-rank, and the finding names both. A rank is a straggler if
+it is the mean. In each block, the excess of a rank is its time less that of the reference, as a
+fraction of the whole local time of the reference. The reference is the median of all ranks, of an
+even number the lower of the two in the middle, since load only makes longer. Two ranks have no
+median that tells them apart: there it is the other rank, and the finding names both. A rank is a
+straggler if the median excess of its whole local time is more than 3 %, and more than 1 % of the
+step, since the job loses at most the time by which the rank is late; and if, as a whole or in one
+part,
 
-* the median of its excesses is more than 3 %, and more than 1 % of the step, since the job loses at
-  most the time by which the rank is late;
+* the median of its excesses is more than 3 %;
 * this median is more than 4 standard errors. The error is that of the median of an autoregressive
   series of order 1, because neighbouring blocks are alike;
-* the rank is slow all the time: in 9 of 10 blocks its excess is more than half of the median;
+* the rank is slow all the time: in 9 of 10 blocks its excess is more than half of the median. Where
+  blocks vary by more than that, it may fall short of the median by 2 standard deviations, which are
+  those of the change from one block to the next: load that comes and goes seldom does so within a
+  block. But it is always more than a quarter of the median;
 * the rank stands out: of more than two, its median excess is more than 5 robust standard deviations
   of those of all ranks (1.4826 times the median absolute deviation).
 
+``perf/straggler_rates.py`` shows how often this names a slow rank, and how often one that is not.
 None is named with fewer than 16 steps. If the programs tell only means and deviations over all
 steps, a straggler is one of three ranks or more whose excess is also 3 deviations of its own steps.
 """
@@ -26,22 +34,28 @@ steps, a straggler is one of three ranks or more whose excess is also 3 deviatio
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from ..statistics.values import FAR, NAN, mean, median, robust_std
-from .rank_launch import FEWEST_BLOCKS, LaunchKey
+from ..statistics.values import FAR, MAD_TO_STD, NAN, median, robust_std
+from .rank_launch import FEWEST_BLOCKS, WHOLE, LaunchKey
 from .rank_summary import RankId, RankSummary
+
+if TYPE_CHECKING:
+    from ..statistics.values import Floats
 
 MEDIAN_TO_MEAN = 1.2533  # standard errors of a median and of a mean, of a normal distribution
 SLOW = 0.03  # a smaller difference is not reported
 SURE = 4.0  # standard errors
 MATTERS = 0.01  # of a step
 STABLE = 0.9  # of the blocks
+ENOUGH, LEAST = 1 / 2, 1 / 4  # of the median excess, in a block
+VARIES = 2.0  # standard deviations of a block
 REGULAR = 3.0  # deviations of a rank's own steps
 FEWEST_STEPS = 16
 FEWEST_RANKS = 3  # of which only means are known: of two, either could be the slow one
 
-Blocks = Mapping[LaunchKey, Sequence[float]]  # times of consecutive blocks of steps, by launch
+# Times of consecutive blocks of steps: by launch, of the whole local time and of its parts
+Blocks = Mapping[LaunchKey, Mapping[str, Sequence[float]]]
 
 
 def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
@@ -74,11 +88,52 @@ def can_be_judged(ranks: Sequence[RankSummary]) -> bool:
 def slower_places(blocks: Mapping[RankId, Blocks]) -> set[RankId]:
     """The ranks or devices that are slower than the others all the time (see the module)."""
     excesses = _excesses(blocks)
+    slow: set[RankId] = set()
+    for of_ranks in excesses.values():
+        slow |= _standing_out(of_ranks)
+    return {id for id in slow if median(excesses[WHOLE][id]) > SLOW}
+
+
+def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[float]]]:
+    """The excess of each rank in each block of each launch that it shares with another, by part."""
+    import numpy as np
+
+    launches: dict[LaunchKey, dict[RankId, Mapping[str, Sequence[float]]]] = defaultdict(dict)
+    for id, of_launches in blocks.items():
+        for key, found in of_launches.items():
+            launches[key][id] = found
+    excesses: dict[str, dict[RankId, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for together in launches.values():
+        # of devices, which go at their own pace, some may have fewer blocks
+        count = min(len(each[WHOLE]) for each in together.values())
+        whole = np.array([each[WHOLE][:count] for each in together.values()])
+        if len(whole) < 2 or not (whole > 0).all():
+            continue
+        parts = set.intersection(*(set(each) for each in together.values()))
+        for part in parts:
+            times = np.array([each[part][:count] for each in together.values()])
+            found_here = (times - _reference(times)) / _reference(whole)
+            for id, excess in zip(together, found_here, strict=True):
+                excesses[part][id] += excess.tolist()
+    return excesses
+
+
+def _reference(times: "Floats") -> "Floats":
+    """What each rank is compared with in each block; shape (ranks, blocks), or one row for all."""
+    import numpy as np
+
+    if len(times) == 2:
+        return times[::-1]
+    middle: Floats = np.quantile(times, 0.5, axis=0, method="lower")
+    return middle
+
+
+def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
+    """The ranks whose excess is more than chance and than that of the others, all the time."""
     typical = {id: median(found) for id, found in excesses.items()}
-    level = median(typical.values())
     far = 0.0
     if len(typical) > 2:
-        far = FAR * robust_std(typical.values(), level)
+        far = FAR * robust_std(typical.values(), median(typical.values()))
     slow: set[RankId] = set()
     for id, excess in typical.items():
         if excess > max(SLOW, far) and _is_steady(excess, excesses[id]):
@@ -86,40 +141,21 @@ def slower_places(blocks: Mapping[RankId, Blocks]) -> set[RankId]:
     return slow
 
 
-def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[RankId, list[float]]:
-    """The excess of each rank in each block of each launch that it shares with another."""
-    import numpy as np
-
-    launches: dict[LaunchKey, dict[RankId, Sequence[float]]] = defaultdict(dict)
-    for id, of_launches in blocks.items():
-        for key, found in of_launches.items():
-            launches[key][id] = found
-    excesses: dict[RankId, list[float]] = defaultdict(list)
-    for together in launches.values():
-        # of devices, which go at their own pace, some may have fewer blocks
-        count = min(map(len, together.values()))
-        times = np.array([list(each[:count]) for each in together.values()])
-        if len(times) < 2 or not (times > 0).all():
-            continue
-        reference = times[::-1]
-        if len(times) > 2:
-            reference = np.quantile(times, 0.5, axis=0, method="lower")
-        for id, excess in zip(together, times / reference - 1, strict=True):
-            excesses[id] += excess.tolist()
-    return excesses
-
-
 def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
     """Whether a median excess is more than chance, and is there all the time."""
-    if len(excesses) < FEWEST_BLOCKS:
+    import numpy as np
+
+    found = np.array(excesses)
+    if len(found) < FEWEST_BLOCKS:
         return False
-    if sum(one > excess / 2 for one in excesses) < STABLE * len(excesses):
+    varies = MAD_TO_STD * float(np.median(np.abs(np.diff(found)))) / math.sqrt(2)
+    enough = min(max(excess - VARIES * varies, LEAST * excess), ENOUGH * excess)
+    if (found > enough).sum() < STABLE * len(found):
         return False
-    signs = [math.copysign(1.0, one - excess) for one in excesses]
-    alike = mean(one * following for one, following in pairwise(signs))
-    alike = min(max(alike, 0.0), 0.95)
+    signs = np.copysign(1.0, found - excess)
+    alike = min(max(float((signs[1:] * signs[:-1]).mean()), 0.0), 0.95)
     error = MEDIAN_TO_MEAN * robust_std(excesses, excess)
-    error *= math.sqrt((1 + alike) / (1 - alike) / len(excesses))
+    error *= math.sqrt((1 + alike) / (1 - alike) / len(found))
     return excess > SURE * error
 
 

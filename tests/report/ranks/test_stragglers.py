@@ -12,9 +12,11 @@ from milabench_ddp.report.findings import findings_of
 from milabench_ddp.report.findings.finder import Measurements
 from milabench_ddp.report.model import NAN, Row
 from milabench_ddp.report.ranks.rank_summary import RankId, RankSummary, summarize_ranks
-from milabench_ddp.report.ranks.stragglers import can_be_judged, stragglers
+from milabench_ddp.report.ranks.stragglers import can_be_judged, slowest_part, stragglers
 from milabench_ddp.results.rank import Rank
 from milabench_ddp.results.records import Record
+from tests.support.trained_ranks import SHARES, Job
+from tests.support.trained_ranks import trained as job_of
 
 if TYPE_CHECKING:
     from milabench_ddp.report.statistics.values import Floats
@@ -185,3 +187,43 @@ def test_too_few_steps_name_none() -> None:
     assert named(own) == set()
     assert not can_be_judged(trained(own))
     assert can_be_judged(trained(np.hstack([own, own])))
+
+
+def named_with_part(job: Job) -> list[tuple[int, str]]:
+    """The slow ranks of a job, each with the part that the report says."""
+    record = Record(Path("run/b.data"), {"tag": ["b", "0"]}, facts={"model": {"mode": "ddp"}})
+    for rank in range(len(job.step)):
+        parts = {name: ms[rank].tolist() for name, ms in job.parts.items()}
+        waits = parts.pop("data")
+        record.ranks[rank] = Rank()
+        assert record.ranks[rank].take(job.step[rank].tolist(), waits, parts)
+    ranks = summarize_ranks([(record, lambda _: 0)])
+    return [(rank.id.rank, slowest_part(rank, ranks)) for rank in stragglers(ranks)[0]]
+
+
+@pytest.mark.parametrize("part", SHARES)
+def test_a_delay_of_a_twentieth_of_the_step_is_found_with_its_part(part: str) -> None:
+    """5 ms of 100, where each part varies by 8 % from step to step: in at least 19 of 20."""
+    factor = 1 + 5.0 / (80 * SHARES[part])
+    found = 0
+    for seed in range(20):
+        slow = (0, 2, 3)[seed % 3]
+        job = job_of(noise=0.08, slow={slow: {part: factor}}, seed=seed)
+        found += named_with_part(job) == [(slow, part)]
+    assert found >= 19
+
+
+def test_clean_jobs_name_none() -> None:
+    for seed in range(50):
+        assert named_with_part(job_of(noise=0.08, seed=seed)) == []
+
+
+def test_time_that_only_moves_from_one_part_to_another_holds_nobody_up() -> None:
+    """4 ms of its forward pass are counted as backward, of 80 ms of own work."""
+    moved = {2: {"forward": 1 - 4 / 24, "backward": 1 + 4 / 40}}
+    assert named_with_part(job_of(slow=moved)) == []
+
+
+def test_two_ranks_slow_in_different_parts_are_both_found() -> None:
+    job = job_of(ranks=8, noise=0.03, slow={1: {"backward": 1.2}, 6: {"data": 3.0}})
+    assert sorted(named_with_part(job)) == [(1, "backward"), (6, "data")]

@@ -245,6 +245,14 @@ class ReportOptions:
     baseline: str | None = option(
         None, "the run folder that the score is relative to", metavar="RUN"
     )
+    timeline: str | None = option(
+        None, "write the steps of all ranks to this file, for ui.perfetto.dev, and nothing else",
+        metavar="FILE",
+    )  # fmt: skip
+    select: tuple[str, ...] = option(
+        (), "only these benchmarks in the timeline: names or globs",
+        type=names, action="extend", metavar="A,B",
+    )  # fmt: skip
     config: str | None = option(
         None, "take the weights of the benchmarks from this configuration", metavar="CONFIG"
     )

@@ -17,6 +17,7 @@ from ..report.prediction.predict import predictions_of
 from ..report.sweeps.sweep import sweep_of
 from ..report.tables import REPORT_TABLES, TABLES
 from ..report.text import report_text
+from ..report.timeline import write_timeline
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 
@@ -37,6 +38,10 @@ def main(options: ReportOptions) -> int:
         raise SelectionError("--baseline is for the score, and goes without --compat and --table")
     if options.predict and (options.compat or options.table or options.baseline):
         raise SelectionError("--predict goes without --compat, --table and --baseline")
+    if options.timeline is not None and (options.compat or options.table or options.predict):
+        raise SelectionError("--timeline goes without --compat, --table and --predict")
+    if options.select and options.timeline is None:
+        raise SelectionError("--select is for --timeline")
     for path in options.runs:
         with suppress(MilabenchError):  # then the report shows the run as its files have it
             _settle(RunDir(Path(path).absolute()))
@@ -48,7 +53,10 @@ def main(options: ReportOptions) -> int:
         pool=options.pool,
         of_any_size=bool(options.predict),
     )
-    if options.predict:
+    if options.timeline is not None:
+        said = write_timeline(made, options.select, Path(options.timeline))
+        text = "".join(f"{sentence}\n" for sentence in said)
+    elif options.predict:
         text = _prediction(options.predict, made, FORMATS[options.format])
     elif options.table is None:
         text = FORMATS[options.format].report(made)

@@ -201,3 +201,18 @@ def test_the_findings_by_the_layers_of_milabenchs_validation(
     assert found["ensure_rate"] == ("error", "no_rate", "b.D0")
     assert found["loss"] == ("error", "nan_loss", "c.D0")
     assert found["planning"][:2] == ("ok", "")
+
+
+def test_a_timeline_and_what_it_goes_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "timeline.json"
+    options = ["report", str(FIRST), "--timeline", str(path)]
+    assert main([*options, "--select", "gpt-*"]) == 0
+    assert capsys.readouterr().out.startswith("gpt-ddp.0: 2 ranks, 12 steps, aligned by ")
+    assert json.loads(path.read_text())["traceEvents"]
+    for more in (["--compat"], ["--table", "steps"], ["--predict", "2"]):
+        assert main([*options, *more]) == 2
+        assert "--timeline goes without" in capsys.readouterr().err
+    assert main(["report", str(FIRST), "--select", "gpt-*"]) == 2
+    assert "--select is for --timeline" in capsys.readouterr().err

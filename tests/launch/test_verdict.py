@@ -114,6 +114,13 @@ def test_ranks_that_torchrun_kills_come_after_the_error():
     assert judge(late, 1, None) == failed("rank 1: ValueError: no")
 
 
+def test_a_rank_that_torchrun_kills_after_a_timeout_was_not_killed_first():
+    """It was stopped, say; torchrun kills what does not end within 30 s."""
+    said = {"message": "Timed out waiting 9 ms for recv operation to complete", "rank": 0}
+    late = observations(Note("b", 0.0, "error", said), *launcher((1, -9), (0, 1)))
+    assert judge(late, 1, None).reason.startswith("rank 0: error: Timed out waiting 9 ms")
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [({}, "error"), ({"type": "KeyError"}, "KeyError"), ({"message": "no"}, "error: no")],

@@ -1,0 +1,213 @@
+"""A run as a timeline for ui.perfetto.dev: the steps of all ranks, their parts and waits.
+
+The file has the Trace Event Format (JSON). Each process of a benchmark that timed its steps is a
+process there, and each rank a track. Of a step the durations of its parts are known, not their
+moments: parts are drawn in the order of training, and what a rank waited for communication in one
+piece. The ranks' clocks may differ by anything: they are aligned by the ends of their
+communication, which all ranks reach together, or of their steps where no rank tells that.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import RunDirError, SelectionError
+from ..results.rank import Rank
+from ..results.records import Record, is_finite
+from ..samples import DeviceSample
+from .model import Finding, Report
+from .process import ProcessResult
+from .ranks.rank_launch import EXPOSED
+from .statistics.alignment import align
+
+if TYPE_CHECKING:
+    from .statistics.values import Floats
+
+Event = Mapping[str, Any]  # of the format
+
+BEFORE = ("data", "forward", "forward_backward", "backward")  # the communication, in this order
+COUNTERS: Mapping[str, str] = {  # of devices, by their field of a sample
+    "load": "load",
+    "power": "power (W)",
+    "sm_clock": "SM clock (MHz)",
+    "temperature": "temperature (C)",
+}
+
+
+@dataclass(frozen=True)
+class Track:
+    """The steps of a rank, in ms since those of the first rank began."""
+
+    rank: int
+    node: str
+    begins: "Floats"  # of each step, shape (n,)
+    parts: "Mapping[str, Floats]"  # the duration of each part in each step, in the order of a step
+    spread: float  # how far the moments that were aligned are apart still, in ms
+
+    @property
+    def name(self) -> str:
+        """Its name, with how well it is aligned."""
+        node = f" on {self.node}" if self.node else ""
+        return f"rank {self.rank}{node} (+-{self.spread:.3f} ms)"
+
+
+def write_timeline(report: Report, select: Sequence[str], path: Path) -> list[str]:
+    """Write the timeline of benchmarks; returns a sentence on each process.
+
+    Args:
+        report: the report of the runs.
+        select: names or globs of the benchmarks; empty for all.
+        path: the file.
+
+    Raises:
+        SelectionError: no selected benchmark timed its steps.
+        RunDirError: the file cannot be written.
+    """
+    shown = []
+    for row in report.rows:
+        if not select or any(fnmatchcase(row.name, glob) for glob in select):
+            shown += [each for each in row.processes if _timed(each.record)]
+    if not shown:
+        raise SelectionError("--timeline: no benchmark that was asked for has timed its steps")
+    tracks = [tracks_of(process.record) for process in shown]
+    known = [began for process in shown if (began := _began(process.record)) is not None]
+    start = min(known, default=0.0)
+    try:
+        with path.open("w") as file:
+            told = json.dumps({"start": start, "unit": "seconds since the epoch"})
+            file.write(f'{{"displayTimeUnit": "ms", "otherData": {told}, "traceEvents": [')
+            for number, event in enumerate(_events(shown, tracks, report.findings, start)):
+                file.write(",\n" if number else "\n")
+                json.dump(event, file, allow_nan=False)
+            file.write("\n]}\n")
+    except OSError as error:
+        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+    return [_sentence(process.record, own) for process, own in zip(shown, tracks, strict=True)]
+
+
+def tracks_of(record: Record) -> list[Track]:
+    """The tracks of a process: those of its ranks that timed their steps."""
+    import numpy as np
+
+    tracks: list[Track] = []
+    reference = None
+    for rank, told in sorted(_timed(record).items()):
+        parts = {name: np.asarray(ms, np.float64) for name, ms in _parts(told).items()}
+        whole = np.asarray(told.ms, np.float64)
+        begins = np.cumsum(whole) - whole
+        after = [name for name in parts if EXPOSED in parts and name not in (*BEFORE, EXPOSED)]
+        ends = begins + whole - sum(parts[name] for name in after)
+        reference = ends if reference is None else reference
+        found = align(reference, ends)
+        begins = begins + found.offsets
+        parts = parts or {"step": whole}
+        tracks.append(Track(rank, told.node, begins, parts, found.spread))
+    return tracks
+
+
+def _timed(record: Record) -> dict[int, Rank]:
+    return {rank: told for rank, told in record.ranks.items() if len(told.ms)}
+
+
+def _parts(told: Rank) -> dict[str, Sequence[float]]:
+    """The parts of each step, in the order of a step; empty if they are not known."""
+    parts = {"data": told.wait_ms, **told.parts}
+    if not told.parts or any(len(ms) != len(told.ms) for ms in parts.values()):
+        return {}
+    order = [name for name in (*BEFORE, EXPOSED) if name in parts]
+    order += [name for name in parts if name not in order]
+    return {name: parts[name] for name in order}
+
+
+def _events(
+    processes: Sequence[ProcessResult],
+    tracks: Sequence[list[Track]],
+    findings: Sequence[Finding],
+    start: float,
+) -> Iterator[Event]:
+    for pid, (process, own) in enumerate(zip(processes, tracks, strict=True), start=1):
+        record = process.record
+        began = _began(record)
+        shift = 0.0 if began is None else 1e3 * (began - start)
+        yield _named("process_name", pid, 0, {"name": f"{process.run.name}: {record.tag}"})
+        yield _named("process_sort_index", pid, 0, {"sort_index": pid})
+        for track in own:
+            told = {"name": track.name, "spread_ms": track.spread}
+            tid = _tid(pid, track)
+            yield _named("thread_name", pid, tid, told)
+            yield _named("thread_sort_index", pid, tid, {"sort_index": track.rank})
+            yield from _steps(track, pid, shift)
+        for finding in findings:
+            if finding.benchmark == record.name:
+                said = {"sentence": finding.sentence, "severity": finding.severity}
+                at = {"pid": pid, "tid": _tid(pid, own[0]), "ts": 1e3 * shift}
+                yield {"ph": "i", "s": "p", "name": finding.name, **at, "args": said}
+        for index, samples in record.samples.items():
+            yield from _counters(f"{record.node} device {index}".lstrip(), samples, pid, start)
+
+
+def _steps(track: Track, pid: int, shift: float) -> Iterator[Event]:
+    """The steps of a rank, with their parts inside; in whole ns, so that they nest exactly."""
+    import numpy as np
+
+    at = {"ph": "X", "pid": pid, "tid": _tid(pid, track)}
+    begins = np.rint((track.begins + shift) * 1e6).astype(np.int64).tolist()
+    laps = np.cumsum([*track.parts.values()], axis=0)  # the ends of the parts in each step
+    ends = np.rint(laps * 1e6).astype(np.int64)
+    for step, begin in enumerate(begins):
+        # Where the clocks drift, a step may seem to begin before the one before it has ended.
+        room = begins[step + 1] - begin if step + 1 < len(begins) else ends[-1, step]
+        own = np.minimum(ends[:, step], max(room, 0)).tolist()
+        told = {"step": step, "ms": round(float(laps[-1, step]), 4)}
+        yield {"name": "step", **at, "ts": begin / 1e3, "dur": own[-1] / 1e3, "args": told}
+        last = 0
+        for name, end in zip(track.parts, own, strict=True):
+            if end > last and name != "step":
+                yield {"name": name, **at, "ts": (begin + last) / 1e3, "dur": (end - last) / 1e3}
+            last = end
+
+
+def _counters(
+    device: str, samples: Iterable[DeviceSample], pid: int, start: float
+) -> Iterator[Event]:
+    for sample in samples:
+        for field, name in COUNTERS.items():
+            value = getattr(sample, field)
+            if value is not None and sample.time is not None:
+                ts = 1e6 * (sample.time - start)
+                at = {"ph": "C", "pid": pid, "ts": round(ts, 3)}
+                yield {"name": f"{device} {name}", **at, "args": {name: value}}
+
+
+def _tid(pid: int, track: Track) -> int:
+    """The number of a track: another one in each process, and not 0, which is the idle thread."""
+    return 10_000 * pid + track.rank
+
+
+def _named(kind: str, pid: int, tid: int, args: Mapping[str, object]) -> Event:
+    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args}
+
+
+def _began(record: Record) -> float | None:
+    """When the first measured step began, in seconds since the epoch; None if no line tells it."""
+    begins = []
+    for seen in record.rates:
+        if not seen.warmup and is_finite(seen.time) and is_finite(seen.elapsed):
+            begins.append(seen.time - seen.elapsed)
+    return min(begins, default=None)
+
+
+def _sentence(record: Record, tracks: Sequence[Track]) -> str:
+    steps = max(len(track.begins) for track in tracks)
+    size = f"{record.tag}: {len(tracks)} ranks, {steps} steps"
+    if len(tracks) < 2:
+        return f"{record.tag}: 1 rank, {steps} steps"
+    worst = max(tracks, key=lambda track: track.spread)
+    what = "communication" if all(EXPOSED in track.parts for track in tracks) else "steps"
+    return (
+        f"{size}, aligned by the ends of their {what}, which agree within {worst.spread:.3f} ms "
+        f"(median absolute deviation of rank {worst.rank}, the largest)"
+    )

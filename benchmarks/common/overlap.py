@@ -85,6 +85,8 @@ def told(found: Sequence[Passes]) -> Iterator[list[dict[str, Any]]]:
         for first in range(0, len(buckets), LINE):
             lines.append({"buckets": buckets[first : first + LINE], "first_bucket": first})
         lines[0]["overlap_slowdown"] = rank.slowdown and round(rank.slowdown, 4)
+        whole = sum(bucket["hidden_ms"] for bucket in buckets)
+        lines[0]["hidden_communication_ms"] = round(whole, 4)
         yield lines
 
 

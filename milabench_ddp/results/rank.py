@@ -47,6 +47,12 @@ class Rank:
         """The wait for data in all steps together, in ms."""
         return math.fsum(self.wait_ms)
 
+    @property
+    def hidden_ms(self) -> float:
+        """The communication of a step that its backward pass hides; NaN if it is not known."""
+        known = [bucket.hidden_ms for bucket in self.buckets if bucket.hidden_ms is not None]
+        return math.fsum(known) if self.buckets and len(known) == len(self.buckets) else math.nan
+
     def take(
         self, ms: list[float], wait_ms: list[float], parts: Mapping[str, list[float]] | None = None
     ) -> bool:

@@ -20,15 +20,15 @@ class Job:
     parts: dict[str, Floats]
     step: Floats
 
-    def write(self, folder: Path) -> Path:
-        """The files of a run of this job alone."""
+    def write(self, folder: Path, *more: str) -> Path:
+        """The files of a run of this job alone, with ``more`` lines of its program."""
         lines = []
         for rank in range(len(self.step)):
             parts = {name: ms[rank].tolist() for name, ms in self.parts.items()}
             waits = parts.pop("data")
             lines.append(steps(rank, self.step[rank].tolist(), waits, parts=parts))
         model = told(model={"mode": "ddp"})
-        return write(folder, "b.0", job("b", len(self.step)), start(), model, *lines, end())
+        return write(folder, "b.0", job("b", len(self.step)), start(), model, *lines, *more, end())
 
 
 def trained(

@@ -19,6 +19,7 @@ from . import (
     device_state,
     device_use,
     environment,
+    exposed,
     failed,
     held_down,
     host_bound,
@@ -145,6 +146,11 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "set_clocks": note(held_down.set_clocks, "`nvidia-smi -rgc` and `-rac` reset them"),
     "slow_device": warning(slow.slow_devices, "look at its clocks, heat and neighbours"),
     "slow_rank": warning(slow.slow_ranks, "look at what it does in that part of a step"),
+    "exposed_communication": warning(
+        exposed.exposed_communication,
+        "give a step more work (larger batches, --accumulate), or try larger buckets"
+        " (--bucket-cap-mb) or a faster network",
+    ),
     "jitter": warning(
         jitter.recurring_pauses,
         "see what comes at such distances: collections, checkpoints, logs, timers of the host",

@@ -2,18 +2,16 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
-from ...table import Measured
 from ..links import kinds_of
 from ..model import Finding, Findings, Row
 from ..process import counted, series_of_devices
-from ..ranks.ledger import launch_times
 from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed
 from ..ranks.rank_summary import RankId, RankSummary, peers
 from ..ranks.stragglers import FEWEST_STEPS, Blocks, slower_places, slowest_part, stragglers
-from ..statistics.batch_means import mean_error
 from ..statistics.values import mean, median
+from .what_if import faster
 
 OF_OTHERS = "the median of the others"
 OF_STAGE = "the median of the others with its stages"
@@ -84,33 +82,13 @@ def _slow_among(ranks: Sequence[RankSummary], row: Row) -> Findings:
         if len(nodes) == 1 and "" not in nodes:
             sentence += f", all of {nodes.pop()}"
     evidence = {"local_ms": local_ms, "median": typical, "slower": slower, "part": part}
-    faster = _faster_without(row, {rank.id for rank in found})
-    if faster is not None:
+    slow = {rank.id for rank in found}
+    gain = faster(row, lambda times: times.steps(slow))
+    if gain is not None:
         which = "they were as fast" if others else "it were as fast"
-        sentence += f"; if {which}, steps would be {faster.text('.1%')} faster"
-        evidence |= {"faster": float(faster), "faster_error": faster.error}
+        sentence += f"; if {which}, steps would be {gain.text('.1%')} faster"
+        evidence |= {"faster": float(gain), "faster_error": gain.error}
     yield Finding(sentence, place=first.id.label, evidence=evidence)
-
-
-def _faster_without(row: Row, slow: Set[RankId]) -> Measured | None:
-    """By how much all ranks would be faster if the slow ones were as fast as the others.
-
-    It is the ratio of the mean steps less 1, with half of its 95 % interval (by the delta method).
-    None if the ranks do not tell what is exposed.
-    """
-    import numpy as np
-
-    known = [
-        launch_times(process.record, process.unsteady_of) for process in counted(row.processes)
-    ]
-    launches = [times for times in known if times is not None]
-    if not launches:
-        return None
-    now = np.concatenate([times.steps() for times in launches])
-    then = np.concatenate([times.steps(slow) for times in launches])
-    ratio = float(now.mean() / then.mean())
-    error = mean_error(now - ratio * then).half_width / float(then.mean())
-    return Measured(ratio - 1, error, with_error=True)
 
 
 def _reference(ids: Sequence[RankId], slow: RankId, others_median: str = OF_OTHERS) -> str:

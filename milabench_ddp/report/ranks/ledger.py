@@ -108,6 +108,11 @@ class LaunchTimes:
         found: Floats = self.pipelines.longest(own) + besides
         return found
 
+    def hidden_steps(self) -> "Floats":
+        """The time of each step if all communication were hidden: the longest own work."""
+        found: Floats = self.rounds().max(axis=0)
+        return found
+
     def own_by_place(self) -> "Floats":
         """The mean own work of a step, in each place of the pipelines."""
         own, size = self.rounds().mean(axis=1), self.pipelines.size

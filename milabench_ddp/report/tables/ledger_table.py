@@ -16,13 +16,15 @@ from .step_tables import PARTS
 
 OWN = {name: title for name, title in PARTS.items() if name != EXPOSED}
 ITEMS = {**OWN, **{name: name for name in (COMMUNICATION, BUBBLE, WAITING, JITTER)}}
+HIDDEN = "hidden"  # communication behind the backward pass: it is in no item of the step
 Items = Mapping[str, float]  # ms
 
 
 def ledger(rows: Rows) -> Table:
     """For each benchmark whose ranks tell what is exposed, a row for all and one for each of them.
 
-    The items add up to the mean step; all are in ms. Of several launches they are the mean.
+    The items add up to the mean step, behind which stands the communication that is hidden; all are
+    in ms. Of several launches they are the mean.
     """
     columns = (
         Column("bench"),
@@ -30,6 +32,7 @@ def ledger(rows: Rows) -> Table:
         Column("stages", unknown=""),
         Column("ms", ".4g"),
         *(Column(title, ".3g") for title in ITEMS.values()),
+        Column(HIDDEN, ".3g"),
     )
     values = []
     for row in rows:
@@ -44,8 +47,9 @@ def ledger(rows: Rows) -> Table:
 
 
 def _shown(items: Items) -> list[float | None]:
-    """The whole step, and its items."""
-    return [sum(items.values()), *(items.get(name) for name in ITEMS)]
+    """The whole step, its items, and what is hidden."""
+    whole = sum(ms for name, ms in items.items() if name != HIDDEN)
+    return [whole, *(items.get(name) for name in (*ITEMS, HIDDEN))]
 
 
 def _by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
@@ -55,8 +59,10 @@ def _by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
         times = launch_times(process.record, process.unsteady_of)
         if times is not None:
             items = times.ledger()
+            hidden = [rank.hidden_ms for rank in process.record.ranks.values()]
             for place, id in enumerate(times.ids):
-                found[id].append({name: float(ms[place]) for name, ms in items.items()})
+                of_rank = {name: float(ms[place]) for name, ms in items.items()}
+                found[id].append({**of_rank, HIDDEN: hidden[place]})
     for id in sorted(found, key=lambda id: (id.job, id.rank, id.node)):
         yield id, _means(found[id])
 

@@ -7,6 +7,7 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.tables.ledger_table import ledger
+from tests.support.result_files import told
 from tests.support.trained_ranks import trained
 
 
@@ -49,3 +50,17 @@ def test_a_program_that_does_not_tell_what_is_exposed_has_none(tmp_path: Path) -
     del job.parts["exposed_communication"]
     job.write(tmp_path)
     assert ledger(report_of([tmp_path]).rows).rows == ()
+
+
+def test_what_is_hidden_stands_behind_the_step(tmp_path: Path) -> None:
+    trained(2, noise=0.0).write(tmp_path, buckets(0, 3.0, 1.5), buckets(1, 2.5, 0.0))
+    table = ledger(report_of([tmp_path]).rows)
+    assert table.columns[-1].name == "hidden"
+    assert [row[-1] for row in table.rows] == [3.5, 4.5, 2.5]
+    for row in table.rows:
+        assert sum(row[3:-1]) == pytest.approx(row[2])
+
+
+def buckets(rank: int, *hidden: float) -> str:
+    same = {"bytes": 8, "ready_ms": 1.0, "ms": 4.0}
+    return told(rank, buckets=[{**same, "hidden_ms": ms} for ms in hidden])

@@ -1,0 +1,51 @@
+"""The finding about communication that nothing hides, on planted jobs."""
+
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.model import Finding, Severity
+from tests.support.result_files import told
+from tests.support.trained_ranks import trained
+
+
+def found(folder: Path, **settings: object) -> list[Finding]:
+    trained(**settings).write(folder)  # type: ignore[arg-type]
+    findings = report_of([folder]).findings
+    return [each for each in findings if each.name == "exposed_communication"]
+
+
+@pytest.mark.parametrize("slow", [{}, {2: {"backward": 1.25}}])
+def test_a_fifth_of_a_step(tmp_path: Path, slow: dict[int, dict[str, float]]) -> None:
+    """80 ms of own work, 90 with the slow rank, and 20 of communication."""
+    (finding,) = found(tmp_path, noise=0.01, slow=slow)
+    own = 90.0 if slow else 80.0
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence["exposed_ms"] == pytest.approx(20.0, rel=0.02)
+    assert finding.evidence["share"] == pytest.approx(20 / (own + 20), rel=0.02)
+    assert finding.evidence["faster"] == pytest.approx(20 / own, rel=0.02)
+    assert 0 < finding.evidence["faster_error"] < 0.01
+    assert f"{20 / (own + 20):.0%} of a step" in finding.sentence
+    assert "if all were hidden, steps would be 2" in finding.sentence
+
+
+def test_it_says_what_is_hidden(tmp_path: Path) -> None:
+    trained(2).write(tmp_path, told(hidden_communication_ms=12.5))
+    (finding,) = [
+        each for each in report_of([tmp_path]).findings if each.name == "exposed_communication"
+    ]
+    assert "the backward pass hides 12.5 ms more" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"communication": 8.0},  # of 88 ms
+        {"communication": 0.0, "slow": {1: {"backward": 2.0}}},  # the others wait for it
+        {"communication": 40.0, "count": 8},  # too few steps
+    ],
+    ids=str,
+)
+def test_none(tmp_path: Path, settings: dict[str, object]) -> None:
+    assert found(tmp_path, **settings) == []

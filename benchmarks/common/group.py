@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
@@ -46,11 +47,13 @@ class Group:
         return cls(device)
 
     @classmethod
-    def join(cls, kind: str | None) -> "Group":
+    def join(cls, kind: str | None, done: Callable[[str], None] = str) -> "Group":
         """Join the process group of torchrun; without torchrun, a group of this process only.
 
         One process takes the same path through the same library as many, so that the difference
-        between one and two processes is communication, not a different program.
+        between one and two processes is communication, not a different program. ``done`` is called
+        after each part: ``device``, ``rendezvous``, in which each rank connects to torchrun's
+        store, and ``process_group``, in which all ranks meet.
         """
         local_rank = int(os.environ.get("LOCAL_RANK", "0"))
         device = pick(kind, local_rank)
@@ -58,13 +61,13 @@ class Group:
         backend = BACKENDS[device.type]
         bound = None if device.type == "cpu" else device
         timeout = _timeout(SETUP_TIMEOUT)
-        if "WORLD_SIZE" in os.environ:
-            dist.init_process_group(backend, timeout=timeout, device_id=bound)
-        else:
-            store = dist.HashStore()
-            dist.init_process_group(
-                backend, timeout=timeout, store=store, rank=0, world_size=1, device_id=bound
-            )
+        done("device")
+        store, rank, ranks = _rendezvous(timeout)
+        done("rendezvous")
+        dist.init_process_group(
+            backend, timeout=timeout, store=store, rank=rank, world_size=ranks, device_id=bound
+        )
+        done("process_group")
         return cls(device, dist.get_rank(), dist.get_world_size(), local_rank)
 
     def limit(self, variable: str) -> None:
@@ -103,6 +106,15 @@ class Group:
         if dist.is_initialized():
             gc.collect()  # frees wrapped models (cycles): their groups' threads outlive Python
             dist.destroy_process_group()
+
+
+def _rendezvous(timeout: timedelta | None) -> tuple[dist.Store, int, int]:
+    """The store of torchrun, this rank and the number of ranks; without torchrun, a rank alone."""
+    if "WORLD_SIZE" not in os.environ:
+        return dist.HashStore(), 0, 1
+    limit = {} if timeout is None else {"timeout": timeout}
+    store, rank, ranks = next(dist.rendezvous("env://", **limit))
+    return dist.PrefixStore("default_pg", store), rank, ranks  # as torch's own
 
 
 def _timeout(variable: str) -> timedelta | None:

@@ -20,6 +20,7 @@ from benchmarks.common.failure import reported
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.marks import Waits
 from benchmarks.common.metrics import Emitter
+from benchmarks.common.startup import Startup
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
 # Steps of warm-up from whose second half the time of a step is known. Not from the first two: the
@@ -46,14 +47,16 @@ class RankSummary:
     part_ms: Mapping[str, tuple[float, float]]  # mean and standard deviation
     device_idle: float | None  # fraction of a step
     node: str  # its name in the run; empty on one node
+    startup: Mapping[str, float]  # seconds of each part of it
 
 
 class Session:
     """A running program, from its options to its end; made by ``session``."""
 
-    def __init__(self, group: Group, emitter: Emitter) -> None:
+    def __init__(self, group: Group, emitter: Emitter, startup: Startup | None = None) -> None:
         """Measure on the group's device, and report through ``emitter``."""
         self.group = group
+        self._startup = startup or Startup()
         self._emitter = emitter
         self._timer: StepTimer | None = None
         self._loop: dict[str, Any] = {}  # facts of the measured loop, once it has begun
@@ -95,6 +98,7 @@ class Session:
         """
         replicas = self.group.world_size if replicas is None else replicas
         self.waits = waits
+        self._startup.done("build")
         self.group.limit(SETUP_TIMEOUT)  # also the groups that a strategy has made
         self._timer = StepTimer(
             clock_of(self.device),
@@ -174,6 +178,7 @@ class Session:
 
     def _settled(self) -> None:
         """Count the peak memory from here on: the first step tries algorithms out (cuDNN)."""
+        self._startup.compiled()
         self._memory_first_step = peak_memory(self.device)
         reset_peak_memory(self.device)
 
@@ -207,6 +212,7 @@ class Session:
             timer.part_spread(),
             timer.device_idle(),
             os.environ.get("MILABENCH_NODE", ""),
+            self._startup.seconds(self.first_step_s if timer.warmup_ms or timer.ms else None),
         )
 
     def _report_loop(self, timer: StepTimer) -> None:
@@ -217,6 +223,7 @@ class Session:
         rank = summary.rank
         if summary.node:
             self._emitter.data("main", rank=rank, node=summary.node)
+        self._emitter.data("main", rank=rank, startup=summary.startup)
         if summary.step_fractions:
             self._emitter.data(
                 "main", rank=rank, shares=summary.step_fractions, part_ms=summary.part_ms
@@ -238,13 +245,14 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
     far are reported, then the error with its rank. The process group then ends with the process:
     closing it properly would wait for ranks that may hang.
     """
+    startup = Startup()
     stacks.show_on_signal()
     emitter = Emitter.from_environment()
     with reported(emitter):
         check_build()
-        group = Group.join(kind) if distributed else Group.alone(kind)
+        group = Group.join(kind, startup.done) if distributed else Group.alone(kind)
         emitter.data("main", device=told(group.device))
-        running = Session(group, emitter)
+        running = Session(group, emitter, startup)
         try:
             yield running
         except BaseException as error:

@@ -14,18 +14,10 @@ from .rates import is_rate, is_warmup, rank_of, training_rates
 from .records import FACTS, TABLES, Observation, Payload, Record, ToldNumber, is_finite
 
 NOT_NUMBERS = frozenset(
-    {
-        "rank",
-        "rate",
-        "train_rate",
-        "step",
-        "steps",
-        "time",
-        "elapsed",
-        "warmup",
-        "first_bucket",
-    }  # counts and dates
-    | {"device", "gpudata", "hostdata", "step_times", "part_ms", *TABLES}  # read elsewhere
+    # counts and dates
+    {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "warmup", "first_bucket"}
+    # read elsewhere
+    | {"device", "gpudata", "hostdata", "step_times", "part_ms", "startup", *TABLES}
 )
 
 NOT_FINITE = (
@@ -194,6 +186,9 @@ def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
         record.devices[rank] = data["device"]
     if isinstance(data.get("node"), str) and "rank" in data:
         _rank(record, rank).node = data["node"]
+    if isinstance(data.get("startup"), dict):
+        told = data["startup"].items()
+        _rank(record, rank).startup = {name: float(s) for name, s in told if is_finite(s)}
     if "memory_peak" in data:
         _memory_peak(record, rank, data["memory_peak"])
     if isinstance(data.get("shares"), dict):

@@ -37,6 +37,7 @@ class Rank:
     part_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation
     allocated: float = math.nan  # the most memory, in MiB; NaN where it is not known
     reserved: float = math.nan
+    startup: Mapping[str, float] = field(default_factory=dict)  # seconds, by part
     node: str = ""  # the node on which it runs, if there are several
     buckets: list[Bucket] = field(default_factory=list)  # of DDP, in the order of reduction
     # own work of a backward pass with communication beside it, over that without

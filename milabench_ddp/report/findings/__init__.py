@@ -35,6 +35,7 @@ from . import (
     runs,
     slow,
     stages,
+    startup,
     unsteady,
 )
 from .finder import Finder, Measurements, error, note, warning
@@ -136,6 +137,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "busy_host": warning(
         hosts.busy_hosts, "see what else runs there (`top`), and give it fewer loader workers"
     ),
+    "launch_skew": note(startup.launch_skew, "see --table startup"),
     "warm_cache": note(host_bound.warm_cache),
     "foreign_process": warning(
         device_state.foreign_processes, "measure again when it has ended, or on another GPU"

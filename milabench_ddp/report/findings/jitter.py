@@ -1,13 +1,10 @@
 """Findings about jitter: steps that take longer again and again."""
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
-
 from ..model import Finding, Findings, Row
 from ..process import counted
 from ..ranks.jitter import Jitter, Launches, jitters
 from ..ranks.rank_launch import steady_launch
-from ..ranks.rank_summary import RankId, rank_id
+from ..ranks.rank_summary import labels, rank_id
 
 MATTERS = 0.002  # of the time
 EXACT = 0.5  # steps: distances that differ by less are equal
@@ -58,29 +55,3 @@ def _ranks(found: Jitter) -> str:
         return labels(found.ids)
     which = "the same steps" if found.together else "its own step"
     return f"{labels(found.ids)}, {'at' if found.together else 'each at'} {which}"
-
-
-def labels(ids: Iterable[RankId]) -> str:
-    """Ranks or devices as people write them: ``ranks 0-3, 7 (node-2)``; without any, empty."""
-    found = []
-    by_kind = sorted(ids, key=lambda id: (id.node, id.name.rpartition(" ")[0], id.rank))
-    for (node, kind), several in groupby(by_kind, _kind):
-        numbers = [id.rank for id in several]
-        where = f" ({node})" if node else ""
-        found.append(f"{kind}{'s' if len(numbers) > 1 else ''} {_spans(numbers)}{where}")
-    return ", ".join(found)
-
-
-def _kind(id: RankId) -> tuple[str, str]:
-    return id.node, id.name.rpartition(" ")[0]
-
-
-def _spans(numbers: Sequence[int]) -> str:
-    """Ascending numbers, those in a row as their first and last."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][-1] + 1:
-            spans[-1].append(number)
-        else:
-            spans.append([number])
-    return ", ".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else str(s[0]) for s in spans)

@@ -7,15 +7,12 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import groupby
 
 from ...results.records import Record, is_finite
 from ..statistics.values import NAN, largest, mean, median, percentile
 from .pipelines import Stages, pipelines_of
 from .rank_launch import WHOLE, LaunchKey, PartTimes, RankLaunch, local_parts, steady_launch
-
-if TYPE_CHECKING:
-    pass
 
 UnsteadyOf = Callable[[int], int]  # how many of so many steps come before the steady state
 
@@ -99,6 +96,32 @@ def _node(record: Record, rank: int) -> str:
     if is_finite(machines) and machines >= 2 and isinstance(devices, list) and devices:
         return f"node {rank // len(devices)}"
     return ""
+
+
+def labels(ids: Iterable[RankId]) -> str:
+    """Ranks or devices as people write them: ``ranks 0-3, 7 (node-2)``; without any, empty."""
+    found = []
+    by_kind = sorted(ids, key=lambda id: (id.node, id.name.rpartition(" ")[0], id.rank))
+    for (node, kind), several in groupby(by_kind, _kind):
+        numbers = [id.rank for id in several]
+        where = f" ({node})" if node else ""
+        found.append(f"{kind}{'s' if len(numbers) > 1 else ''} {_spans(numbers)}{where}")
+    return ", ".join(found)
+
+
+def _kind(id: RankId) -> tuple[str, str]:
+    return id.node, id.name.rpartition(" ")[0]
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """Ascending numbers, those in a row as their first and last."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][-1] + 1:
+            spans[-1].append(number)
+        else:
+            spans.append([number])
+    return ", ".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else str(s[0]) for s in spans)
 
 
 def summarize_ranks(

@@ -16,6 +16,7 @@ from .host_tables import hosts
 from .ledger_table import ledger
 from .program_tables import communication, curve, matrix_products, numbers
 from .speedup import speedup
+from .startup_table import startup
 from .step_tables import every_rank, slowest_ranks, steps
 from .strategies import strategies
 
@@ -37,6 +38,7 @@ TABLES: Mapping[str, MakeTable] = {
     "strategies": strategies,
     "ranks": every_rank,
     "ledger": ledger,
+    "startup": startup,
     "devices": devices,
     "energy": energy_by_device,
     "hosts": hosts,

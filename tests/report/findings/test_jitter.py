@@ -3,8 +3,6 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.findings.jitter import labels
-from milabench_ddp.report.ranks.rank_summary import RankId
 from tests.support.trained_ranks import trained
 
 
@@ -23,14 +21,3 @@ def test_it_is_told_in_one_sentence(tmp_path: Path) -> None:
 def test_what_does_not_matter_is_not_told(tmp_path: Path, pauses: float) -> None:
     trained(count=400, pauses=pauses, noise=0.0001).write(tmp_path)
     assert not [each for each in report_of([tmp_path]).findings if each.name == "jitter"]
-
-
-def test_ranks_as_people_write_them() -> None:
-    def rank(number: int, node: str = "", name: str = "rank") -> RankId:
-        return RankId(node, 0, number, f"{name} {number}")
-
-    assert labels([]) == ""
-    assert labels([rank(5)]) == "rank 5"
-    assert labels([rank(n) for n in (0, 1, 2, 7, 9, 10)]) == "ranks 0-2, 7, 9-10"
-    assert labels([rank(0, "a"), rank(1, "a"), rank(2, "b")]) == "ranks 0-1 (a), rank 2 (b)"
-    assert labels([rank(1, name="device"), rank(0, name="device")]) == "devices 0-1"

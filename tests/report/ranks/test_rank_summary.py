@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.report.process import ProcessResult
-from milabench_ddp.report.ranks.rank_summary import RankSummary, rank_id, summarize_ranks
+from milabench_ddp.report.ranks.rank_summary import (
+    RankId,
+    RankSummary,
+    labels,
+    rank_id,
+    summarize_ranks,
+)
 from milabench_ddp.results.rank import Rank
 from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.records import Record
@@ -138,3 +144,14 @@ def test_a_rank_that_tells_its_node_is_there(tmp_path: Path) -> None:
     record.ranks[1] = Rank(node="node7")
     assert rank_id(record, 1).label == "rank 1 (node7)"
     assert rank_id(record, 3).label == "rank 3 (node 1)"
+
+
+def test_ranks_as_people_write_them() -> None:
+    def rank(number: int, node: str = "", name: str = "rank") -> RankId:
+        return RankId(node, 0, number, f"{name} {number}")
+
+    assert labels([]) == ""
+    assert labels([rank(5)]) == "rank 5"
+    assert labels([rank(n) for n in (0, 1, 2, 7, 9, 10)]) == "ranks 0-2, 7, 9-10"
+    assert labels([rank(0, "a"), rank(1, "a"), rank(2, "b")]) == "ranks 0-1 (a), rank 2 (b)"
+    assert labels([rank(1, name="device"), rank(0, name="device")]) == "devices 0-1"

@@ -1,0 +1,98 @@
+"""The start-up of each rank: what it does until its first step is done, in seconds.
+
+All ranks leave the process group together, when the last one has come. So the rank that is in it
+for the shortest time came last; what another rank is in it beyond that, it waits for that one. No
+common clock is needed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...results.records import Record
+from ..statistics.values import FAR, median, robust_std
+from .rank_summary import RankId, rank_id
+
+GROUP, WAITING = "process_group", "waiting"
+BEFORE = ("spawn", "import", "device", "rendezvous")  # what a rank does before it meets the others
+PARTS: Mapping[str, str] = {  # with their titles
+    **{part: part for part in BEFORE},
+    WAITING: "waiting for ranks",
+    GROUP: "process group",
+    "build": "build",
+    "compile": "compile",
+    "first_step": "first step",
+}
+LATE = 2.0  # seconds
+
+
+@dataclass(frozen=True)
+class Startup:
+    """The start-up of a rank in a launch."""
+
+    id: RankId
+    parts: Mapping[str, float]  # seconds
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return sum(self.parts.values())
+
+    @property
+    def before(self) -> dict[str, float]:
+        """The seconds of each part before it meets the others."""
+        return {part: self.parts.get(part, 0.0) for part in BEFORE}
+
+
+@dataclass(frozen=True)
+class Late:
+    """Ranks that came later to the process group than the others."""
+
+    ids: tuple[RankId, ...]
+    seconds: float  # of the latest, behind the median of all ranks
+    part: str  # in which the latest lost most of that
+    lost: float  # seconds, there
+
+
+def startups(record: Record) -> list[Startup]:
+    """The start-ups of the ranks of a process that tell them."""
+    told = {n: rank.startup for n, rank in record.ranks.items() if rank.startup}
+    least = min((parts.get(GROUP, 0.0) for parts in told.values()), default=0.0)
+    found = []
+    for number, parts in told.items():
+        split = dict(parts)
+        if len(told) > 1 and GROUP in parts:
+            split |= {GROUP: least, WAITING: parts[GROUP] - least}
+        found.append(Startup(rank_id(record, number), split))
+    return found
+
+
+def late_ranks(ranks: Sequence[Startup]) -> Late | None:
+    """The ranks of a launch for which the others waited; None if none came late.
+
+    Those are late that waited less than the median by more than ``LATE`` seconds, and than ``FAR``
+    robust standard deviations of all ranks. Of ranks in two halves, the earlier one is the median.
+    """
+    if len(ranks) < 2:
+        return None
+    waits = [rank.parts.get(WAITING, 0.0) for rank in ranks]
+    typical = sorted(waits)[len(waits) // 2]
+    enough = LATE
+    if len(ranks) > 2:
+        others = [wait for wait in waits if wait > typical - LATE]
+        enough = max(LATE, FAR * robust_std(others, typical))
+    late = [rank for rank, wait in zip(ranks, waits, strict=True) if typical - wait > enough]
+    if not late:
+        return None
+    latest = min(late, key=lambda rank: rank.parts.get(WAITING, 0.0))
+    on_time = [rank for rank in ranks if rank not in late]
+    lost = _beyond(latest, on_time)
+    part = max(lost, key=lambda name: lost[name])
+    seconds = typical - latest.parts.get(WAITING, 0.0)
+    return Late(tuple(rank.id for rank in late), seconds, part, lost[part])
+
+
+def _beyond(rank: Startup, others: Iterable[Startup]) -> dict[str, float]:
+    """By how much the parts of a rank are longer than the median of some others."""
+    known = [other.before for other in others]
+    own = rank.before
+    return {part: own[part] - median(other[part] for other in known) for part in BEFORE}

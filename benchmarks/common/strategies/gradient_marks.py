@@ -5,6 +5,9 @@ buckets are reduced. So after the last gradient of all a rank only communicates,
 ranks: ``Waits`` marks this. The hooks are on the parameters and not in DDP, whose communication is
 as it would be without them, also with a communication hook, ``no_sync`` and a static graph.
 
+DDP may send buffers from rank 0 before a forward pass: between a hook on DDP and one on the module
+in it. What a rank waits there is marked, too.
+
 A hook costs the host a few microseconds. So it is on every parameter only until the order in which
 their gradients come is known, and then on the last one of each bucket. Under
 ``find_unused_parameters`` the order may change, and DDP keeps its first buckets: there the hooks
@@ -38,6 +41,10 @@ class GradientMarks:
         for number, parameter in enumerate(self._parameters):
             hook = partial(self._arrived, number) if self._is_learning else self._mark
             self._hooks.append(parameter.register_post_accumulate_grad_hook(hook))
+        if model.will_sync_module_buffers() and model.module._compiled_call_impl is None:
+            # Hooks on a compiled module would be compiled with it.
+            model.register_forward_pre_hook(lambda *_: waits.begin_anew())
+            model.module.register_forward_pre_hook(lambda *_: waits.end(), prepend=True)
 
     def passed(self) -> None:
         """A backward pass is over."""

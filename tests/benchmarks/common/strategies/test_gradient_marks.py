@@ -24,14 +24,22 @@ BUCKET_MB = 0.003  # three layers of 1 kB and their biases
 
 
 @pytest.fixture
-def trained():
+def trained(monkeypatch):
     """Trains under DDP in a process group of this process alone, and returns the timer."""
     Group.join("cpu")
 
-    def train(steps=6, warmup=8, passes=1, hooked=True, gradient_ms=1.0, **settings):
+    def train(
+        steps=6, warmup=8, passes=1, hooked=True, gradient_ms=1.0, buffers_ms=0.0, **settings
+    ):
         clock = Time()
         network = Network(clock, **settings.pop("network", {}))
         model = nn.Sequential(*[nn.Linear(16, 16) for _ in range(LAYERS)])
+        if buffers_ms:
+            model.register_buffer("statistics", torch.zeros(1))
+            monkeypatch.setattr(
+                DistributedDataParallel, "_sync_buffers", lambda _: clock.sleep(buffers_ms)
+            )
+            model.register_forward_hook(lambda *_: clock.sleep(2.0))
         for parameter in model.parameters():
             parameter.register_hook(lambda _: clock.sleep(gradient_ms))
         wrapped = DistributedDataParallel(model, bucket_cap_mb=BUCKET_MB, **settings)
@@ -97,6 +105,13 @@ def test_own_work_of_the_backward_pass_is_no_communication(trained):
 def test_with_several_passes_only_the_last_communicates(trained):
     parts = trained(passes=3)[0]
     assert parts == {"forward": 5.0, "backward": 36.0, EXPOSED: 2.0, "optimizer": 1.0}
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_buffers_that_rank_0_sends_are_waited_for(trained, passes):
+    parts = trained(passes=passes, buffers_ms=4.0)[0]
+    own = passes * (12.0 + 2.0)  # gradients, and the forward pass
+    assert parts == {"forward": 5.0, "backward": own, EXPOSED: 2.0 + 4.0, "optimizer": 1.0}
 
 
 @pytest.mark.filterwarnings("ignore:.*find_unused_parameters")

@@ -32,6 +32,7 @@ class Observation:
     marks: list[Any]  # the start, then for each step: its batch is there, each part is done
     stride: int  # marks of a step
     waits: list[WaitMark] = field(default_factory=list)
+    waited_ns: dict[int, int] = field(default_factory=dict)  # by the host's clock: waits that ended
     loss: torch.Tensor | None = None
     known: Any = None  # the mark after which all marks and the loss can be read
 
@@ -44,6 +45,8 @@ class Observation:
         """Drop the marks of a step that failed half-way."""
         del self.marks[self.stride * self.steps + 1 :]
         self.waits = [wait for wait in self.waits if 0 < wait[0] < len(self.marks)]
+        for part in [part for part in self.waited_ns if not 0 < part < len(self.marks)]:
+            del self.waited_ns[part]
 
     def spans(self, clock: Clock) -> numpy.ndarray:
         """Milliseconds between one mark and the next: a row for each step."""
@@ -59,6 +62,8 @@ class Observation:
         A wait ends at its end, or else with its part. Of several beginnings the last counts.
         """
         found = numpy.zeros(len(self.marks) - 1)
+        for part, ns in self.waited_ns.items():
+            found[part - 1] = ns / 1e6
         nothing: WaitMark = (0, False, None)
         for (part, begins, begin), following in pairwise([*self.waits, nothing]):
             if not begins:
@@ -100,8 +105,10 @@ class Waits:
 
     def begin_anew(self) -> None:
         """Up to here this rank has not waited in this part; from here on it may."""
-        seen = self._open
-        seen.waits.append((len(seen.marks), True, self._mark()))
+        seen, mark = self._open, self._mark()
+        if isinstance(mark, int) and self.is_open:
+            seen.waits.pop()
+        seen.waits.append((len(seen.marks), True, mark))
 
     def last(self) -> Any:
         """The last mark that was made."""
@@ -109,5 +116,9 @@ class Waits:
 
     def end(self) -> None:
         """The wait is over, if there was one."""
-        seen = self._open
-        seen.waits.append((len(seen.marks), False, self._mark()))
+        seen, mark = self._open, self._mark()
+        if not isinstance(mark, int):
+            seen.waits.append((len(seen.marks), False, mark))
+        elif self.is_open:  # the host's time is known now: no mark is kept until the loop ends
+            part, _, begun = seen.waits.pop()
+            seen.waited_ns[part] = seen.waited_ns.get(part, 0) + mark - begun

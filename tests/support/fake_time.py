@@ -1,5 +1,6 @@
 """Clocks moved by hand, and a timer that reads them: no test sleeps, and every figure is exact."""
 
+from benchmarks.common.marks import Waits
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.timing import StepTimer
 
@@ -13,7 +14,6 @@ class Time:
 
     def __init__(self):
         self.ns = 0
-        self.asked = 0
 
     def sleep(self, ms):
         self.ns += round(ms * MS)
@@ -80,6 +80,19 @@ class Device(Time):
         for mark in marks:
             assert not any(mark is other for other in self.free)
             self.free.append(mark)
+
+
+class CountedWaits(Waits):
+    """Waits that count their marks."""
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.made, self._right = 0, self._mark
+        self._mark = self._counted
+
+    def _counted(self):
+        self.made += 1
+        return self._right()
 
 
 def timer_of(clock, sent, **settings):

@@ -6,9 +6,9 @@ import torch.distributed._functional_collectives as collectives
 from torch.distributed.fsdp._fully_shard._fsdp_param_group import FSDPParamGroup
 
 from benchmarks.common import strategies
-from benchmarks.common.marks import EXPOSED, Waits
+from benchmarks.common.marks import EXPOSED
 from tests.support.fake_ranks import fake_ranks
-from tests.support.fake_time import Time, timer_of
+from tests.support.fake_time import CountedWaits, Time, timer_of
 from tests.support.strategies import SHAPE, batch, options, workload
 
 FORWARD, BACKWARD = 4.0, 7.0  # ms of each block
@@ -45,7 +45,7 @@ class Rank:
         with fake_ranks(ranks, ranks - 1) as group:
             work = workload(args)
             strategy = strategies.build(args, work, group)
-            waits = Waits(self.clock)
+            waits = CountedWaits(self.clock)
             assert strategy.mark_waits(waits) is marked
             if not marked:
                 return {}, strategy
@@ -53,11 +53,11 @@ class Rank:
                 block.attention.register_forward_hook(self.passed)
             timer = timer_of(self.clock, [], parts=PARTS, waits=waits)
             for step in timer.steps(range(2), 1, warmup=1):
-                self.waited, self.count = 0.0, 0
+                self.waited, self.count, waits.made = 0.0, 0, 0
                 loss = strategy.forward(batch(step, 0))
                 timer.lap()
                 strategy.backward(loss)
-                self.marks = len(timer._open.waits)
+                self.marks = waits.made
                 timer.lap()
                 strategy.step()
         return {name: sum(ms) for name, ms in timer.part_ms.items()}, strategy

@@ -10,11 +10,11 @@ from torch.distributed.pipelining import schedules
 from benchmarks.common import strategies
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
-from benchmarks.common.marks import EXPOSED, Waits
+from benchmarks.common.marks import EXPOSED
 from benchmarks.common.strategies import pipeline
 from benchmarks.gpt import model as gpt
 from tests.support.fake_ranks import fake_ranks
-from tests.support.fake_time import Time, timer_of
+from tests.support.fake_time import CountedWaits, Time, timer_of
 from tests.support.fake_training import described_stage
 from tests.support.strategies import SHAPE, options, workload
 
@@ -98,13 +98,14 @@ class Rank:
             for stage in strategy.model.values():
                 for block in work.blocks(stage):
                     block.attention.register_forward_hook(self.passed)
-            waits = Waits(self.clock)
+            waits = CountedWaits(self.clock)
             assert strategy.mark_waits(waits)
             timer = timer_of(self.clock, [], parts=("passes", "optimizer"), waits=waits)
             for _ in timer.steps(range(9), STEPS, warmup=2):
                 self.spent.clear()
+                waits.made = 0
                 strategy.forward_backward((words, words))
-                marks = len(timer._open.waits)
+                marks = waits.made
                 timer.lap()
                 strategy.step()
         return {name: sum(ms) / STEPS for name, ms in timer.part_ms.items()}, marks

@@ -14,7 +14,7 @@ from benchmarks.common import strategies
 from benchmarks.common.group import Group
 from benchmarks.common.marks import EXPOSED, Waits
 from benchmarks.common.strategies.shard_marks import ShardMarks
-from tests.support.fake_time import Time, timer_of
+from tests.support.fake_time import CountedWaits, Time, timer_of
 from tests.support.strategies import batch, options, workload
 
 FORWARD, BACKWARD, EMBEDDING = 4.0, 7.0, 5.0  # of each block, and of the gradient of the embedding
@@ -133,15 +133,15 @@ def test_what_fsdp_takes_is_exposed_and_all_else_is_own(spent, variant, passes):
 def test_which_strategies_mark_their_waits(argv, marks):
     args = options(argv)
     strategy = strategies.build(args, workload(args), Group.join("cpu"))
-    time, waits = Time(), Waits(clock)
+    time, waits = Time(), CountedWaits(clock)
     assert strategy.mark_waits(waits) is marks
     timer = timer_of(time, [], parts=("forward_backward", "optimizer"), waits=waits)
     begun = []
     for step in timer.steps(range(1), 1, warmup=0):
         strategy.forward_backward(batch(step, 0))
-        begun.append(len(timer._open.waits))
+        begun.append(waits.made)
         timer.lap()
         strategy.step()
-        begun.append(len(timer._open.waits))
+        begun.append(waits.made)
     assert (begun[0] > 0) is marks
     assert begun[1] - begun[0] == (2 if "clip" in argv else 0)

@@ -38,7 +38,7 @@ from benchmarks.common.strategies import Strategy
 from benchmarks.common.timing import StepTimer
 from benchmarks.gpt import main as gpt
 from milabench_ddp.report.ranks.ledger import launch_times
-from milabench_ddp.report.ranks.rank_summary import summarize_ranks
+from milabench_ddp.report.ranks.rank_summary import peers, summarize_ranks
 from milabench_ddp.report.ranks.stragglers import slowest_part, stragglers
 from milabench_ddp.results.rank import Rank
 from milabench_ddp.results.records import Record
@@ -163,8 +163,10 @@ def gathered(timer: StepTimer, mode: str) -> Record:
 
 def judged(record: Record) -> Named:
     """The ranks that the report names."""
-    ranks = summarize_ranks([(record, lambda _: 0)])
-    return [(rank.id.rank, slowest_part(rank, ranks)) for rank in stragglers(ranks)[0]]
+    named: Named = []
+    for ranks in peers(summarize_ranks([(record, lambda _: 0)])):
+        named += [(rank.id.rank, slowest_part(rank, ranks)) for rank in stragglers(ranks)[0]]
+    return named
 
 
 def off(record: Record) -> float:

@@ -136,6 +136,27 @@ def without_unknown(table: Table, always: int = 1) -> Table:
     )
 
 
+def with_alike_below(table: Table) -> Table:
+    """The table without the columns that show the same in all rows; a note below tells them.
+
+    The first column, which names the rows, stays.
+    """
+    cells = [_cells(table.columns, row) for row in table.rows]
+    alike: dict[int, str] = {}
+    for index, texts in enumerate(zip(*cells, strict=True)):
+        if index and len(table.rows) > 1 and len(set(texts)) == 1:
+            alike[index] = f"{table.columns[index].name} {texts[0]}".rstrip()
+    if not alike:
+        return table
+    kept = [index for index in range(len(table.columns)) if index not in alike]
+    return replace(
+        table,
+        columns=tuple(table.columns[index] for index in kept),
+        rows=tuple(tuple(row[index] for index in kept) for row in table.rows),
+        notes=(*table.notes, f"(in all rows: {', '.join(alike.values())})"),
+    )
+
+
 def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> Iterator[str]:
     """The table for a person: its title, its header, its rows and its notes.
 

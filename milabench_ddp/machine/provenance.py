@@ -17,7 +17,10 @@ from .software import checkout, torch_build, versions
 
 # The variables that can change a measurement.
 PREFIXES = (
+    "CUBLAS_",
     "CUDA_",
+    "CUDNN_",
+    "FI_",  # libfabric, as of AWS's EFA
     "GLOO_",
     "GOMP_",
     "HABANA_",
@@ -107,7 +110,7 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
 def of_interest(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of ``environ`` that can change a measurement, sorted, with secrets hidden."""
     return {
-        name: HIDDEN if _is_secret(name) else hide_password(value)
+        name: HIDDEN if _is_secret(name) or _TOKEN.match(value) else hide_password(value)
         for name, value in sorted(environ.items())
         if name in NAMES or name.startswith(PREFIXES)
     }
@@ -135,6 +138,10 @@ def hide_secrets(argv: Sequence[str]) -> list[str]:
 def hide_password(text: str) -> str:
     """``text`` without the passwords of the addresses in it."""
     return re.sub(r"(://[^/\s:@]*):[^/\s@]+@", rf"\1:{HIDDEN}@", text)
+
+
+# What GitHub, Hugging Face, Slack, AWS, OpenAI and others give as keys, and a JSON web token.
+_TOKEN = re.compile(r"(?:gh[opsu]_|github_pat_|hf_|xox[a-z]-|AKIA|sk-|eyJ)[\w.-]{12,}$")
 
 
 def _is_secret(name: str) -> bool:

@@ -23,7 +23,7 @@ from .ranks.rank_summary import RankSummary
 from .run_info import RunInfo
 from .statistics.values import deviation
 from .sweeps.sweep import Sweep, sweep_table
-from .tables.device_tables import devices
+from .tables.device_tables import devices, traffic
 from .tables.main_table import MAIN_COLUMNS, main_table, main_values
 from .text import report_text, sweep_text, table_text
 from .told import Told
@@ -79,11 +79,9 @@ def _row(row: Row) -> dict[str, Any]:
     values |= _fields(row.summary)
     values["told"] = {name: _told(told) for name, told in row.told.items()}
     values["processes"] = [_process(process) for process in row.processes]
-    monitored = devices([row])
-    if monitored:
-        names = [column.name for column in monitored.columns[1:]]
-        lines = [dict(zip(names, line[1:], strict=True)) for line in monitored.rows]
-        values["devices"] = lines
+    if row.monitored:
+        state, links = (_lines(table([row])) for table in (devices, traffic))
+        values["devices"] = [{**own, **through} for own, through in zip(state, links, strict=True)]
     if energy := energy_of_row(row):
         values["energy"] = {"unit": unit_of_work(row), **_fields(energy)}
     # the data of the other tables in the text report, in full
@@ -91,6 +89,12 @@ def _row(row: Row) -> dict[str, Any]:
         values |= {"step_ms": row.step_ms, "mfu": row.used.mfu, "peak": row.used.peak}
         values |= {"ranks": [_rank(rank) for rank in row.ranks], **row.tables}
     return values
+
+
+def _lines(table: Table) -> list[dict[str, Any]]:
+    """The rows of a table of one benchmark, without its name."""
+    names = [column.name for column in table.columns[1:]]
+    return [dict(zip(names, line[1:], strict=True)) for line in table.rows]
 
 
 def _told(told: Told) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class Utilisation:
     peak: Peak | None = None  # TFLOP/s over MFU; or the one that is exceeded
     peaks: tuple[Peak, ...] = ()  # those that it is relative to
     impossible: float = NAN  # TFLOP/s that no device can reach: then there is no MFU
-    without_peak: int = 0  # processes, beside others that have one: then there is none, too
+    without_peak: int = 0  # processes; if others have a peak, the MFU of all is not known
     with_recomputation: float = NAN  # the MFU with the FLOPs of recomputation, as claimed
 
     @property

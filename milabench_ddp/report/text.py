@@ -10,13 +10,14 @@ from itertools import groupby
 
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome
-from ..table import Table, text_lines, without_unknown
+from ..table import Table, text_lines, with_alike_below, without_unknown
 from .model import Failure, Report, Score, Severity
 from .run_info import RunInfo
 from .sweeps.sweep import Sweep, block_table
 from .tables import IN_THE_TEXT
 from .tables.main_table import MAIN_COLUMNS, main_table
 
+WIDE = 120  # characters
 MOST_ALIKE = 5  # findings of a name, or benchmarks that were skipped for the same reason
 _SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
 
@@ -27,8 +28,14 @@ def report_text(report: Report) -> str:
 
 
 def table_text(table: Table) -> str:
-    """A single table, with a newline at its end."""
-    return "\n".join(text_lines(table)) + "\n"
+    """A single table, with a newline at its end.
+
+    Of a wide one, the columns that are alike in all rows are told below it.
+    """
+    lines = list(text_lines(table))
+    if max(map(len, lines), default=0) > WIDE:
+        lines = list(text_lines(with_alike_below(table)))
+    return "\n".join(lines) + "\n"
 
 
 def sweep_text(sweep: Sweep) -> str:

@@ -66,6 +66,7 @@ class NodeDifference:
     """Something in which a node differs from most nodes."""
 
     sentence: str
+    key: str  # the fact; ``$NAME`` is a variable of the environment
     nodes: tuple[str, ...]  # those that differ
     values: Mapping[str, str] = field(default_factory=dict)  # of all nodes
 
@@ -104,7 +105,7 @@ def _difference(fact: str, values: Mapping[str, str]) -> NodeDifference:
     rest = f"the other {len(usual)} nodes"
     where = rest if has_majority and len(usual) > 1 else shown_names(usual)
     sentence = f"nodes differ: {fact} is {', '.join(parts)}, and {values[usual[0]]} on {where}"
-    return NodeDifference(sentence, tuple(chain.from_iterable(others)), values)
+    return NodeDifference(sentence, fact, tuple(chain.from_iterable(others)), values)
 
 
 def _is_off(offset: float, error: float) -> bool:
@@ -114,4 +115,4 @@ def _is_off(offset: float, error: float) -> bool:
 def _clock_difference(name: str, offset: float) -> NodeDifference:
     side = "ahead of" if offset > 0 else "behind"
     sentence = f"nodes differ: the clock of {name} is {abs(offset):.1f} s {side} the coordinator's"
-    return NodeDifference(sentence, (name,), {name: f"{offset:.3f}"})
+    return NodeDifference(sentence, "the clock", (name,), {name: f"{offset:.3f}"})

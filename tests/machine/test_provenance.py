@@ -111,6 +111,15 @@ def test_a_variable_named_like_a_secret_keeps_its_name_only(name: str) -> None:
     assert of_interest({name: "hunter2"}) == {name: "(hidden)"}
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["hf_aBcDeFgHiJkLmNoPqR", "ghp_0123456789abcdefABCDEF", "eyJhbGciOiJIUzI1.eyJzdWIi.c2ln"],
+)
+def test_a_value_that_looks_like_a_key_is_hidden_under_any_name(value: str) -> None:
+    kept = {"CUDA_VISIBLE_DEVICES": "GPU-8f5e1c9a-0123", "NCCL_ALGO": "Ring", "NCCL_NET": "sk-x"}
+    assert of_interest({**kept, "TORCH_HOME": value}) == {**kept, "TORCH_HOME": "(hidden)"}
+
+
 def test_a_password_in_an_address() -> None:
     assert of_interest({"TORCH_MIRROR": "https://me:hunter2@example.org/x"}) == {
         "TORCH_MIRROR": "https://me:(hidden)@example.org/x"

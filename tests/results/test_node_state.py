@@ -57,7 +57,7 @@ def test_a_node_that_differs_is_named_with_both_values(
     found = nodes(4, **{odd: facts})
     assert sentences(found) == [said.format(odd)]
     (difference,) = differences(found)
-    assert difference.nodes == (odd,)
+    assert (difference.nodes, difference.key) == ((odd,), next(iter(facts)))
     assert set(difference.values) == {"n1", "n2", "n3", "n4"}
 
 

@@ -53,6 +53,7 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     "pooled_differences": warning(runs.pooled_differences, APART),
     "baseline_differences": note(runs.baseline_differences),
     "mixed_run": warning(runs.mixed_runs, "repeat it as a new run"),
+    "unknown_version": note(runs.unknown_versions, layer="version"),
     "local_changes": warning(runs.local_changes, "commit before a run"),
     "left_out_by_milabench": warning(runs.left_out_by_milabench, "read it without --compat"),
     # nothing was measured there, or only until it was lost
@@ -113,7 +114,9 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
         "choose a model, or a number of ranks, whose shards are multiples of 8",
     ),
     "no_steady_state": warning(unsteady.no_steady_state, "let it warm up for longer"),
-    "few_visits": warning(unsteady.few_visits, "let it run for longer, or repeat it"),
+    "bimodal": warning(unsteady.bimodal, "let it run for longer, or repeat it"),
+    # steps that differ are no mistake: the interval of the mean tells what they cost
+    "unstable": note(unsteady.unstable, "see what else runs there, and how long each step is"),
     "time_between_observations": note(
         unsteady.time_between_observations, "measure it in the rate if it is part of the training"
     ),
@@ -146,6 +149,9 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "throttled": warning(held_down.throttled, "look at its cooling and its power supply"),
     "power_capped": note(held_down.power_capped, "compare it at the same power cap alone"),
     "set_clocks": note(held_down.set_clocks, "`nvidia-smi -rgc` and `-rac` reset them"),
+    "slow_node": warning(
+        slow.slow_nodes, "look at its GPUs, its cooling, its cores and its network"
+    ),
     "slow_device": warning(slow.slow_devices, "look at its clocks, heat and neighbours"),
     "slow_rank": warning(slow.slow_ranks, "look at what it does in that part of a step"),
     "exposed_communication": warning(

@@ -30,7 +30,8 @@ def different_nodes(measured: Measurements) -> Findings:
     for run in measured.runs:
         for each in differences(_nodes(run)):
             place = ", ".join(each.nodes)
-            yield Finding(each.sentence, place=place, evidence={"values": dict(each.values)})
+            evidence = {"key": each.key, "values": dict(each.values)}
+            yield Finding(each.sentence, place=place, evidence=evidence)
 
 
 def _nodes(run: Run) -> Sequence[NodeState]:

@@ -68,7 +68,7 @@ def told_by_a_part(row: Row) -> Findings:
 
 
 def speeds_not_finite(row: Row) -> Findings:
-    """TFLOP/s and step times that are infinite or NaN, so that there is no number to show."""
+    """TFLOP/s and step times that are infinite or NaN, and are left out."""
     processes = counted(row.processes)
     for name in SPEEDS:
         values: Counter[str] = Counter()

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 
+from ...results.records import mapping_or_empty
 from .. import compat
 from ..model import Finding, Findings, Row
 from ..pooling import has_local_changes, mixed_facts
@@ -49,6 +50,18 @@ def mixed_runs(measured: Measurements) -> Findings:
         for name, values in mixed_facts(run):
             sentence = f"{run.path}: its results differ in {name}: {', '.join(values)}"
             yield Finding(sentence, place=str(run.path), evidence={"values": values})
+
+
+def unknown_versions(measured: Measurements) -> Findings:
+    """Runs that recorded their software, and not the version of milabench."""
+    for run in measured.runs:
+        if run.state is not None and run.state.header.milabench:
+            continue
+        told = [record.meta["milabench"] for record in run.records if "milabench" in record.meta]
+        tags = {mapping_or_empty(each).get("tag") for each in told}
+        if told and tags <= {None, "", "<tag>"}:
+            sentence = f"{run.path}: the version of milabench is not known"
+            yield Finding(sentence, place=str(run.path))
 
 
 def local_changes(measured: Measurements) -> Findings:

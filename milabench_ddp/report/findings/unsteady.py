@@ -3,9 +3,11 @@
 from ..model import Finding, Findings, Row
 from ..process import counted
 from ..statistics.interval import FEWEST
+from ..statistics.values import deviation
 from .finder import Measurements, in_some_of
 
 UNMEASURED = 0.02  # of the time of a process
+UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
 
 
 def no_steady_state(row: Row) -> Findings:
@@ -20,7 +22,7 @@ def no_steady_state(row: Row) -> Findings:
         yield Finding(sentence, place=tag, evidence=evidence)
 
 
-def few_visits(row: Row) -> Findings:
+def bimodal(row: Row) -> Findings:
     """Rates at two levels, each seen too few times to know how much of the time it takes.
 
     Of several launches, the interval over them tells how unsure that makes the mean.
@@ -41,6 +43,22 @@ def few_visits(row: Row) -> Findings:
         )
         evidence = {"worth": visits, "observations": total, "unsteady": len(found)}
         yield Finding(sentence, place=tag, evidence=evidence)
+
+
+def unstable(row: Row) -> Findings:
+    """Observations that differ by a tenth and more from one to the next, where there are many."""
+    found = []
+    processes = counted(row.processes)
+    for process in processes:
+        if process.series is not None and len(process.measured) >= FEWEST:
+            spread = deviation(process.series.rates) / process.series.mean
+            if spread > UNSTABLE:
+                found.append((spread, process.record.tag))
+    if found:
+        spread, tag = max(found)
+        where = in_some_of(len(found), len(processes))
+        sentence = f"{tag}: unstable: its observations vary by {spread:.0%}{where}"
+        yield Finding(sentence, place=tag, evidence={"std": spread, "unstable": len(found)})
 
 
 def time_between_observations(row: Row) -> Findings:

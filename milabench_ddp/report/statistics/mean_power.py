@@ -39,18 +39,27 @@ class MeanPower:
     error: float
 
 
-def by_counter(
+def _inside(
     readings: Sequence[tuple[float, float]], begin: float, end: float
-) -> MeanPower | None:
-    """The mean power by an energy counter; None if it cannot be known.
+) -> Sequence[tuple[float, float]]:
+    """The readings in a window; none if it is too short to know its power.
 
     Args:
-        readings: the time (s) and the counter (J) of each, in the order of time.
+        readings: the time (s) and the value of each, in the order of time.
         begin: of the window, in seconds as the times.
         end: of the window.
     """
-    inside = [each for each in readings if begin <= each[0] <= end]
-    if end - begin < SHORTEST or len(inside) < FEWEST:
+    if end - begin < SHORTEST:
+        return []
+    return [each for each in readings if begin <= each[0] <= end]
+
+
+def by_counter(
+    readings: Sequence[tuple[float, float]], begin: float, end: float
+) -> MeanPower | None:
+    """The mean power by an energy counter, in J; see ``_inside``; None if it cannot be known."""
+    inside = _inside(readings, begin, end)
+    if len(inside) < FEWEST:
         return None
     (first, start), (last, stop) = inside[0], inside[-1]
     seen = last - first
@@ -83,17 +92,14 @@ def _unseen(powers: Sequence[float], watts: float, seen: float, whole: float) ->
 
 
 def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) -> MeanPower | None:
-    """The mean power by samples of it, each for the time that is nearest to it; None if unknown.
+    """The mean power by samples of it, in W, each for the time that is nearest to it.
 
-    Args:
-        readings: the time (s) and the power (W) of each, in the order of time.
-        begin: of the window, in seconds as the times.
-        end: of the window.
+    See ``_inside``; None if it cannot be known.
     """
     import numpy as np
 
-    inside = [each for each in readings if begin <= each[0] <= end]
-    if end - begin < SHORTEST or len(inside) < FEWEST_SAMPLES:
+    inside = _inside(readings, begin, end)
+    if len(inside) < FEWEST_SAMPLES:
         return None
     times, powers = map(np.array, zip(*inside, strict=True))
     edges = np.concatenate([[begin], (times[1:] + times[:-1]) / 2, [end]])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from ...table import Table
 from ..model import Report, Rows
 from .bandwidth import bandwidths, links, pairs
-from .device_tables import devices
+from .device_tables import devices, traffic
 from .energy_tables import energy, energy_by_device
 from .findings_tables import findings, validation
 from .host_tables import hosts
@@ -40,6 +40,7 @@ TABLES: Mapping[str, MakeTable] = {
     "ledger": ledger,
     "startup": startup,
     "devices": devices,
+    "traffic": traffic,
     "energy": energy_by_device,
     "hosts": hosts,
     "communication": communication,

@@ -1,7 +1,7 @@
 """What the monitor saw on each device while a benchmark used it: memory, load, heat, power."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...table import Column, Table, without_unknown
@@ -31,16 +31,36 @@ def devices(rows: Rows) -> Table:
         Column("memory MHz", ".0f"),
         Column("held down by", unknown=""),
         Column("max memory C", ".0f"),
+    )
+    return _table("Devices", columns, rows, _state)
+
+
+def traffic(rows: Rows) -> Table:
+    """A row for each device of each benchmark: the mean rates of its links, as in ``devices``."""
+    columns = (
+        Column("bench"),
+        Column("device"),
+        Column("node"),
         Column("PCIe out MB/s", ".0f"),
         Column("PCIe in MB/s", ".0f"),
         Column("NVLink out MB/s", ".0f"),
         Column("NVLink in MB/s", ".0f"),
     )
+    return _table("Traffic of devices", columns, rows, _traffic)
+
+
+def _table(
+    title: str,
+    columns: Sequence[Column],
+    rows: Rows,
+    values_of: Callable[[Sequence[Monitored]], tuple[Any, ...]],
+) -> Table:
     values = []
     for row in rows:
         for launches in _by_device(row):
-            values.append((row.name, *_values(launches)))
-    return without_unknown(Table(columns, tuple(values), "Devices"), always=2)
+            place = launches[0].device, launches[0].node
+            values.append((row.name, *place, *values_of(launches)))
+    return without_unknown(Table(tuple(columns), tuple(values), title), always=2)
 
 
 def _by_device(row: Row) -> list[list[Monitored]]:
@@ -52,12 +72,10 @@ def _by_device(row: Row) -> list[list[Monitored]]:
     return [found[key] for key in sorted(found)]
 
 
-def _values(launches: Sequence[Monitored]) -> tuple[Any, ...]:
+def _state(launches: Sequence[Monitored]) -> tuple[Any, ...]:
     in_use = [sample for each in launches for sample in each.in_use]
     measured = [sample for each in launches for sample in each.measured]
     return (
-        launches[0].device,
-        launches[0].node,
         len(in_use),
         largest(sample.used for sample in in_use),
         mean(sample.load for sample in measured),
@@ -68,9 +86,13 @@ def _values(launches: Sequence[Monitored]) -> tuple[Any, ...]:
         mean(sample.memory_clock for sample in measured),
         held_down(launches),
         largest(sample.memory_temperature for sample in in_use),
-        *_throughput([sample.pcie for sample in measured]),
-        *_throughput([sample.nvlink for sample in measured]),
     )
+
+
+def _traffic(launches: Sequence[Monitored]) -> tuple[Any, ...]:
+    measured = [sample for each in launches for sample in each.measured]
+    pcie = _throughput([sample.pcie for sample in measured])
+    return (*pcie, *_throughput([sample.nvlink for sample in measured]))
 
 
 def _throughput(rates: Sequence[tuple[float, float] | None]) -> tuple[float, float]:

@@ -33,8 +33,8 @@ def test_nodes_that_differ_and_nodes_that_were_not_used(tmp_path: Path, odd: str
     different, unused = by_name["different_nodes"], by_name["unused_node"]
     said = f"nodes differ: the driver is 570.1 on {odd}, and 580.95 on the other 2 nodes"
     assert (different.sentence, different.place) == (said, odd)
-    assert different.evidence == {"values": {**dict.fromkeys(["n1", "n2", "n3"], "580.95"),
-                                             odd: "570.1"}}  # fmt: skip
+    values = {**dict.fromkeys(["n1", "n2", "n3"], "580.95"), odd: "570.1"}
+    assert different.evidence == {"key": "the driver", "values": values}
     assert (unused.sentence, unused.place) == ("n9 did not start: exit status 127", "n9")
     assert unused.evidence == {"status": "failed", "log": ["no python"]}
     assert (different.severity, unused.severity) == (Severity.WARNING, Severity.ERROR)

@@ -7,7 +7,7 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Report
 from tests.support.rates import noisy
-from tests.support.result_files import config, end, rates, start, write
+from tests.support.result_files import config, end, line, rates, start, write
 
 
 def pair(folder: Path, *speeds: float) -> Report:
@@ -43,3 +43,13 @@ def test_runs_of_several_launches_are_compared_by_these(tmp_path: Path) -> None:
             write(tmp_path / run, f"b.R{repeat}.D0", tagged, start(), values, end())
     made = report_of([tmp_path / "one", tmp_path / "two"], pool=True)
     assert "different_speeds" not in {found.name for found in made.findings}
+
+
+@pytest.mark.parametrize(("tag", "said"), [("<tag>", True), (None, True), ("v1.2-3-gabc", False)])
+def test_a_run_without_the_version_of_milabench(
+    tmp_path: Path, tag: str | None, said: bool
+) -> None:
+    meta = line("meta", {"milabench": {"tag": tag}})
+    write(tmp_path, "b.D0", config("b", device=0), meta, start(), rates([1.0] * 9), end())
+    found = [each for each in report_of([tmp_path]).findings if each.name == "unknown_version"]
+    assert [(each.severity, each.layer) for each in found] == [("note", "version")] * said

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from tests.support.result_files import config, end, rates, start, write
+from milabench_ddp.report.model import Finding
+from tests.support.result_files import config, end, job, rates, start, steps, told, write
+
+NAMES = ("slow_node", "slow_device", "slow_rank", "slow_link")
+NODES = 4
+
+
+def found(folder: Path) -> list[Finding]:
+    return [each for each in report_of([folder]).findings if each.name in NAMES]
 
 
 @pytest.mark.parametrize("slow", [0, 1])
@@ -25,3 +33,87 @@ def test_of_two_devices_the_slow_one_is_named_and_a_loaded_one_is_not(
     assert f"slower than device {1 - slow} (" in found[0].sentence
     loaded = report_of([tmp_path / "loaded"]).findings
     assert not [f for f in loaded if f.name == "slow_device"]
+
+
+def ranks_of(folder: Path, *slow: int) -> list[Finding]:
+    """A job of two ranks on each node, of which some take 10 % longer in their forward passes."""
+    lines = []
+    for rank in range(2 * NODES):
+        forward = [6.0 * (1.1 if rank in slow else 1) + 0.01 * ((k + rank) % 5) for k in range(60)]
+        own = {"forward": forward, "backward": [4.0] * 60, "exposed_communication": [1.0] * 60}
+        lines.append(
+            steps(rank, [sum(each) for each in zip(*own.values(), strict=True)], parts=own)
+        )
+    values = rates([100.0 + k % 3 for k in range(60)], rank=0)
+    mode = told(model={"mode": "ddp"})
+    write(folder, "b.0", job("b", 2, NODES), start(), values, mode, *lines, end())
+    return found(folder)
+
+
+@pytest.mark.parametrize("node", [0, NODES - 1])
+def test_slow_ranks_of_a_node_are_a_slow_node(tmp_path: Path, node: int) -> None:
+    (slow,) = ranks_of(tmp_path, 2 * node, 2 * node + 1)
+    assert (slow.name, slow.severity, slow.place) == ("slow_node", "warning", f"node {node}")
+    assert slow.sentence.startswith(
+        f"b: node {node} is 6.0% slower than the median of the others in its own work, with 2 of "
+        f"its 2 ranks (10.6"
+    )
+    assert "mostly forward): they wait for it; if they were as fast" in slow.sentence
+
+
+@pytest.mark.parametrize("rank", [0, 2 * NODES - 1])
+def test_a_slow_rank_alone_is_not_a_slow_node(tmp_path: Path, rank: int) -> None:
+    (slow,) = ranks_of(tmp_path, rank)
+    assert (slow.name, slow.place) == ("slow_rank", f"rank {rank} (node {rank // 2})")
+
+
+def test_a_slow_node_and_a_slow_rank_of_another_are_told_apart(tmp_path: Path) -> None:
+    assert [(each.name, each.place) for each in ranks_of(tmp_path, 2, 3, 7)] == [
+        ("slow_node", "node 1"),
+        ("slow_rank", "rank 7 (node 3)"),
+    ]
+
+
+@pytest.mark.parametrize("node", [0, NODES - 1])
+def test_slow_devices_of_a_node_are_a_slow_node(tmp_path: Path, node: int) -> None:
+    for number in range(NODES):
+        for device in range(4):
+            speed = 100.0 + 0.1 * device - 10.0 * (number == node)
+            values = rates([speed + 0.1 * (k % 5) for k in range(60)], steps=1)
+            tag = ["b", f"D{device}", f"n{number}"]
+            settings = config("b", device=device, tag=tag)
+            write(tmp_path, ".".join(tag), settings, start(), values, end())
+    (slow,) = found(tmp_path)
+    assert (slow.name, slow.place) == ("slow_node", f"n{node}")
+    assert "slower than the median of the others, with 4 of its 4 devices (90." in slow.sentence
+
+
+def links_of(folder: Path, *slow: tuple[int, int]) -> list[Finding]:
+    """All pairs of one rank on each of six nodes."""
+    lines = []
+    for first in range(6):
+        for second in range(first + 1, 6):
+            gb_s = 10.0 if (first, second) in slow else 40.0
+            pair = {"from": first, "to": second, "ways": 1, "gb_s": gb_s, "best_gb_s": gb_s}
+            lines.append(told(pair={**pair, "nodes": [f"n{first}", f"n{second}"]}))
+    values = rates([1.0] * 9, units="GB/s", rank=0)
+    write(folder, "pairs.0", job("pairs", 1, 6), start(), *lines, values, end())
+    return found(folder)
+
+
+@pytest.mark.parametrize("node", [0, 5])
+def test_a_node_with_slow_links_alone_is_one_finding(tmp_path: Path, node: int) -> None:
+    slow = [tuple(sorted((node, other))) for other in range(6) if other != node]
+    (one,) = links_of(tmp_path, *slow)
+    assert one.sentence == (
+        f"pairs: n{node}: all its 5 links between nodes are slow: 10 GB/s (one way), 75% less than "
+        f"the median (40)"
+    )
+
+
+def test_slow_links_of_several_nodes_are_links(tmp_path: Path) -> None:
+    assert [(each.name, each.place) for each in links_of(tmp_path, (0, 1), (0, 2), (4, 5))] == [
+        ("slow_link", "0 -> 1"),
+        ("slow_link", "0 -> 2"),
+        ("slow_link", "4 -> 5"),
+    ]

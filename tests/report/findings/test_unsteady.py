@@ -48,10 +48,10 @@ def two_levels(seed: int) -> list[float]:
     return high[:20] + low[:5] + high[20:35] + low[5:] + high[35:]
 
 
-def test_few_visits_to_two_levels_are_told_in_figures(tmp_path: Path) -> None:
+def test_bimodal_to_two_levels_are_told_in_figures(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b", device=0), start(), rates(two_levels(1)), end())
     write(tmp_path, "b.D1", config("b", device=1), start(), rates(noisy(60, 0.0, 7)), end())
-    (warning,) = (each for each in report_of([tmp_path]).findings if each.name == "few_visits")
+    (warning,) = (each for each in report_of([tmp_path]).findings if each.name == "bimodal")
     assert warning.sentence == (
         "b.D0: rates move slowly between two levels: its 60 observations are worth about 5 "
         "independent ones, so the interval is unsure (in 1 of 2 processes)"
@@ -63,7 +63,7 @@ def test_several_launches_tell_how_unsure_levels_make_them(tmp_path: Path) -> No
     for repeat in ("R0", "R1"):
         settings = config("b", device=0, tag=["b", repeat, "D0"])
         write(tmp_path, f"b.{repeat}.D0", settings, start(), rates(two_levels(1)), end())
-    assert not [each for each in report_of([tmp_path]).findings if each.name == "few_visits"]
+    assert not [each for each in report_of([tmp_path]).findings if each.name == "bimodal"]
 
 
 def test_a_level_that_is_left_out_is_told(tmp_path: Path) -> None:
@@ -99,3 +99,17 @@ def test_the_warning_is_of_the_process_whose_drift_is_shown(tmp_path: Path, wors
     (warning,) = (each for each in made.findings if each.name == "no_steady_state")
     assert warning.place == f"b.{worst}"
     assert f"{abs(made.rows[0].drift):.1%}" in warning.sentence
+
+
+@pytest.mark.parametrize(
+    ("spread", "count", "said"), [(0.2, 60, True), (0.05, 60, False), (0.2, 59, False)]
+)
+def test_observations_that_vary_are_a_note(
+    tmp_path: Path, spread: float, count: int, said: bool
+) -> None:
+    values = [100.0 * (1 + spread * (-1) ** (k + k // 7)) for k in range(count)]
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates(values), end())
+    found = [each for each in report_of([tmp_path]).findings if each.name == "unstable"]
+    assert [each.severity for each in found] == ["note"] * said
+    if found:
+        assert found[0].sentence == "b.D0: unstable: its observations vary by 20%"

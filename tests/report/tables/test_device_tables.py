@@ -8,8 +8,20 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.tables.device_tables import devices
-from tests.support.result_files import config, end, job, line, rates, start, write
+from milabench_ddp.report.formats import report_json
+from milabench_ddp.report.tables.device_tables import devices, traffic
+from milabench_ddp.report.text import table_text
+from tests.support.result_files import (
+    config,
+    end,
+    job,
+    line,
+    rates,
+    sampled,
+    start,
+    timed_rates,
+    write,
+)
 
 
 def samples(*readings: Any, device: int = 0) -> str:
@@ -78,3 +90,29 @@ def test_the_devices_of_a_job_over_repeats(
         "b     | 2      |       2 |          12 | 100.0% |    70",
         "b     | 10     |       2 |          20 | 100.0% |    70",
     ]
+
+
+def test_all_that_devices_can_tell_is_two_tables_of_a_readable_width(tmp_path: Path) -> None:
+    reading = {
+        "memory": [70000.0, 81559.0], "load": 1.0, "temperature": 66.0, "power": 612.3,
+        "power_limit": 700.0, "sm_clock": 1755, "memory_clock": 2619, "memory_temperature": 81.0,
+        "clock_reasons": ["sw_power_cap", "sw_thermal_slowdown"], "headroom": 21.0,
+        "pcie": [10250.5, 2250.0], "nvlink": [182500.0, 182400.0],
+    }  # fmt: skip
+    name = "gpt-ddp-inductor-bf16"
+    for device in range(8):
+        own = {**reading, "power": 600.0 + device, "sm_clock": 1700 + 10 * device}
+        told = "".join(sampled(1000.5 + k, **{f"d{device}": own}) for k in range(9))
+        tag = [name, f"D{device}", "node-with-a-name"]
+        settings = config(name, device=device, tag=tag)
+        write(tmp_path, ".".join(tag), settings, start(), told, timed_rates([9.0] * 9), end())
+    report = report_of([tmp_path])
+    for table, alike in ((devices, ("cap W 700", "memory MHz 2619")), (traffic, ())):
+        *lines, note = table_text(table(report.rows)).splitlines()
+        assert max(map(len, lines)) <= 120
+        assert len(table(report.rows).rows) == 8
+        assert all(each in note for each in alike)
+    (row,) = json.loads(report_json(report))["benchmarks"]
+    assert len(row["devices"]) == 8
+    first = {"device": "0", "cap W": 700.0, "power W": 600.0, "NVLink out MB/s": 182500.0}
+    assert row["devices"][0].items() >= first.items()

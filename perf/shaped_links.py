@@ -29,6 +29,7 @@ SHARE = 1.04  # frames per payload: headers of Ethernet, IP and TCP
 CONFIG = """\
 include: {config}/_defaults.yaml
 _patient:
+  env: {{OMP_NUM_THREADS: '1'}}  # each node pretends to have all cores
   presets: {{small: {{max_duration: 1200}}}}
 pairs:
   inherits: [_pairs, _patient]
@@ -75,7 +76,7 @@ class Measured:
         cluster.reset()
         for node, rate in rates.items():
             cluster.rate(node, f"{rate}mbit")
-        network = "{GLOO_SOCKET_IFNAME: eth0, OMP_NUM_THREADS: '1'}"
+        network = "{GLOO_SOCKET_IFNAME: eth0}"
         with closing_sweeps(cluster) as make:
             sweep = make(
                 self._folder / name, {"quick": [args.nodes]}, environment=network, timeout=60

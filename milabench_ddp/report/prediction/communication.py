@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ..statistics.values import Floats
 
 RESOLUTION = 1e-3  # relative: no time is known better
+LEAST_MS = 1e-6
+FAST = 0.5  # of the mean time of a byte
 GROWTHS = ("log", "linear")
 # Of forms that explain the points as well, the first is kept: without a constant, and with the
 # hops of a tree, which grow less than those of a ring and more than none.
@@ -116,7 +118,7 @@ class Cost:
             f"2 ({ranks} - 1)/{ranks} * {size}" if slope else "",
             "what a node takes alone" if self.form.within else "",
         ]
-        return " + ".join(filter(None, shown))
+        return " + ".join(filter(None, shown)) or "0 ms"
 
 
 @dataclass(frozen=True)
@@ -150,15 +152,16 @@ class Fits:
         """
         import numpy as np
 
-        self._messages, self._may_hide = messages, may_hide
+        self._may_hide = may_hide
         self.count = np.array([float(each.count) for each in messages])
         self.size = np.array([each.bytes for each in messages])
         self.ms = np.array([each.ms for each in messages])
         self.alone = np.array([each.alone for each in messages])
-        self.weight = 1 / np.maximum(self.ms, RESOLUTION * max(float(self.ms.max()), 1e-6))
         # a row for each message, a column for each launch: 1 where it is of this launch
         launches = np.array([each.launch for each in messages])
         self._of_launch = (launches[:, None] == np.unique(launches)).astype(float)
+        self._scale = self._scales()
+        self._share = self._of_launch * (self.ms / self._scale)[:, None]
         self.spread = self._spread() or spread
         self._noise = RESOLUTION
         forms = list(_forms(each, bool(self.alone.any())))
@@ -180,10 +183,10 @@ class Fits:
         likely = np.exp([(least - cost.criterion) / 2 for cost in self.costs])
         cost = self.costs[chance.choice(len(self.costs), p=likely / likely.sum())]
         launches = self.spread.draw(chance) * chance.standard_normal(self._of_launch.shape[1])
-        errors = self._of_launch @ launches + self._noise * chance.standard_normal(len(self.ms))
+        errors = self._share @ launches + self._noise * chance.standard_normal(len(self.ms))
         made = np.maximum(cost.form.columns(self.count, self.size) @ cost.coefficients, 0.0)
-        made += self.alone * cost.form.within
-        return self._fit(cost.form, made * (1 + errors)) or cost
+        made += self.alone * cost.form.within + errors * self._scale
+        return self._fit(cost.form, made) or cost
 
     def _fit(self, form: Form, ms: "Floats") -> Cost | None:
         """The coefficients of a form; None if they are not known, or not possible."""
@@ -191,8 +194,8 @@ class Fits:
 
         columns = form.columns(self.count, self.size)
         scale = np.abs(columns).max(axis=0)
-        x = self._whitened(columns / scale * self.weight[:, None])
-        y = self._whitened((ms - self.alone * form.within) * self.weight)
+        x = self._whitened(columns / scale / self._scale[:, None])
+        y = self._whitened((ms - self.alone * form.within) / self._scale)
         found, _, rank, _ = np.linalg.lstsq(x, y, rcond=1e-6)
         if rank < len(scale):
             return None
@@ -205,13 +208,38 @@ class Fits:
         return Cost(form, found / scale, float(misfit @ misfit) + 2 * len(scale))
 
     def _whitened(self, values: "Floats") -> "Floats":
-        """The values with independent errors of size 1: less a part of the mean of their launch."""
+        """The values with independent errors of size 1: less a part of what launches share."""
         import numpy as np
 
         noise, spread = max(self._noise, RESOLUTION), max(self.spread.value, RESOLUTION)
-        part = 1 - noise / np.hypot(noise, np.sqrt(self._of_launch.sum(axis=0)) * spread)
-        found: Floats = (values - self._of_launch * part @ self._means(values)) / noise
+        part = 1 - noise / np.hypot(noise, np.sqrt((self._share**2).sum(axis=0)) * spread)
+        found: Floats = (values - self._share * part @ self._shared(values)) / noise
         return found
+
+    def _shared(self, values: "Floats") -> "Floats":
+        """By how much the messages of each launch are longer than expected, as a fraction."""
+        import numpy as np
+
+        squares = np.maximum((self._share**2).sum(axis=0), RESOLUTION**2)
+        found: Floats = (self._share / squares).T @ values
+        return found
+
+    def _scales(self) -> "Floats":
+        """The ms that the errors of each message are fractions of.
+
+        They are those of the message. But messages that seem to be faster than all others, for
+        their bytes, were sent beside others, as gloo does with two. Then only the time of all of
+        them is known, and errors that are small beside the usual message do not count.
+        """
+        import numpy as np
+
+        whole = self._of_launch @ (self._of_launch.T @ np.stack([self.ms, self.size], axis=1))
+        is_fast = self.ms * whole[:, 1] < FAST * self.size * whole[:, 0]
+        scales: Floats = self.ms
+        if is_fast.any():
+            usual = self._of_launch @ self._means(self.ms)
+            scales = np.hypot(self.ms, usual) / math.sqrt(2)
+        return np.maximum(scales, LEAST_MS)
 
     def _means(self, values: "Floats") -> "Floats":
         """The mean of each launch."""
@@ -225,9 +253,9 @@ class Fits:
         usual = np.zeros(len(self.ms))  # of a message of this size on as many nodes
         for count, size in set(zip(self.count, self.size, strict=True)):
             alike = (self.count == count) & (self.size == size)
-            usual[alike] = max(float(self.ms[alike].mean()), 1e-9)
+            usual[alike] = self.ms[alike].mean()
         total, freedom = 0.0, 0
-        levels = self._means(self.ms / usual)
+        levels = self._shared((self.ms - usual) / self._scale)
         count_of = self._means(self.count)
         for count in np.unique(count_of):
             alike = levels[count_of == count]
@@ -237,12 +265,11 @@ class Fits:
 
     def _noise_within(self, costs: Sequence[Cost]) -> float:
         """The relative error of a message within its launch, by the form that fits best."""
-
         spare, least = len(self.ms) - self._of_launch.shape[1], math.inf
         for cost in costs:
             made = cost.form.columns(self.count, self.size) @ cost.coefficients
-            error = (made + self.alone * cost.form.within - self.ms) * self.weight
-            error -= self._of_launch @ self._means(error)
+            error = (made + self.alone * cost.form.within - self.ms) / self._scale
+            error -= self._share @ self._shared(error)
             left = spare - len(cost.coefficients)
             if left > 0:
                 least = min(least, math.sqrt(float(error @ error) / left))

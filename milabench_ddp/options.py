@@ -145,6 +145,18 @@ class RunnerOptions(SuiteOptions):
     settings: Mapping[str, str | int] = field(default_factory=dict)
 
 
+PROFILES = ("never", "on-finding", "always")
+
+
+def profile_option() -> str:
+    """The option of ``run`` and ``dry``."""
+    return option(
+        "never", "after the run, keep a trace of a few more steps of each rank: never, of what "
+        "had a finding about its steps, or always",
+        is_fixed=True, choices=PROFILES,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(RunnerOptions):
     """The options of ``run``."""
@@ -171,6 +183,7 @@ class RunOptions(RunnerOptions):
         None, "the number of seconds between two samples of the devices; 0 turns sampling off",
         is_fixed=True, type=seconds, metavar="S",
     )  # fmt: skip
+    profile: str = profile_option()
     detach: bool = option(
         False, "return as soon as the jobs are submitted; `milabench watch` follows the run",
         action="store_true",
@@ -184,6 +197,7 @@ class DryOptions(RunnerOptions):
     """The options of ``dry``."""
 
     repeat: int = option(1, "how many times to run each benchmark", type=positive, metavar="K")
+    profile: str = profile_option()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,9 @@ from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import ScriptRequest
 from ..options import DryOptions
 from ..plan.planner import plan_launches
+from ..results.run_dir import RunDir
 from . import setup
+from .traces import traced
 
 NAME = "dry"  # of the run whose script it prints
 
@@ -28,6 +30,10 @@ def main(options: DryOptions) -> int:
     launches = []
     for benchmark in suite.benchmarks:
         launches += plan_launches(benchmark, cluster, site, options.repeat, run)
+    if options.profile == "always":
+        for benchmark in suite.benchmarks:
+            traces = RunDir(run).traces
+            launches += plan_launches(traced(benchmark), cluster, site, run=traces)
     place = setup.describe(cluster) + (" (made up)" if is_synthetic else "")
     comments = [
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "

@@ -19,6 +19,7 @@ from ..options import RunOptions, fixed_options
 from ..plan.planner import plan_launches
 from ..results.run_dir import RunDir
 from . import report, setup
+from .traces import make_traces
 
 
 def main(options: RunOptions) -> int:
@@ -38,6 +39,11 @@ def _run(context: RunContext, options: RunOptions) -> int:
         count = len(context.plan.benchmarks)
         print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
     code = report.show(context.run.path, sys.stdout, options.fail_on)
+    has_ended = context.header.outcome is not None and outcome is not Outcome.CANCELLED
+    if options.profile != "never" and has_ended:
+        print()
+        for sentence in make_traces(context, options.profile, quiet=options.quiet):
+            print(sentence)
     if outcome is Outcome.CANCELLED:
         return report.CANCELLED
     is_detached = context.detach and context.header.outcome is None

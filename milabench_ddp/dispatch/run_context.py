@@ -22,7 +22,7 @@ from ..events import Outcome, Status
 from ..plan.command_line import Site
 from ..results.lock import claimed, goes_on, is_alive
 from ..results.read_state import ignore, read_benchmark, read_header
-from ..results.run_dir import RunDir, create, reserve, save_state
+from ..results.run_dir import RunDir, create, create_folder, reserve, save_state
 from ..results.state import BenchmarkState, RunHeader, overall
 
 
@@ -130,6 +130,27 @@ def create_run(
     context.save()
     write_record(run.plan_json, plan)
     return context
+
+
+def begin_traces(context: RunContext, benchmarks: tuple[Benchmark, ...]) -> RunContext:
+    """A run of these benchmarks in ``<run>/traces``, as ``context`` was run; once each.
+
+    Raises:
+        RunDirError: the folder cannot be made.
+    """
+    run = create_folder(context.run.traces)
+    lock = ExitStack()
+    lock.enter_context(claimed(run))
+    records = {benchmark.name: benchmark.record for benchmark in benchmarks}
+    header = replace(
+        context.header, name=f"{context.run.name}: traces", created=time.time(),
+        suite=records, skipped=[], jobs=[], outcome=None, ended=None,
+    )  # fmt: skip
+    plan = replace(context.plan, benchmarks=benchmarks, repeats=1)
+    inner = RunContext(run, header, plan, benchmarks, lock=lock)
+    inner.save()
+    write_record(run.plan_json, plan)
+    return inner
 
 
 def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:

@@ -8,6 +8,7 @@ from typing import TypeGuard
 from ..config.schema import SkippedBenchmark
 from ..events import Status, Verdict
 from ..results.records import Payload, Run, is_finite, mapping_or_empty
+from ..results.run_dir import RunDir
 from .pooling import cpu_of, devices_of
 
 UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
@@ -33,6 +34,8 @@ class RunInfo:
     running: tuple[str, ...] = ()
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # of benchmarks that have ended
     skipped: tuple[SkippedBenchmark, ...] = ()
+    # of ``run --profile``: the files of each benchmark that was traced afterwards, one for a rank
+    traces: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
 
 def run_info(run: Run) -> RunInfo:
@@ -59,11 +62,18 @@ def run_info(run: Run) -> RunInfo:
         running=run.in_status(Status.RUNNING),
         verdicts=run.verdicts,
         skipped=tuple(run.skipped),
+        traces=_traces(run),
     )
     if run.state is None:
         return info
     header = run.state.header
     return replace(info, outcome=header.outcome, preset=header.preset)
+
+
+def _traces(run: Run) -> dict[str, tuple[Path, ...]]:
+    inner = RunDir(RunDir(run.path).traces)
+    names = run.state.benchmarks if run.state else ()
+    return {name: tuple(files) for name in names if (files := inner.traces_of(name))}
 
 
 def _configured_arch(run: Run) -> object:

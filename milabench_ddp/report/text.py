@@ -82,6 +82,7 @@ def _report(report: Report) -> Iterator[str]:
             yield ""
             yield from text_lines(table)
     yield from _section("Skipped", _skipped(report.runs))
+    yield from _section("Traces", _traces(report.runs))
     yield from _section("Notes", _alike(report, Severity.NOTE))
     yield from _section("Failures", _failures(report))
 
@@ -221,6 +222,13 @@ def _some(names: Sequence[str]) -> str:
         return names[0]
     more = ", ..." if len(names) > 3 else ""
     return f"{len(names)} ({', '.join(names[:3])}{more})"
+
+
+def _traces(runs: Iterable[RunInfo]) -> Iterator[str]:
+    for run in runs:
+        for name, files in run.traces.items():
+            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+            yield f"{name}: {files[0]}{more}"
 
 
 def _failures(report: Report) -> Iterator[str]:

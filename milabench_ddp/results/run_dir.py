@@ -54,6 +54,15 @@ class RunDir:
         """The folder with the logs and the states of the nodes."""
         return self.path / "nodes"
 
+    @property
+    def traces(self) -> Path:
+        """The folder of the run that made traces of what had a finding in this one."""
+        return self.path / "traces"
+
+    def traces_of(self, benchmark: str) -> list[Path]:
+        """The traces that the programs of a benchmark wrote, one for each rank."""
+        return sorted(self.benchmark(benchmark).glob("*.trace.json"))
+
     def node_log(self, node: str) -> Path:
         """The output of a node's agent."""
         return self.nodes / f"{node}.log"
@@ -84,7 +93,15 @@ def create(base: Path, name: str | None) -> RunDir:
     name = default_name() if name is None else name
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise RunDirError(f"--name {name!r} cannot name a folder: leave out any `/`")
-    path = base / "runs" / name
+    return create_folder(base / "runs" / name)
+
+
+def create_folder(path: Path) -> RunDir:
+    """Make the folder of a new run at ``path``.
+
+    Raises:
+        RunDirError: it is there already, or cannot be written.
+    """
     try:
         path.mkdir(parents=True, exist_ok=False)
         probe = path / ".writable"

@@ -1,0 +1,88 @@
+"""Traces of what had a finding: a few more steps under torch's profiler.
+
+They are a run of their own in the folder of the run, so none of their numbers is one of its own. A
+program is given its option ``--profile``, which those of ``benchmarks/common/training.py`` have.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from glob import escape
+
+from ..config.schema import Benchmark
+from ..dispatch.run_context import RunContext, begin_traces
+from ..dispatch.runners import runner_of
+from ..display import show_progress
+from ..events import Status
+from ..report.assemble import report_of
+from ..results.read_state import ignore, read_benchmark
+from ..results.run_dir import RunDir
+
+# The findings about what takes time in a step, which a trace may explain.
+EXPLAINED = frozenset(
+    {
+        "data_bound",
+        "exposed_communication",
+        "host_bound",
+        "jitter",
+        "slow_device",
+        "slow_link",
+        "slow_rank",
+        "uneven_stages",
+    }
+)
+STEPS = ("--steps", "3", "--seconds", "0.001", "--profile")
+"""After its own options a program gets these: so few measured steps, then those of the trace."""
+UNKNOWN = "unrecognized arguments: "  # argparse's words
+
+
+def traced(benchmark: Benchmark) -> Benchmark:
+    """The benchmark with a few steps and a trace."""
+    kept = [word for word in benchmark.argv if word != "--check-correctness"]
+    return replace(benchmark, argv=(*kept, *STEPS))
+
+
+def chosen(run: RunDir, benchmarks: Sequence[Benchmark], when: str) -> list[Benchmark]:
+    """The benchmarks to trace: all, or those with a finding that a trace may explain."""
+    if when == "always":
+        return list(benchmarks)
+    findings = report_of([run.path]).findings
+    names = {found.benchmark for found in findings if found.name in EXPLAINED}
+    return [benchmark for benchmark in benchmarks if benchmark.name in names]
+
+
+def make_traces(context: RunContext, when: str, *, quiet: bool) -> Iterator[str]:
+    """Run what is to be traced, in ``<run>/traces``; yields a sentence on each.
+
+    Args:
+        context: the run, which has ended.
+        when: ``always`` or ``on-finding``.
+        quiet: whether to show no progress.
+    """
+    found = chosen(context.run, context.plan.benchmarks, when)
+    for benchmark in found:
+        if benchmark.voir is not None:
+            yield f"{benchmark.name}: no trace: voir measures it, and its program has no --profile"
+    able = tuple(traced(benchmark) for benchmark in found if benchmark.voir is None)
+    if not able:
+        return
+    with closing(begin_traces(context, able)) as inner:
+        with show_progress(len(able), quiet=quiet) as observer:
+            runner_of(inner.plan.runner).execute(inner, observer)
+        for benchmark in able:
+            yield f"{benchmark.name}: {_told(inner.run, benchmark.name)}"
+
+
+def _told(run: RunDir, name: str) -> str:
+    """Where the traces of a benchmark are, or why there are none."""
+    if files := run.traces_of(name):
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        return f"profile: {files[0]}{more}"
+    printed = [
+        path.read_text(errors="replace") for path in run.path.glob(f"{escape(name)}.*.stderr")
+    ]
+    if any(UNKNOWN in text for text in printed):
+        return "no trace: its program has no option --profile"
+    state = read_benchmark(run, name, ignore)
+    reason = state.reason if state and state.status is not Status.OK else ""
+    return f"no trace: {reason or 'its program wrote none'} (see {run.path}/{name}.*)"

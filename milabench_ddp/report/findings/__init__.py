@@ -167,6 +167,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "uneven_stages": note(
         stages.uneven_stages, "give that stage less of the model, or take other stages per rank"
     ),
+    "not_compared": note(stages.not_compared),
     "slow_link": warning(slow.slow_links, "look at its cable, its switch and `nvidia-smi nvlink`"),
     "wrong_gradients": error(
         checked_gradients.wrong_gradients, "find the mode or the precision that makes them wrong"

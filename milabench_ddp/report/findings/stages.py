@@ -1,11 +1,10 @@
-"""Findings about the stages of pipelines."""
+"""Findings about pipelines: which stage all wait for, and why no rank is named."""
 
-from ...table import Measured
 from ..model import Finding, Findings, Row
-from ..process import counted
-from ..ranks.ledger import launch_times
+from ..ranks.ledger import LaunchTimes
 from ..ranks.pipelines import stages_text
-from ..statistics.batch_means import mean_error
+from ..ranks.rank_summary import peers
+from .what_if import faster, launches_of
 
 MATTERS = 0.05  # of a step
 
@@ -14,15 +13,9 @@ def uneven_stages(row: Row) -> Findings:
     """The bottleneck of pipelines: the rank of each that has more to do than the others."""
     import numpy as np
 
-    known = [launch_times(each.record, each.unsteady_of) for each in counted(row.processes)]
-    launches = [times for times in known if times is not None and times.pipelines.size > 1]
-    if not launches:
-        return
-    now = np.concatenate([times.steps() for times in launches])
-    even = np.concatenate([times.even_steps() for times in launches])
-    ratio = float(now.mean() / even.mean())
-    error = mean_error(now - ratio * even).half_width / float(even.mean())
-    if not ratio - 1 - error > MATTERS:
+    launches = launches_of(row)
+    gain = faster(row, LaunchTimes.even_steps)
+    if gain is None or not float(gain) - gain.error > MATTERS:
         return
     levels = np.mean([times.own_by_place() for times in launches], axis=0)
     place = int(levels.argmax())
@@ -30,10 +23,18 @@ def uneven_stages(row: Row) -> Findings:
     stages = launches[0].pipelines.stages[place]
     label = stages_text(stages)
     name = f"stage {label}" if len(stages) == 1 else f"the rank with stages {label}"
-    faster = Measured(ratio - 1, error, with_error=True)
     sentence = (
         f"{name} is the bottleneck of its pipeline ({own:.5g} ms of own work a step, on average it "
-        f"is {mean:.5g}): with even stages, steps would be {faster.text('.1%')} faster"
+        f"is {mean:.5g}): with even stages, steps would be {gain.text('.1%')} faster"
     )
-    evidence = {"own_ms": own, "mean_ms": mean, "faster": ratio - 1, "faster_error": error}
+    evidence = {"own_ms": own, "mean_ms": mean, "faster": float(gain), "faster_error": gain.error}
     yield Finding(sentence, place=name, evidence=evidence)
+
+
+def not_compared(row: Row) -> Findings:
+    """Why none of several ranks could be named as slow, in modes where it cannot be known."""
+    why = row.reported("model").get("waits_unknown")
+    if len(row.ranks) > 1 and all(len(group) == 1 for group in peers(row.ranks)):
+        why = "each has other stages of the model; the ledger has the bubble of each"
+    if why:
+        yield Finding(f"its ranks are not compared: {why}", evidence={"why": why})

@@ -59,7 +59,8 @@ def _by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
         times = launch_times(process.record, process.unsteady_of)
         if times is not None:
             items = times.ledger()
-            hidden = [rank.hidden_ms for rank in process.record.ranks.values()]
+            ranks = process.record.ranks
+            hidden = [ranks[number].hidden_ms for number in sorted(ranks)]
             for place, id in enumerate(times.ids):
                 of_rank = {name: float(ms[place]) for name, ms in items.items()}
                 found[id].append({**of_rank, HIDDEN: hidden[place]})

@@ -13,6 +13,7 @@ from milabench_ddp.report.tables.ledger_table import ledger
 from milabench_ddp.report.tables.step_tables import slowest_ranks
 from milabench_ddp.results.records import Record
 from tests.support.pipelined_ranks import PipelineJob, pipelined
+from tests.support.result_files import end, job, start, steps, told, write
 
 
 def report(job: PipelineJob, folder: Path) -> Report:
@@ -58,6 +59,7 @@ def test_a_rank_is_compared_with_those_of_its_stage(tmp_path: Path, slow: int) -
     assert f"slower than rank {(slow + 3) % 6} in its own work" in finding.sentence
     (row,) = slowest_ranks(found.rows).rows
     assert f"rank {slow}" in row
+    assert named(found, "not_compared") == []
     clean = report(pipelined(2, 3, own=uneven, seed=2), tmp_path / "clean")
     assert named(clean, "slow_rank") == []
     assert "none" in slowest_ranks(clean.rows).rows[0]
@@ -95,6 +97,8 @@ def test_of_a_single_pipeline_the_bottleneck_is_named_and_nobody_is_slow(tmp_pat
     assert finding.evidence["faster"] == pytest.approx(faster, abs=0.01)
     assert named(found, "slow_rank") == []
     assert "none" not in slowest_ranks(found.rows).rows[0]
+    (why,) = named(found, "not_compared")
+    assert why.sentence.startswith("b: its ranks are not compared: each has other stages")
     assert named(report(pipelined(1, 3), tmp_path / "even"), "uneven_stages") == []
 
 
@@ -111,6 +115,14 @@ def test_of_a_single_pipeline_the_bottleneck_is_named_and_nobody_is_slow(tmp_pat
 )
 def test_what_a_program_did_not_tell_is_no_pipeline(model: dict[str, Any]) -> None:
     assert pipelines_of(Record(Path("b.data"), facts={"model": model})) == Pipelines()
+
+
+def test_waits_inside_graphs_are_told(tmp_path: Path) -> None:
+    model = told(model={"mode": "tp", "waits_unknown": "compiled blocks wait inside their graphs"})
+    lines = [steps(rank, [10.0] * 20, parts={"forward": [10.0] * 20}) for rank in range(2)]
+    write(tmp_path, "b.0", job("b", 2), start(), model, *lines, end())
+    (why,) = named(report_of([tmp_path]), "not_compared")
+    assert why.sentence.endswith("compiled blocks wait inside their graphs")
 
 
 def test_without_a_rank_nothing_is_known(tmp_path: Path) -> None:

@@ -68,6 +68,15 @@ class HostClock:
         """Return at once."""
 
 
+class NoClock(HostClock):
+    """Marks nothing."""
+
+    @staticmethod
+    def mark() -> int:
+        """Return at once."""
+        return 0
+
+
 class DeviceClock:
     """Events on the current stream of an accelerator."""
 
@@ -155,6 +164,9 @@ class HeadStart:
 
     def hold(self, ms: float) -> None:
         """It holds at marks alone."""
+
+
+NO_CLOCK = NoClock()
 
 
 def clock_of(device: torch.device) -> Clock:

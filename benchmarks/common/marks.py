@@ -8,12 +8,12 @@ like them, and are read with them.
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy
 import torch
 
-from benchmarks.common.clocks import Clock
+from benchmarks.common.clocks import NO_CLOCK, Clock
 
 EXPOSED = "exposed_communication"  # the part of a step that all of its waits are
 
@@ -76,13 +76,32 @@ class Observation:
         return found.reshape(-1, self.stride)
 
 
+class Hooks(Protocol):
+    """Hooks on a model."""
+
+    def put_on(self) -> None:
+        """Put them on, after they were taken off."""
+
+    def take_off(self) -> None:
+        """Take them off."""
+
+
 class Waits:
     """Marks where a rank waits for communication, within the parts of its steps."""
 
     def __init__(self, clock: Clock) -> None:
         """Mark by ``clock``, which is that of the steps, and holds no device."""
-        self.clock, self._mark = clock, clock.mark
+        self.clock, self._mark, self._is_on = clock, clock.mark, True
+        self.hooks: list[Hooks] = []  # that make marks
         self._open = Observation(0, True, [], 1)
+
+    def switch(self, *, on: bool) -> None:
+        """Make marks from now on, or none; then ``hooks`` are not on their model either."""
+        if on != self._is_on:
+            for hooks in self.hooks:
+                hooks.put_on() if on else hooks.take_off()
+        self._is_on = on
+        self._mark = self.clock.mark if on else NO_CLOCK.mark
 
     def open(self, observation: Observation) -> None:
         """Keep the marks from now on in this observation."""

@@ -4,9 +4,8 @@ import math
 import os
 import select
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 from typing import Any, TypeVar
@@ -20,7 +19,8 @@ from benchmarks.common.failure import reported
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.marks import Waits
 from benchmarks.common.metrics import Emitter
-from benchmarks.common.startup import Startup
+from benchmarks.common.rank_summary import RankSummary
+from benchmarks.common.startup import Startup, process_age
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
 # Steps of warm-up from whose second half the time of a step is known. Not from the first two: the
@@ -30,24 +30,6 @@ TIMED_WARMUP = 6
 MOST_SPARE = 0.1  # of the time that a program has taken, for all that is no rate
 
 Batch = TypeVar("Batch")
-
-
-@dataclass(frozen=True)
-class RankSummary:
-    """The measurements of one rank, as they are sent to rank 0."""
-
-    rank: int
-    first: int  # index of the first measured step
-    ms: Sequence[float]
-    wait_ms: Sequence[float]
-    parts: Mapping[str, Sequence[float]]  # ms in each step; empty if the body has one part
-    memory_peak: list[float] | None  # allocated, reserved; MiB; without the first step
-    memory_first_step: list[float] | None  # the same until the first step ended
-    step_fractions: Mapping[str, float]  # of the wait for data and of each part of the body
-    part_ms: Mapping[str, tuple[float, float]]  # mean and standard deviation
-    device_idle: float | None  # fraction of a step
-    node: str  # its name in the run; empty on one node
-    startup: Mapping[str, float]  # seconds of each part of it
 
 
 class Session:
@@ -146,7 +128,7 @@ class Session:
         which take at most ``MOST_SPARE`` of it, and a quarter of the time that it may still take.
         The number is the same on all ranks.
         """
-        age = seconds_since_start()
+        age = process_age()
         step = max(self.mean_ms / 1e3, 1e-6)
         left = 2 * float(os.environ.get(SETUP_TIMEOUT) or math.inf) - age  # half of max_duration
         count = min(max(share * age / step, least), most)
@@ -167,14 +149,14 @@ class Session:
         if self._timer is not None:
             self._timer.flush()
             self._report_loop(self._timer)
-            self._report_rank(self._summary(self._timer))
+            self._summary(self._timer).report(self._emitter)
 
     def finish(self) -> None:
         """Report from rank 0 the step times and the peak memory of every rank."""
         if self._timer is not None:
             self._report_loop(self._timer)
             for summary in self.group.gather(self._summary(self._timer)):
-                self._report_rank(summary)
+                summary.report(self._emitter)
 
     def _settled(self) -> None:
         """Count the peak memory from here on: the first step tries algorithms out (cuDNN)."""
@@ -211,6 +193,7 @@ class Session:
             timer.step_fractions(),
             timer.part_spread(),
             timer.device_idle(),
+            timer.instrument_cost,
             os.environ.get("MILABENCH_NODE", ""),
             self._startup.seconds(self.first_step_s if timer.warmup_ms or timer.ms else None),
         )
@@ -218,23 +201,6 @@ class Session:
     def _report_loop(self, timer: StepTimer) -> None:
         if self.group.rank == 0 and self._loop:
             self.report(loop={"steps": len(timer.ms), **self._loop})
-
-    def _report_rank(self, summary: RankSummary) -> None:
-        rank = summary.rank
-        if summary.node:
-            self._emitter.data("main", rank=rank, node=summary.node)
-        self._emitter.data("main", rank=rank, startup=summary.startup)
-        if summary.step_fractions:
-            self._emitter.data(
-                "main", rank=rank, shares=summary.step_fractions, part_ms=summary.part_ms
-            )
-        self._emitter.step_times(rank, summary.first, summary.ms, summary.wait_ms, summary.parts)
-        if summary.memory_peak is not None:
-            self._emitter.data("main", rank=rank, memory_peak=summary.memory_peak)
-        if summary.device_idle is not None:
-            self._emitter.data("main", rank=rank, device_idle=summary.device_idle)
-        if summary.memory_first_step is not None:
-            self._emitter.data("main", rank=rank, memory_first_step=summary.memory_first_step)
 
 
 @contextmanager
@@ -263,13 +229,6 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
         group.leave()
         if running.failure is not None:
             raise running.failure
-
-
-def seconds_since_start() -> float:
-    """The age of this process, as Linux tells it: the import of torch is in it."""
-    with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
-        began = int(file.read().rpartition(")")[2].split()[19])  # ticks since the boot
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK")
 
 
 def start_barrier(emitter: Emitter) -> None:

@@ -18,6 +18,12 @@ def since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+def process_age() -> float:
+    """Seconds since this process began; 0 if the host does not tell."""
+    began = _began(os.getpid())
+    return 0.0 if began is None else since_boot() - began
+
+
 class Startup:
     """Seconds of each part of a rank's start-up, one after the other without a gap.
 

@@ -10,24 +10,28 @@ is the time between its marks. These are queued with the work like all marks, so
 overlap, and together with the wait for data they are the full step.
 """
 
+import sys
 import time
-from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from itertools import islice
 from math import isnan
-from statistics import fmean, median, pstdev
+from statistics import fmean, median
 from typing import Any, TypeVar
 
 import torch
 
-from benchmarks.common.clocks import Clock, HeadStart
-from benchmarks.common.marks import EXPOSED, Observation, Waits
+from benchmarks.common.clocks import NO_CLOCK, Clock, HeadStart
+from benchmarks.common.instrument_cost import Cost, blocks, cost
+from benchmarks.common.marks import Observation, Waits
 from benchmarks.common.metrics import Emitter
+from benchmarks.common.step_times import StepTimes
 
 INTERVAL = 0.05  # seconds
+STEPS_FOR_ONE = 100  # behind them, for what the marks cost
+UNCOUNTED = sys.maxsize  # marks of a step that is in no rate
 RUN_AHEAD = 8  # observations that the host may queue before it waits for the oldest
 
 Batch = TypeVar("Batch")
@@ -41,13 +45,11 @@ class Losses(Enum):
     NONE = "none"
 
 
-class StepTimer:
+class StepTimer(StepTimes):
     """Times the steps of one loop, and reports each observation of their rate once it is known.
 
     ``work`` is the work of one step in ``units`` (without the "/s"); under DDP the work of all
-    ranks. Steps are numbered from 0, warm-up first. For the measured steps ``ms`` holds the times,
-    ``wait_ms`` the waits for data and ``part_ms`` the parts of the body; ``warmup_ms`` holds the
-    times of the warm-up. All are in milliseconds.
+    ranks. Steps are numbered from 0, warm-up first.
     """
 
     def __init__(
@@ -69,24 +71,23 @@ class StepTimer:
         """Time steps by ``clock``; only rank 0's rates are reported.
 
         ``settled`` is called when the device has done the first of two or more steps of warm-up.
-        The last step of the warm-up and the measured ones run in the context of ``around``.
+        The last step of the warm-up and the measured ones run in the context of ``around``, and
+        behind them a hundredth as many steps, if that is enough, which tell what the marks cost.
         ``parts`` names the parts of the body, which calls ``lap`` after each but the last. What is
         marked in ``waits`` is no time of these parts, but one more: ``EXPOSED``.
         ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds,
         measured by ``now``, the host's clock in nanoseconds.
         """
-        self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
-        self.part_ms = {name: array("d") for name in parts}
-        if waits is not None:
-            self.part_ms[EXPOSED] = array("d")
+        super().__init__(parts, waits)
         self.first = 0  # index of the first measured step
+        self.instrument_cost: Cost | None = None  # None: not known
         self._clock, self._emitter = clock, emitter
         self._settled, self._around = settled, around
         self._work, self._units, self._task = work, units, task
         self._interval, self._now = round(interval * 1e9), now
         # If the clock's marks are the host's time itself, one reading serves as both.
         self._marks_are_time = clock.mark == now
-        self._stride, self._waits = 1 + len(parts), waits
+        self._stride = 1 + len(parts)
         self._losses = losses or (Losses.ALL if emitter.rank == 0 else Losses.NONE)
         self._open = self._opened(Observation(0, True, [], self._stride))
         self._pending: deque[Observation] = deque()  # not yet reported
@@ -123,7 +124,10 @@ class StepTimer:
             yield from self._phase(islice(iterator, warmup - last), last, warmup=True)
             yield from self._phase(islice(iterator, count), warmup, warmup=False)
             self._report(at_most=0)
-        self._count_kept()
+            self._count_kept()
+            if self._stride > 2:  # else there is nothing within a step
+                steps = (len(self.ms) + len(self.warmup_ms)) // STEPS_FOR_ONE
+                yield from self._with_and_without_marks(iterator, steps)
 
     def lap(self) -> None:
         """Mark the end of a part of the body, and the beginning of the next."""
@@ -132,22 +136,6 @@ class StepTimer:
     def log_loss(self, loss: torch.Tensor) -> None:
         """Report this loss, later and without a wait, if the current step ends an observation."""
         self._loss = loss
-
-    def step_fractions(self) -> dict[str, float]:
-        """The fraction of the measured steps in each part, with sum 1; empty for a single part."""
-        total, fractions = sum(self.ms), {}
-        if total:
-            for name, ms in self._all_parts().items():
-                fractions[name] = round(sum(ms) / total, 6)
-        return fractions
-
-    def part_spread(self) -> dict[str, tuple[float, float]]:
-        """Mean and standard deviation of each part over the measured steps, in milliseconds."""
-        spread = {}
-        if self.ms:
-            for name, ms in self._all_parts().items():
-                spread[name] = round(fmean(ms), 4), round(pstdev(ms), 4)
-        return spread
 
     def device_idle(self) -> float | None:
         """The fraction of a measured step in which the device waits for the host or for data.
@@ -171,12 +159,6 @@ class StepTimer:
         except RuntimeError:  # a device that has faulted makes no events and reads none
             self._pending.clear()
 
-    def _all_parts(self) -> dict[str, Sequence[float]]:
-        """Milliseconds of the parts of the body, and of the wait for data; empty for one part."""
-        if len(self.part_ms) < 2:
-            return {}
-        return {**self.part_ms, "data": self.wait_ms}
-
     def _warm_up(self, batches: Iterator[Batch], first: int) -> Iterator[Batch]:
         """Steps of the warm-up, until the device has done them."""
         yield from self._phase(batches, first, warmup=True)
@@ -193,6 +175,32 @@ class StepTimer:
         self._clock, self._is_ahead = clock, False
         self._ahead_ms = sum(self.warmup_ms[timed:])
         del self.warmup_ms[timed:]
+
+    def _with_and_without_marks(self, batches: Iterator[Batch], steps: int) -> Iterator[Batch]:
+        """Steps in blocks with and without marks, in turn, which are in no rate."""
+        clock = self._clock
+        length, marked = blocks(steps)
+        ends = []
+        for has_marks in marked:
+            self._clock = clock if has_marks else NO_CLOCK
+            if self._waits is not None:
+                self._waits.switch(on=has_marks)
+            seen = self._open = self._opened(Observation(0, True, [], UNCOUNTED))
+            begin = clock.mark()
+            for batch in islice(batches, length):
+                self.lap()
+                yield batch
+                self.lap()
+            ends.append((begin, clock.mark()))
+            if has_marks:  # nothing reads them
+                clock.recycle(seen.marks)
+                self._recycle_waits(seen)
+        self._clock = clock
+        if self._waits is not None:
+            self._waits.switch(on=True)
+        if ends:
+            clock.wait(ends[-1][1])
+            self.instrument_cost = cost(marked, [clock.milliseconds(*each) for each in ends])
 
     def _phase(self, batches: Iterator[Batch], first: int, *, warmup: bool) -> Iterator[Batch]:
         mark, now, interval = self._clock.mark, self._now, self._interval
@@ -250,30 +258,19 @@ class StepTimer:
         if self._marks_are_time:
             self._kept.append(seen)  # counting it now would delay the next step
         else:
-            self._count(seen)
+            self.count(seen, self._clock)
             self._clock.recycle([*marks, seen.known])
-            if self._waits is not None:
-                self._waits.recycle(seen)
+            self._recycle_waits(seen)
+
+    def _recycle_waits(self, seen: Observation) -> None:
+        if self._waits is not None:
+            self._waits.recycle(seen)
 
     def _count_kept(self) -> None:
         """Count the kept observations; the loop is over."""
         for seen in self._kept:
-            self._count(seen)
+            self.count(seen, self._clock)
         self._kept.clear()
-
-    def _count(self, seen: Observation) -> None:
-        """Split its steps into the wait for data and the parts of the body."""
-        spans = seen.spans(self._clock)
-        steps = self.warmup_ms if seen.warmup else self.ms
-        steps.frombytes(spans.sum(axis=1).tobytes())
-        if seen.warmup:
-            return
-        columns = [*spans.T]
-        if self._waits is not None:
-            waited = seen.waited(self._waits.clock)
-            columns = [*(spans - waited).T, waited.sum(axis=1)]
-        for times, column in zip((self.wait_ms, *self.part_ms.values()), columns, strict=True):
-            times.frombytes(column.tobytes())
 
     def _emit(self, seen: Observation, seconds: float) -> None:
         last = seen.first + seen.steps - 1

@@ -14,7 +14,7 @@ their gradients come is known, and then on the last one of each bucket. Under
 stay on every parameter.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 
 import torch
@@ -37,14 +37,28 @@ class GradientMarks:
         self._came: list[int] = []  # in this pass, in the order of time
         self._came_before: list[int] = []  # in the pass before it
         self._is_learning = model.static_graph or not model.find_unused_parameters
-        self._hooks: list[RemovableHandle] = []
+        self._hooks: list[tuple[torch.Tensor, Callable[[torch.Tensor], None]]] = []
+        self._handles: list[RemovableHandle] = []
         for number, parameter in enumerate(self._parameters):
             hook = partial(self._arrived, number) if self._is_learning else self._mark
-            self._hooks.append(parameter.register_post_accumulate_grad_hook(hook))
+            self._hooks.append((parameter, hook))
+        self.put_on()
+        waits.hooks.append(self)
         if model.will_sync_module_buffers() and model.module._compiled_call_impl is None:
             # Hooks on a compiled module would be compiled with it.
             model.register_forward_pre_hook(lambda *_: waits.begin_anew())
             model.module.register_forward_pre_hook(lambda *_: waits.end(), prepend=True)
+
+    def put_on(self) -> None:
+        """Put the hooks on the parameters."""
+        for parameter, hook in self._hooks:
+            self._handles.append(parameter.register_post_accumulate_grad_hook(hook))
+
+    def take_off(self) -> None:
+        """Take them off."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
 
     def passed(self) -> None:
         """A backward pass is over."""
@@ -53,10 +67,9 @@ class GradientMarks:
         last = self._last_of_buckets() if self._came == self._came_before else ()
         if last:
             self._is_learning = False
-            for hook in self._hooks:
-                hook.remove()
-            for number in last:
-                self._parameters[number].register_post_accumulate_grad_hook(self._mark)
+            self.take_off()
+            self._hooks = [(self._parameters[number], self._mark) for number in last]
+            self.put_on()
         self._came, self._came_before = [], self._came
 
     def _arrived(self, number: int, _: torch.Tensor) -> None:

@@ -49,6 +49,7 @@ def steps(rows: Rows) -> Table:
         Column("allocated", ".0f"),
         Column("reserved", ".0f"),
         Column("estimated", ".0f"),
+        Column("instruments", ".1%"),
     )
     values = []
     for row in known:
@@ -65,6 +66,7 @@ def steps(rows: Rows) -> Table:
             row.allocated,
             row.reserved,
             _estimated(row),
+            _instruments(row),
         )
         values.append(shown)
     table = Table(columns, tuple(values), "Steps", (*_means_only(known), *of_how_many(known)))
@@ -74,6 +76,16 @@ def steps(rows: Rows) -> Table:
 def _estimated(row: Row) -> float:
     """The memory that the program estimated, to stand beside what it allocated."""
     return NAN if math.isnan(row.allocated) else row.told_mean("memory_estimate.total")
+
+
+def _instruments(row: Row) -> Measured:
+    """What the marks cost, as a share of a step, with half of its 95 % interval.
+
+    Of several ranks and processes it is the mean; ranks that wait for each other err alike, so that
+    the error of a mean is no smaller.
+    """
+    error = row.told_mean("instrument_cost_error")
+    return Measured(row.told_mean("instrument_cost"), error, with_error=True)
 
 
 def _tflops(row: Row) -> Measured:

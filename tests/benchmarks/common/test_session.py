@@ -12,7 +12,7 @@ import torch.distributed as dist
 from benchmarks.common import session as session_module
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.metrics import Emitter
-from benchmarks.common.session import seconds_since_start, session, start_barrier
+from benchmarks.common.session import session, start_barrier
 from tests.support.fake_time import Device, Time
 from tests.support.programs import measured, torchrun
 
@@ -114,7 +114,7 @@ def test_collectives_may_take_long_until_the_last_step_of_the_warm_up(monkeypatc
 def test_how_many_steps_may_follow(monkeypatch, age, max_duration, steps):
     clock = Time()
     monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
-    monkeypatch.setattr(session_module, "seconds_since_start", lambda: age)
+    monkeypatch.setattr(session_module, "process_age", lambda: age)
     monkeypatch.delenv(SETUP_TIMEOUT, raising=False)
     if max_duration:
         monkeypatch.setenv(SETUP_TIMEOUT, f"{max_duration / 2}")
@@ -126,18 +126,11 @@ def test_how_many_steps_may_follow(monkeypatch, age, max_duration, steps):
 
 def test_the_rank_that_has_least_time_says_how_many_steps_may_follow(monkeypatch):
     monkeypatch.setattr(Group, "largest", lambda group, value: max(value, -5.0))
-    monkeypatch.setattr(session_module, "seconds_since_start", lambda: 1e6)
+    monkeypatch.setattr(session_module, "process_age", lambda: 1e6)
     with session("cpu") as run:
         for _ in train(run, 3):
             pass
         assert run.spare_steps(0.02, 4, 10) == 5
-
-
-def test_the_age_of_this_process():
-    began = time.monotonic()
-    age = seconds_since_start()
-    assert 0 < age < 86400 * 30
-    assert seconds_since_start() - age <= time.monotonic() - began + 0.02  # it ticks by 10 ms
 
 
 def test_a_crash_tells_what_was_measured_then_why(wire):

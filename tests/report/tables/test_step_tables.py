@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,13 @@ def test_what_cannot_be_compared_is_left_out(tmp_path: Path) -> None:
         settings = config("f", device=device, tag=tag)
         write(tmp_path, ".".join(tag), settings, start(), tried, steps(0, [1.0 + device]), end())
     assert not slowest_ranks(report_of([tmp_path]).rows)
+
+
+def test_what_the_instruments_cost(tmp_path: Path) -> None:
+    costs = [told(rank, instrument_cost=0.002, instrument_cost_error=0.001) for rank in range(2)]
+    write(tmp_path, "b.0", job("b"), start(), steps(0, [1.0] * 20), *costs, end())
+    write(tmp_path, "c.0", job("c"), start(), steps(0, [1.0] * 20), end())
+    section = steps_table(tmp_path)
+    assert section.columns[-1].name == "instruments"
+    assert [row[-1] for row in section.rows] == [0.002, pytest.approx(math.nan, nan_ok=True)]
+    assert section.rows[0][-1].text(".1%") == "0.20 ±0.10%"

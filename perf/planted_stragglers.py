@@ -6,10 +6,14 @@ Four ranks on this machine's CPU train a small GPT under DDP or FSDP, one launch
 each mode. Time is moved by hand: each phase takes a rank a given time, which varies by 5 % from
 step to step, and where ranks communicate, their clocks wait for the latest. So marks, waits and
 report are the real ones, and the result does not depend on the machine. With --real the phases are
-slept, which needs a quiet machine. In a trial a random rank takes 5 or 10 % of a step longer in one
-phase. Rank 0 reads the times of all ranks as the report does. Printed are the trials in which
-exactly this rank was named, and those in which also the phase is right; how far the ledgers are
-from the mean step, at most; and the clean trials in which a rank was named.
+slept, which needs a quiet machine. Rank 0 reads the times of all ranks as the report does.
+
+In a trial a random rank takes 5 or 10 % of a step longer in one phase. Printed are the trials in
+which exactly this rank was named, and those in which also the phase is right; how far the ledgers
+are from the mean step, at most; and the clean trials in which a rank was named. Then a rank takes
+1.16, 1.40 or 2.03 times as long in all phases, or two ranks 1.40 times as long in a phase each:
+printed are the ranks that the report names, the step that it predicts without them, with its 95 %
+interval, and how far it is from the step that was measured without any slow rank.
 """
 
 import argparse
@@ -18,11 +22,10 @@ import subprocess
 import sys
 import time
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial, partialmethod
 from pathlib import Path
-from statistics import median
+from statistics import fmean
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
@@ -37,9 +40,11 @@ from benchmarks.common.metrics import Emitter
 from benchmarks.common.strategies import Strategy
 from benchmarks.common.timing import StepTimer
 from benchmarks.gpt import main as gpt
+from benchmarks.gpt.shapes import Shape
 from milabench_ddp.report.ranks.ledger import launch_times
 from milabench_ddp.report.ranks.rank_summary import peers, summarize_ranks
 from milabench_ddp.report.ranks.stragglers import slowest_part, stragglers
+from milabench_ddp.report.statistics.batch_means import mean_error
 from milabench_ddp.results.rank import Rank
 from milabench_ddp.results.records import Record
 
@@ -48,8 +53,13 @@ NOISE = 0.05  # of a phase, from step to step
 EXPOSED, GATHER = 6.0, 0.3  # ms of communication: at the end of DDP's step, at each wait of FSDP
 DELAYS = (0.10, 0.05)  # of a step
 RANKS, WARMUP = 4, 8
-MODEL = "--model GPTTiny --block-size 8 --vocab-size 64 --batch-size 1"
+FACTORS = (1.16, 1.40, 2.03)  # of all phases of a rank
+TWO_SLOW = {1: "backward", 3: "forward"}  # ranks, each with its phase
+SHAPE = Shape(1, 1, 16, vocabulary=64, block=8)  # each block more communicates once more
+OPTIONS = "--batch-size 1 --optimizer sgd"
 Named = list[tuple[int, str]]  # ranks, each with its phase
+# Trains with some ranks slowed, by so many ms in some phases; on rank 0 the record has all ranks
+Run = Callable[[Mapping[int, Mapping[str, float]]], Record]
 
 
 class SharedTime(HostClock):
@@ -91,16 +101,15 @@ class Trial:
         self, args: argparse.Namespace, group: Group, clock: SharedTime | RealTime
     ) -> None:
         """Train as the options say; each phase takes as long as in ``PHASES``, by the clock."""
-        shape = gpt.checked_shape(args, group.world_size)
-        self._workload = gpt.make_workload(args, shape)
-        self._source = gpt.make_source(args, shape, group)
+        self._workload = gpt.make_workload(args, SHAPE)
+        self._source = gpt.make_source(args, SHAPE, group)
         self._args, self._group, self._clock = args, group, clock
-        self._delays: Counter[str] = Counter()
+        self._ms = PHASES
         self._chance = random.Random(group.rank)
 
     def train(self, steps: int, **delays: float) -> StepTimer:
         """Train, with each phase in ``delays`` longer by so many milliseconds."""
-        self._delays = Counter(delays)
+        self._ms = {phase: ms + delays.get(phase, 0.0) for phase, ms in PHASES.items()}
         strategy = strategies.build(self._args, self._workload, self._group)
         model = getattr(strategy.model, "module", strategy.model)
         blocks = list(self._workload.blocks(model))
@@ -147,7 +156,7 @@ class Trial:
     def _work(self, phase: str, pieces: int = 1) -> None:
         """Take the time of one of equal pieces of a phase."""
         noise = self._chance.gauss(1, NOISE * pieces**0.5)
-        self._clock.sleep((PHASES[phase] * noise + self._delays[phase]) / pieces)
+        self._clock.sleep((self._ms[phase] + PHASES[phase] * (noise - 1)) / pieces)
 
 
 def gathered(timer: StepTimer, mode: str) -> Record:
@@ -179,6 +188,57 @@ def off(record: Record) -> float:
     return max(abs(float(a) / b - 1) for a, b in zip(whole, steps, strict=True))
 
 
+def delayed(trials: int, step: float, chance: random.Random, run: Run) -> Iterator[str]:
+    """How often a rank that is late in one phase is named; ``step`` is in ms."""
+    worst = 0.0
+    for delay in DELAYS:
+        for phase in PHASES:
+            ranks, both = 0, 0
+            for _ in range(trials):
+                slow = chance.randrange(RANKS)
+                record = run({slow: {phase: delay * step}})
+                named, worst = judged(record), max(worst, off(record))
+                ranks += [rank for rank, _ in named] == [slow]
+                both += named == [(slow, phase)]
+            yield f"  {delay:4.0%} in {phase:9}  rank {ranks}, and phase {both} of {trials}"
+    yield f"  the ledgers are off by {worst:.2%} at most"
+
+
+def clean(trials: int, run: Run) -> Iterator[str]:
+    """How often a rank is named though none is slow."""
+    alarms = [judged(run({})) for _ in range(trials)]
+    yield f"  clean: a rank named in {sum(map(bool, alarms))} of {trials}"
+
+
+def what_ifs(step: float, chance: random.Random, run: Run) -> Iterator[str]:
+    """The steps that are predicted without slow ranks, beside the one without any, in ms."""
+    plans = []
+    for factor in FACTORS:
+        late = {phase: (factor - 1) * ms for phase, ms in PHASES.items()}
+        plans.append((f"a rank {factor:.2f} times as long", {chance.randrange(RANKS): late}))
+    late_in = {rank: {phase: 0.4 * PHASES[phase]} for rank, phase in TWO_SLOW.items()}
+    plans.append((f"two ranks 1.40 times as long in {' and '.join(TWO_SLOW.values())}", late_in))
+    for what, slow in plans:
+        record = run(slow)
+        if record.ranks:
+            yield f"  {what}: {predicted(record, step)}"
+
+
+def predicted(record: Record, clean: float) -> str:
+    """The step if the ranks that the report names were as fast as the others."""
+    times = launch_times(record, lambda _: 0)
+    if times is None:
+        return "not known"
+    named = dict(judged(record))
+    then = times.steps([id for id in times.ids if id.rank in named])
+    who = ", ".join(f"{rank} ({phase})" for rank, phase in named.items()) or "none"
+    return (
+        f"{times.steps().mean():.2f} ms, named: {who}; without {then.mean():.2f} "
+        f"±{mean_error(then).half_width:.2f} ms, measured {clean:.2f}: "
+        f"off by {then.mean() / clean - 1:+.1%}"
+    )
+
+
 def _gathering(self: FSDPParamGroup, clock: SharedTime, right: Callable[..., None]) -> None:
     clock.communicate(GATHER)
     right(self)
@@ -186,7 +246,7 @@ def _gathering(self: FSDPParamGroup, clock: SharedTime, right: Callable[..., Non
 
 def worker(options: argparse.Namespace, mode: str) -> None:
     """Run the trials on this rank; rank 0 prints."""
-    args = gpt.options().parse_args([*MODEL.split(), "--mode", mode])
+    args = gpt.options().parse_args([*OPTIONS.split(), "--mode", mode])
     group = Group.join("cpu")
     torch.set_num_threads(1)
     clock = RealTime() if options.real else SharedTime()
@@ -196,25 +256,21 @@ def worker(options: argparse.Namespace, mode: str) -> None:
             setattr(FSDPParamGroup, name, wait)
     trial = Trial(args, group, clock)
     say: Callable[[str], None] = partial(print, flush=True) if group.rank == 0 else lambda _: None
-    times = torch.tensor([median(trial.train(options.steps).ms) for _ in range(3)])
-    dist.broadcast(times, 0)
-    step, worst = float(times.median()), 0.0
+    steps = torch.tensor([fmean(trial.train(options.steps).ms) for _ in range(3)])
+    dist.broadcast(steps, 0)
+    step = float(steps.mean())
     say(f"{mode}: a step of {step:.1f} ms, {options.steps} steps a trial")
     chance = random.Random(20261122)  # the same on all ranks
-    for delay in DELAYS:
-        for phase in PHASES:
-            ranks, both = 0, 0
-            for _ in range(options.trials):
-                slow = chance.randrange(RANKS)
-                late = {phase: delay * step} if group.rank == slow else {}
-                record = gathered(trial.train(options.steps, **late), mode)
-                named, worst = judged(record), max(worst, off(record))
-                ranks += [rank for rank, _ in named] == [slow]
-                both += named == [(slow, phase)]
-            say(f"  {delay:4.0%} in {phase:9}  rank {ranks}, and phase {both} of {options.trials}")
-    say(f"  the ledgers are off by {worst:.2%} at most")
-    alarms = [judged(gathered(trial.train(options.steps), mode)) for _ in range(options.clean)]
-    say(f"  clean: a rank named in {sum(map(bool, alarms))} of {options.clean}")
+
+    def run(slow: Mapping[int, Mapping[str, float]]) -> Record:
+        return gathered(trial.train(options.steps, **slow.get(group.rank, {})), mode)
+
+    for line in (
+        *delayed(options.trials, step, chance, run),
+        *clean(options.clean, run),
+        *what_ifs(step, chance, run),
+    ):
+        say(line)
     group.leave()
 
 

@@ -14,6 +14,7 @@ from ..results.state import ProcessState, RankCall
 from . import reap
 from .causes import with_kernel
 from .channel_ranks import ChannelRanks
+from .flight_recorder import DUMPS, collectives_begun
 from .hangs import calls_of, is_hang, told, who_hangs, with_hang
 from .metrics_channel import Fifo, LineBuffer, parse_line
 from .spawn import Spawned
@@ -156,7 +157,15 @@ class Child:
             return ()
         for line in told(self.looked).splitlines(keepends=True):
             self._emit(Line(self.tag, time.time(), "stacks", line))
-        return calls_of(self.looked) if self._is_hung else ()
+        if not self._is_hung:
+            return ()
+        calls, dumps = [], self._process.env.get(DUMPS, "")
+        for call in calls_of(self.looked):
+            begun = None
+            if dumps and call.rank is not None:
+                begun = collectives_begun(dumps, call.rank, self._started)
+            calls.append(replace(call, begun=begun))
+        return tuple(calls)
 
     def _tell_writers(self) -> None:
         """Record the ranks that had the channel open, if there are rates that tell no rank."""

@@ -1,6 +1,7 @@
 """Which rank of a launch hangs, and in which call: that which does not wait for the others."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ..events import Outcome, Verdict
 from ..results.state import RankCall
@@ -48,11 +49,13 @@ def who_hangs(calls: Iterable[RankCall]) -> str:
         calls: where each rank of a job was.
     """
     groups: dict[tuple[str, str], list[int]] = {}
-    ranks = sorted(calls, key=lambda call: (_waits(call), call.rank or 0))
+    ranks: Sequence[RankCall] = sorted(calls, key=lambda call: (_waits(call), call.rank or 0))
     if not any(call.call or call.state in _STATES for call in ranks):
         return ""
     if len(ranks) == 1:
         return f"it {_does(ranks[0], has_suspect=False)[0]}"
+    if all(_waits(call) for call in ranks):
+        ranks = _by_collectives(ranks)
     has_suspect = not all(_waits(call) for call in ranks)
     for call in ranks:
         groups.setdefault(_does(call, has_suspect=has_suspect), []).append(call.rank or 0)
@@ -99,6 +102,24 @@ def _lines(threads: Threads) -> Iterable[str]:
             yield "  another thread:"
         for frame in stack:
             yield f'  File "{frame.file}", line {frame.line} in {frame.function}'
+
+
+def _by_collectives(ranks: Sequence[RankCall]) -> Sequence[RankCall]:
+    """Ranks that all wait; those that began fewer collectives than others do not, and come first.
+
+    On a GPU all may wait for their devices, of which one hangs.
+    """
+    begun = [call.begun for call in ranks if call.begun is not None]
+    if not begun or min(begun) == max(begun):
+        return ranks
+    missing, others = [], []
+    for call in ranks:
+        if call.begun is None or call.begun == max(begun):
+            others.append(call)
+        else:
+            after = f"{call.call}, after {call.begun} of {max(begun)} collectives"
+            missing.append(replace(call, waits_in="", call=after))
+    return [*missing, *others]
 
 
 def _waits(call: RankCall) -> bool:

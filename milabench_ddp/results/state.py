@@ -32,6 +32,7 @@ class RankCall:
     call: str  # the line of source that does not return, and its place; empty if not known
     waits_in: str  # the call in which it waited for others; empty if it did not
     moves: bool = False  # it was somewhere else a while later
+    begun: int | None = None  # collectives of all ranks that it began, by its flight recorder
 
 
 @dataclass(frozen=True)

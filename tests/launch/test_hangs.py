@@ -1,5 +1,7 @@
 """The sentence that names the rank that hangs, from where each rank was."""
 
+from dataclasses import replace
+
 import pytest
 
 from milabench_ddp.events import Outcome, Verdict
@@ -57,6 +59,19 @@ def test_the_rank_that_does_not_wait(rank: int, others: str):
 )
 def test_who_hangs(calls: list[RankCall], expected: str):
     assert who_hangs(calls) == expected
+
+
+@pytest.mark.parametrize(("rank", "others"), [(0, "1-3"), (3, "0-2")])
+def test_where_all_wait_the_one_that_did_not_begin_the_collective(rank: int, others: str):
+    """As on GPUs, of which one hangs: every host waits for its own."""
+    begun = [57, 57, 57, 57]
+    begun[rank] = 56
+    calls = [replace(waiting(k, "synchronize"), begun=begun[k]) for k in range(4)]
+    expected = f"rank {rank} hangs in {WHERE}, after 56 of 57 collectives; "
+    assert who_hangs(calls) == f"{expected}ranks {others} wait in synchronize"
+    same = [replace(call, begun=57) for call in calls]
+    assert who_hangs(same) == f"ranks 0-3 wait in synchronize, {WHERE}"
+    assert who_hangs([replace(calls[0], begun=None), *same[1:]]) == who_hangs(same)
 
 
 def test_few_of_many_places_are_told():

@@ -107,7 +107,15 @@ def test_a_rank_that_a_missing_peer_made_fail_stays_until_all_are_looked_at(tmp_
         "        open(os.environ['MILABENCH_METRICS'], 'a').write(line + '\\n')\n"
         "        wait_for_look(error); os.killpg(os.getppid(), 9)"
     )
-    job = ranks(tmp_path, fails, "up(); time.sleep(1000)")
+    hangs = (
+        "import pickle; dump = {'pg_status': {'0': {'last_enqueued_collective': '5'}}}\n"
+        "    open(os.environ['TORCH_NCCL_DEBUG_INFO_TEMP_FILE'] + '1', 'wb').write("
+        "pickle.dumps(dump))\n"
+        "    up(); time.sleep(1000)"
+    )
+    job = ranks(tmp_path, fails, hangs)
+    env = {"TORCH_NCCL_DEBUG_INFO_TEMP_FILE": f"{tmp_path}/flight_recorder.rank"}
+    job = replace(job, processes=(replace(job.processes[0], env=env),))
     wait = "def all_reduce(error):\n    import time; time.sleep(0.5); raise error\n"
     (tmp_path / "torch" / "distributed" / "__init__.py").write_text(wait)
     end, _ = supervise(job)
@@ -115,6 +123,7 @@ def test_a_rank_that_a_missing_peer_made_fail_stays_until_all_are_looked_at(tmp_
     assert process.outcome is Outcome.FAILED
     calls = {call.rank: call for call in process.calls}
     assert (calls[0].waits_in, calls[1].call[:24]) == ("all_reduce", "`up(); time.sleep(1000)`")
+    assert (calls[0].begun, calls[1].begun) == (None, 5)
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Measures how far predictions are from the truth, and how often their intervals hold it.
 
-    python perf/planted_prediction.py [--times 500] [--launches 3] [--only NAME ...]
+    python perf/planted_prediction.py [--times 500] [--launches 3] [--measured 1,2] [--only NAME]
 
 Trainings under DDP are simulated by events: own work with noise, buckets that are ready one after
 the other and reduced one after the other when the last rank has them, launches that differ. Their
@@ -35,12 +35,13 @@ PLANTS: Mapping[str, Planted] = {
     "no buckets": replace(DDP, told=False),
     "congested": replace(DDP, congestion=lambda count: max(1.0, count / 2)),
 }
-MEASURED = ((1, 2, 4), (1, 2))
+MEASURED = ("1,2,4", "1,2")
 WANTED = (8, 16, 32)
 
 
-def tried(name: str, counts: tuple[int, ...], times: int, launches: int) -> str:
+def tried(name: str, measured: str, times: int, launches: int) -> str:
     """A line about a training, predicted so many times."""
+    counts = [int(count) for count in measured.split(",")]
     plant = PLANTS[name]
     wanted = [count for count in WANTED if count <= FARTHEST * counts[-1]]
     truths = {count: plant.truth(count) for count in wanted}
@@ -61,8 +62,7 @@ def tried(name: str, counts: tuple[int, ...], times: int, launches: int) -> str:
         if those := errors[count]:
             mean, most = np.mean(those), np.quantile(np.abs(those), 0.95)
             shown.append(f"{count}: {mean:+.2%} {most:.2%} {held[count] / len(those):.1%}")
-    nodes = ",".join(map(str, counts))
-    return f"{name:13} {nodes:6} refused {refused / times:6.1%}  {'   '.join(shown)}"
+    return f"{name:13} {measured:6} refused {refused / times:6.1%}  {'   '.join(shown)}"
 
 
 def main() -> None:
@@ -70,12 +70,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=500)
     parser.add_argument("--launches", type=int, default=3, help="of each point")
+    parser.add_argument("--measured", nargs="+", default=MEASURED, metavar="N,N", help="nodes")
     parser.add_argument("--only", nargs="+", choices=PLANTS, default=list(PLANTS))
     args = parser.parse_args()
     print("training      from             N: mean error, 95 % of errors below, truth in interval")
     for name in args.only:
-        for counts in MEASURED:
-            print(tried(name, counts, args.times, args.launches), flush=True)
+        for measured in args.measured:
+            print(tried(name, measured, args.times, args.launches), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,10 @@ with g = log2 N, as in a tree, or N - 1, as in a ring. Both are tried, with and 
 three terms (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
 operations in MPICH", 2005). A ring may be one over all ranks, or one over nodes after one
 within each node, which then takes what was measured on a single node. The form with the least
-Akaike criterion is kept; forms that explain the points as well make the interval wider.
+Bayesian information criterion (G. Schwarz, 1978) is kept, since one term too many can grow into
+the largest of all. Forms that explain the points as well make the interval wider: they are drawn by
+Akaike's criterion, which spares fewer (K. P. Burnham, D. R. Anderson, "Model Selection and
+Multimodel Inference", 2002).
 
 Errors are relative, and what is common to the messages of a launch is one error, not many: the
 fit is by generalised least squares with a random effect of launches (B. H. Baltagi, "Econometric
@@ -22,6 +25,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ..statistics.values import NAN
+from .messages import Message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
 
 RESOLUTION = 1e-3  # relative: no time is known better
 LEAST_MS = 1e-6
-FAST = 0.5  # of the mean time of a byte
+PRICE = 2.0  # Akaike's
 GROWTHS = ("log", "linear")
 # Of forms that explain the points as well, the first is kept: without a constant, and with the
 # hops of a tree, which grow less than those of a ring and more than none.
@@ -39,17 +43,6 @@ TERMS = tuple(
     for constant, latency, bandwidth in product((False, True), repeat=3)
     if constant or latency or bandwidth
 )
-
-
-@dataclass(frozen=True)
-class Message:
-    """A measured message, or all exposed communication of a step as one."""
-
-    launch: int
-    count: int  # of nodes or ranks
-    bytes: float
-    ms: float
-    alone: float = 0.0  # ms of it on a single node of several ranks
 
 
 @dataclass(frozen=True)
@@ -66,14 +59,14 @@ class Form:
         """The terms that it has, by their numbers."""
         return [place for place, is_there in enumerate(self.terms) if is_there]
 
-    def columns(self, count: "Floats", size: "Floats") -> "Floats":
+    def columns(self, count: "Floats", size: "Floats", number: "Floats") -> "Floats":
         """What each coefficient is multiplied with, for messages on ``count`` of ``size`` bytes."""
         import numpy as np
 
         hops = np.log2(count) if self.growth == "log" else count - 1
         ranks = count * self.each
         share = 2 * (ranks - 1) / ranks
-        every = np.stack([np.ones(len(size)), hops, share * size], axis=1)
+        every = np.stack([number, number * hops, share * size], axis=1)
         kept: Floats = every[:, self.places]
         return kept
 
@@ -84,13 +77,17 @@ class Cost:
 
     form: Form
     coefficients: "Floats"
-    criterion: float = NAN  # Akaike's
+    misfit: float = NAN  # of the messages: the sum of squares, of errors of size 1
+
+    def criterion(self, price: float) -> float:
+        """What forms are compared by; a coefficient has a price, as it explains noise, too."""
+        return self.misfit + price * len(self.coefficients)
 
     def ms(self, count: float, size: "Floats", alone: "Floats") -> "Floats":
         """How long messages of ``size`` bytes take on ``count`` nodes or ranks."""
         import numpy as np
 
-        columns = self.form.columns(np.full(len(size), float(count)), size)
+        columns = self.form.columns(np.full(len(size), float(count)), size, np.ones(len(size)))
         found: Floats = columns @ self.coefficients + alone * self.form.within
         return np.maximum(found, 0.0)
 
@@ -155,44 +152,60 @@ class Fits:
         self._may_hide = may_hide
         self.count = np.array([float(each.count) for each in messages])
         self.size = np.array([each.bytes for each in messages])
+        self.number = np.array([float(each.number) for each in messages])
         self.ms = np.array([each.ms for each in messages])
         self.alone = np.array([each.alone for each in messages])
         # a row for each message, a column for each launch: 1 where it is of this launch
         launches = np.array([each.launch for each in messages])
         self._of_launch = (launches[:, None] == np.unique(launches)).astype(float)
-        self._scale = self._scales()
-        self._share = self._of_launch * (self.ms / self._scale)[:, None]
         self.spread = self._spread() or spread
-        self._noise = RESOLUTION
+        # Errors are fractions of what is fitted, not of what was measured, which has errors itself:
+        # what is too small by chance would count most (R. W. Peelle's puzzle).
+        self._noise, self._shared = 1.0, 0.0 * self._of_launch
+        self._scale = np.maximum(self._of_launch @ self._means(self.ms), LEAST_MS)
         forms = list(_forms(each, bool(self.alone.any())))
-        found = [cost for form in forms if (cost := self._fit(form, self.ms)) is not None]
-        self._noise = self._noise_within(found)
-        found = [cost for form in forms if (cost := self._fit(form, self.ms)) is not None]
-        self.costs = sorted(found, key=lambda cost: round(cost.criterion, 6))
+        first = self._fitted(forms, 0.0)[0]
+        fitted = np.maximum(self._made(first), RESOLUTION * self._scale)
+        self._noise = self._noise_within(first, fitted)
+        self._scale, self._shared = fitted, self._of_launch
+        price = max(math.log(len(messages)), PRICE)
+        self.costs = self._fitted(forms, price)
 
     @property
     def best(self) -> Cost:
-        """The form with the least criterion."""
+        """The form that is kept."""
         return self.costs[0]
 
     def redrawn(self, chance: "np.random.Generator") -> Cost:
         """The fit that other launches might have given."""
         import numpy as np
 
-        least = self.best.criterion
-        likely = np.exp([(least - cost.criterion) / 2 for cost in self.costs])
+        criteria = np.array([cost.criterion(PRICE) for cost in self.costs])
+        likely = np.exp((criteria.min() - criteria) / 2)
         cost = self.costs[chance.choice(len(self.costs), p=likely / likely.sum())]
         launches = self.spread.draw(chance) * chance.standard_normal(self._of_launch.shape[1])
-        errors = self._share @ launches + self._noise * chance.standard_normal(len(self.ms))
-        made = np.maximum(cost.form.columns(self.count, self.size) @ cost.coefficients, 0.0)
-        made += self.alone * cost.form.within + errors * self._scale
-        return self._fit(cost.form, made) or cost
+        errors = self._of_launch @ launches + self._noise * chance.standard_normal(len(self.ms))
+        return self._fit(cost.form, self._made(cost) + errors * self._scale) or cost
+
+    def _fitted(self, forms: Sequence[Form], price: float) -> list[Cost]:
+        """The forms that are possible, the best first, by the price of a coefficient."""
+        found = [cost for form in forms if (cost := self._fit(form, self.ms)) is not None]
+        return sorted(found, key=lambda cost: round(cost.criterion(price), 6))
+
+    def _made(self, cost: Cost) -> "Floats":
+        """The ms of all messages, by a form."""
+        import numpy as np
+
+        columns = cost.form.columns(self.count, self.size, self.number)
+        found: Floats = np.maximum(columns @ cost.coefficients, 0.0)
+        found += self.alone * cost.form.within
+        return found
 
     def _fit(self, form: Form, ms: "Floats") -> Cost | None:
         """The coefficients of a form; None if they are not known, or not possible."""
         import numpy as np
 
-        columns = form.columns(self.count, self.size)
+        columns = form.columns(self.count, self.size, self.number)
         scale = np.abs(columns).max(axis=0)
         x = self._whitened(columns / scale / self._scale[:, None])
         y = self._whitened((ms - self.alone * form.within) / self._scale)
@@ -205,41 +218,16 @@ class Fits:
         if below.any():
             return None
         misfit = y - x @ found
-        return Cost(form, found / scale, float(misfit @ misfit) + 2 * len(scale))
+        return Cost(form, found / scale, float(misfit @ misfit))
 
     def _whitened(self, values: "Floats") -> "Floats":
-        """The values with independent errors of size 1: less a part of what launches share."""
+        """The values with independent errors of size 1: less a part of the mean of their launch."""
         import numpy as np
 
-        noise, spread = max(self._noise, RESOLUTION), max(self.spread.value, RESOLUTION)
-        part = 1 - noise / np.hypot(noise, np.sqrt((self._share**2).sum(axis=0)) * spread)
-        found: Floats = (values - self._share * part @ self._shared(values)) / noise
+        spread = max(self.spread.value, RESOLUTION)
+        part = 1 - self._noise / np.hypot(self._noise, np.sqrt(self._shared.sum(axis=0)) * spread)
+        found: Floats = (values - self._shared * part @ self._means(values)) / self._noise
         return found
-
-    def _shared(self, values: "Floats") -> "Floats":
-        """By how much the messages of each launch are longer than expected, as a fraction."""
-        import numpy as np
-
-        squares = np.maximum((self._share**2).sum(axis=0), RESOLUTION**2)
-        found: Floats = (self._share / squares).T @ values
-        return found
-
-    def _scales(self) -> "Floats":
-        """The ms that the errors of each message are fractions of.
-
-        They are those of the message. But messages that seem to be faster than all others, for
-        their bytes, were sent beside others, as gloo does with two. Then only the time of all of
-        them is known, and errors that are small beside the usual message do not count.
-        """
-        import numpy as np
-
-        whole = self._of_launch @ (self._of_launch.T @ np.stack([self.ms, self.size], axis=1))
-        is_fast = self.ms * whole[:, 1] < FAST * self.size * whole[:, 0]
-        scales: Floats = self.ms
-        if is_fast.any():
-            usual = self._of_launch @ self._means(self.ms)
-            scales = np.hypot(self.ms, usual) / math.sqrt(2)
-        return np.maximum(scales, LEAST_MS)
 
     def _means(self, values: "Floats") -> "Floats":
         """The mean of each launch."""
@@ -255,7 +243,7 @@ class Fits:
             alike = (self.count == count) & (self.size == size)
             usual[alike] = self.ms[alike].mean()
         total, freedom = 0.0, 0
-        levels = self._shared((self.ms - usual) / self._scale)
+        levels = self._means(self.ms / np.maximum(usual, LEAST_MS))
         count_of = self._means(self.count)
         for count in np.unique(count_of):
             alike = levels[count_of == count]
@@ -263,17 +251,12 @@ class Fits:
             freedom += len(alike) - 1
         return Spread(math.sqrt(total / freedom), freedom) if freedom else None
 
-    def _noise_within(self, costs: Sequence[Cost]) -> float:
-        """The relative error of a message within its launch, by the form that fits best."""
-        spare, least = len(self.ms) - self._of_launch.shape[1], math.inf
-        for cost in costs:
-            made = cost.form.columns(self.count, self.size) @ cost.coefficients
-            error = (made + self.alone * cost.form.within - self.ms) / self._scale
-            error -= self._share @ self._shared(error)
-            left = spare - len(cost.coefficients)
-            if left > 0:
-                least = min(least, math.sqrt(float(error @ error) / left))
-        return max(least, RESOLUTION) if math.isfinite(least) else RESOLUTION
+    def _noise_within(self, cost: Cost, fitted: "Floats") -> float:
+        """The error of a message within its launch, as a fraction."""
+        error = self.ms / fitted - 1
+        error -= self._of_launch @ self._means(error)
+        spare = len(error) - self._of_launch.shape[1] - len(cost.coefficients)
+        return max(math.sqrt(float(error @ error) / spare), RESOLUTION) if spare > 0 else RESOLUTION
 
 
 def _forms(each: int, has_alone: bool) -> Iterator[Form]:

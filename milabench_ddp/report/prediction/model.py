@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 from ..statistics.batch_means import mean_error
 from ..statistics.values import mean, median
-from .communication import Cost, Fits, Message, Spread
+from .communication import Cost, Fits, Spread
+from .messages import Message, merged
 from .noise import OwnWork, own_work, resampled
 from .points import Bucket, LaunchWork, Points
 
@@ -68,7 +69,9 @@ class StepModel:
             messages = list(self._messages())
         may_hide = not self.buckets
         self.fits = (
-            Fits(messages, points.each, self.spread, may_hide=may_hide) if messages else None
+            Fits(merged(messages), points.each, self.spread, may_hide=may_hide)
+            if messages
+            else None
         )
         self.own_ms = mean(launch.level for launch in self.launches)
         own = own_work(self.launches, points.each, self.own_ms)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.prediction.communication import Cost, Fits, Message, Spread
+from milabench_ddp.report.prediction.communication import Cost, Fits, Spread
+from milabench_ddp.report.prediction.messages import Message, merged
 from tests.support.planted_scaling import Planted, ring, tree
 
 NONE = Spread(0.0, 0)
@@ -73,15 +74,19 @@ def test_a_ring_within_each_node_comes_first() -> None:
     assert float(ms[0]) == pytest.approx(0.25 + 2 * 15 / 16, rel=1e-3)
 
 
-def test_a_small_message_that_seems_to_take_no_time_does_not_count() -> None:
+def test_messages_that_were_sent_at_once_count_as_one() -> None:
     """gloo sends two at a time: the smaller one is over before its turn comes."""
     messages = []
     for count in (2, 4):
         share = 2 * (count - 1) / count
         for size, ms in ((5e5, 80.0), (6e5, 96.0), (2e5, 0.001), (5e5, 80.0)):
             messages.append(Message(count, count, size, ms * share if ms > 1 else ms))
-    ms = Fits(messages, 1, NONE).best.ms(8, np.array([5e5, 6e5, 2e5, 5e5]), np.zeros(4))
-    assert float(ms.sum()) == pytest.approx(1.75 * 256, rel=0.03)
+    whole = merged(messages)
+    assert [(each.bytes, each.number) for each in whole] == [(1.8e6, 4)] * 2
+    ms = Fits(whole, 1, NONE).best.ms(8, np.array([5e5, 6e5, 2e5, 5e5]), np.zeros(4))
+    assert float(ms.sum()) == pytest.approx(1.75 * 256, rel=1e-3)
+    apart = messages_of(Planted(), (2, 4))
+    assert merged(apart) == apart
 
 
 def test_what_is_hidden_makes_the_constant_negative() -> None:

@@ -1,0 +1,46 @@
+"""Measured messages."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+FAST = 0.5  # of the mean time of a byte
+
+
+@dataclass(frozen=True)
+class Message:
+    """A measured message, or all exposed communication of a step as one."""
+
+    launch: int
+    count: int  # of nodes or ranks
+    bytes: float
+    ms: float
+    alone: float = 0.0  # ms of it on a single node of several ranks
+    number: int = 1  # of messages that it stands for, one after the other
+
+    @property
+    def amounts(self) -> tuple[float, float, float]:
+        """What adds up over messages: their bytes and their ms."""
+        return self.bytes, self.ms, self.alone
+
+
+def merged(messages: Sequence[Message]) -> list[Message]:
+    """The messages, or one for each launch if they were not sent one after the other.
+
+    Small messages take more time for each byte than large ones. One that seems to take much less
+    was sent beside others, as gloo does with two: then only the time of all of them is known.
+    """
+    launches: dict[int, list[Message]] = defaultdict(list)
+    for message in messages:
+        launches[message.launch].append(message)
+    whole = []
+    for launch, of_launch in launches.items():
+        size, ms, alone = map(math.fsum, zip(*(each.amounts for each in of_launch), strict=True))
+        count, number = of_launch[0].count, len(of_launch)
+        whole.append(Message(launch, count, size, ms, alone, number))
+    for total in whole:
+        fastest = min(each.ms / each.bytes for each in launches[total.launch])
+        if fastest < FAST * total.ms / total.bytes:
+            return whole
+    return list(messages)

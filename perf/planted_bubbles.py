@@ -237,7 +237,9 @@ def worker(options: argparse.Namespace, mode: str) -> None:
     say(f"{mode} {MODES[mode][0]}, {COLLECTIVE} ms each:")
     step, worst = without_noise(trial, clock, say), 0.0
     chance = random.Random(20261122)  # the same on all ranks
-    for phase in PHASES if options.trials else ():
+    if mode == "pipeline":
+        say("  each rank has stages of its own: nobody can be named")
+    for phase in PHASES if options.trials and mode != "pipeline" else ():
         part, ranks, both = phase, 0, 0
         if mode in ("pdp", "pipeline") and phase in ("forward", "backward"):
             part = "forward_backward"

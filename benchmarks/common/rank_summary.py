@@ -24,13 +24,14 @@ class RankSummary:
     instrument_cost: Cost | None  # of its marks
     node: str  # its name in the run; empty on one node
     startup: Mapping[str, float]  # seconds of each part of it
+    memory: Mapping[str, Mapping[str, float]]  # MiB, by kind and phase
 
     def report(self, emitter: Emitter) -> None:
         """Report the measurements through rank 0's ``emitter``."""
         rank = self.rank
         if self.node:
             emitter.data("main", rank=rank, node=self.node)
-        emitter.data("main", rank=rank, startup=self.startup)
+        emitter.data("main", rank=rank, startup=self.startup, **self.memory)
         if self.step_fractions:
             emitter.data("main", rank=rank, shares=self.step_fractions, part_ms=self.part_ms)
         emitter.step_times(rank, self.first, self.ms, self.wait_ms, self.parts)

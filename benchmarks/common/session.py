@@ -18,6 +18,7 @@ from benchmarks.common.device import check_build, peak_memory, reset_peak_memory
 from benchmarks.common.failure import reported
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.marks import Waits
+from benchmarks.common.memory_phases import MemoryPhases
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.rank_summary import RankSummary
 from benchmarks.common.startup import Startup, process_age
@@ -43,6 +44,7 @@ class Session:
         self._timer: StepTimer | None = None
         self._loop: dict[str, Any] = {}  # facts of the measured loop, once it has begun
         self.waits: Waits | None = None  # those of the measured loop
+        self._memory = MemoryPhases(group.device)
         self._memory_first_step: list[float] | None = None
         self._memory_peak: list[float] | None = None  # until the measured steps have ended
         self.failure: Exception | None = None
@@ -81,6 +83,7 @@ class Session:
         replicas = self.group.world_size if replicas is None else replicas
         self.waits = waits
         self._startup.done("build")
+        self._memory.built(parts[:-1])
         self.group.limit(SETUP_TIMEOUT)  # also the groups that a strategy has made
         self._timer = StepTimer(
             clock_of(self.device),
@@ -103,6 +106,7 @@ class Session:
         """Mark the end of a part of the step, if it has several."""
         assert self._timer is not None
         self._timer.lap()
+        self._memory.lap()
 
     def log_loss(self, loss: torch.Tensor) -> None:
         """Report this loss together with the time of its step, without waiting for it now."""
@@ -163,6 +167,7 @@ class Session:
         self._startup.compiled()
         self._memory_first_step = peak_memory(self.device)
         reset_peak_memory(self.device)
+        self._memory.watch()
 
     def _long_enough(self, seconds: float, least: int, step_ms: float) -> int:
         """The number of steps that take ``seconds`` on the slowest rank, but at least ``least``."""
@@ -178,8 +183,9 @@ class Session:
             self._loop["gc"] = "frozen"
             start_barrier(self._emitter)
             self.group.limit(STEP_TIMEOUT)
-            yield
-            self._memory_peak = peak_memory(self.device)
+            with self._memory.measured():
+                yield
+            self._memory_peak = self._memory.largest(peak_memory(self.device))
 
     def _summary(self, timer: StepTimer) -> RankSummary:
         return RankSummary(
@@ -196,6 +202,7 @@ class Session:
             timer.instrument_cost,
             os.environ.get("MILABENCH_NODE", ""),
             self._startup.seconds(self.first_step_s if timer.warmup_ms or timer.ms else None),
+            self._memory.told,
         )
 
     def _report_loop(self, timer: StepTimer) -> None:

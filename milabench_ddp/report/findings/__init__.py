@@ -27,6 +27,7 @@ from . import (
     jitter,
     losses,
     measured_devices,
+    memory,
     missing_ranks,
     node_differences,
     peaks,
@@ -34,7 +35,6 @@ from . import (
     rate_problems,
     runs,
     slow,
-    slow_ranks,
     stages,
     startup,
     unsteady,
@@ -122,6 +122,13 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
         unsteady.time_between_observations, "measure it in the rate if it is part of the training"
     ),
     "start_up_left_out": note(unsteady.start_up_left_out),
+    "near_memory_limit": warning(
+        memory.near_memory_limit, "use smaller batches, or --activation checkpoint"
+    ),
+    "allocator_retries": warning(
+        memory.allocator_retries,
+        "use smaller batches, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    ),
     "memory_not_sampled": note(rate_problems.memory_not_sampled),
     # the speed counts: it depends on the numbers in few kernels; but what is trained is of no use
     "loss_not_falling": warning(
@@ -154,7 +161,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
         slow.slow_nodes, "look at its GPUs, its cooling, its cores and its network"
     ),
     "slow_device": warning(slow.slow_devices, "look at its clocks, heat and neighbours"),
-    "slow_rank": warning(slow_ranks.slow_ranks, "look at what it does in that part of a step"),
+    "slow_rank": warning(slow.slow_ranks, "look at what it does in that part of a step"),
     "exposed_communication": warning(
         exposed.exposed_communication,
         "give a step more work (larger batches, --accumulate), or try larger buckets"

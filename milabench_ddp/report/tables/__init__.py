@@ -14,6 +14,7 @@ from .energy_tables import energy, energy_by_device
 from .findings_tables import findings, validation
 from .host_tables import hosts
 from .ledger_table import ledger
+from .memory_table import memory_phases
 from .program_tables import communication, curve, matrix_products, numbers
 from .speedup import speedup
 from .startup_table import startup
@@ -39,6 +40,7 @@ TABLES: Mapping[str, MakeTable] = {
     "ranks": every_rank,
     "ledger": ledger,
     "startup": startup,
+    "memory_phases": memory_phases,
     "devices": devices,
     "traffic": traffic,
     "energy": energy_by_device,

@@ -1,0 +1,67 @@
+"""The memory of each rank of a benchmark, as its program told it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..results.records import Record
+from .model import Row
+from .process import counted
+from .ranks.rank_summary import RankId, rank_id
+from .statistics.values import NAN, ratio
+
+KINDS = ("memory_allocated", "memory_resident")  # peaks by phase; the second on a CPU
+STATE = "memory_state"
+
+
+@dataclass(frozen=True)
+class RankMemory:
+    """What a rank told of its memory in a launch, in MiB; NaN where it did not."""
+
+    id: RankId
+    numbers: Mapping[str, float]
+    allocated: float
+    reserved: float
+
+    def told(self, name: str) -> float:
+        """A number by the name that it has in the metric lines."""
+        return self.numbers.get(name, NAN)
+
+    def state(self, name: str) -> float:
+        """A number about its allocator in the measured steps."""
+        return self.told(f"{STATE}.{name}")
+
+    def phase(self, name: str) -> float:
+        """The peak of a phase: of what is allocated, on a CPU of what is resident."""
+        known = [self.told(f"{kind}.{name}") for kind in KINDS]
+        return known[0] if known[0] >= 0 else known[1]
+
+    @property
+    def fragmented(self) -> float:
+        """The share of the reserved memory that was not given out at the peak."""
+        return 1 - self.allocated / self.reserved if self.reserved > 0 else NAN
+
+    @property
+    def used(self) -> float:
+        """The share of the device's memory that ``in_use`` is."""
+        return ratio(self.in_use, self.state("total"))
+
+    @property
+    def in_use(self) -> float:
+        """The memory of the device that is in use at the peak, with what is not this rank's."""
+        return self.reserved + self.state("other")
+
+
+def memories(row: Row) -> Iterator[RankMemory]:
+    """What each rank of a benchmark told, in each launch."""
+    for process in counted(row.processes):
+        for number in process.record.ranks:
+            yield _memory(process.record, number)
+
+
+def _memory(record: Record, number: int) -> RankMemory:
+    numbers = {}
+    for name, by_rank in record.numbers.items():
+        if number in by_rank and name.startswith((*KINDS, STATE)):
+            numbers[name] = by_rank[number][-1].value
+    rank = record.ranks[number]
+    return RankMemory(rank_id(record, number), numbers, rank.allocated, rank.reserved)

@@ -31,7 +31,8 @@ def show_failure(error: BaseException) -> None:
     """After the error of a missing peer, show where this rank waited, in place of where it is."""
     if not os.environ.get(STACKS) or not _is_of_a_peer(error):
         return
-    faulthandler.unregister(SIGNAL)
+    if not faulthandler.unregister(SIGNAL):
+        return  # it is told already
     lines = ["Thread 0x0 (most recent call first):"]
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         lines.append(f'  File "{frame.filename}", line {frame.lineno} in {frame.name}')

@@ -52,7 +52,7 @@ def who_hangs(calls: Iterable[RankCall]) -> str:
     ranks: Sequence[RankCall] = sorted(calls, key=lambda call: (_waits(call), call.rank or 0))
     if not any(call.call or call.state in _STATES for call in ranks):
         return ""
-    if len(ranks) == 1:
+    if len(ranks) == 1 and ranks[0].rank is None:
         return f"it {_does(ranks[0], has_suspect=False)[0]}"
     if all(_waits(call) for call in ranks):
         ranks = _by_collectives(ranks)

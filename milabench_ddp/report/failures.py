@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from ..errors import shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict
 from ..results.records import Payload, Run
 from .model import Failure, Report, Row
-from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, of_rank, tail
+from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, first_stack, of_rank, tail
 from .process import ProcessResult
 
 SHOWN_TAGS = 3  # in a sentence
@@ -27,7 +26,7 @@ EXCEPTION = re.compile(
 def process_failure(process: ProcessResult) -> Failure:
     """The failure of a process, with the end of its output."""
     record, verdict = process.record, process.verdict
-    stacks, whole_stacks = tail(record.path, "stacks")
+    stack, whole_stacks = first_stack(record.path)
     lines, whole = tail(record.path, "stderr")
     if not lines:
         lines, whole = tail(record.path, "stdout")
@@ -41,9 +40,8 @@ def process_failure(process: ProcessResult) -> Failure:
     trace = str(error.get("trace") or "").rstrip()
     said = trace.split("\n") if trace else of_rank(lines, rank)
     said = said[-SHOWN:]
-    if stacks:  # the rank that hangs is the first
-        rank, whole = None, whole_stacks
-        said = list(takewhile(bool, stacks))[:SHOWN]
+    if stack:
+        rank, whole, said = None, whole_stacks, stack[:SHOWN]
     return Failure(
         benchmark=record.name,
         run=process.run.name,

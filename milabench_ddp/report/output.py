@@ -3,6 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from ..results.read_events import output_lines
@@ -57,6 +58,25 @@ def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
         return [], None
     lines = _plain("".join(pieces).split("\n"))
     return lines, data if lines else None
+
+
+def first_stack(data: Path) -> tuple[list[str], Path]:
+    """The first of the stacks of a process, that of the rank that hangs, and the file with all.
+
+    Args:
+        data: the ``.data`` file of the process.
+
+    Returns:
+        the lines, none if it does not tell its stack: then its output says more; and the file.
+    """
+    whole = data.with_suffix(".stacks")
+    try:
+        with whole.open("rb") as file:
+            lines = _plain(file.read(TAIL).decode(errors="backslashreplace").split("\n"))
+    except OSError:
+        lines = []
+    first = list(takewhile(bool, lines))
+    return first if any(line.startswith('  File "') for line in first) else [], whole
 
 
 def _plain(lines: Iterable[str]) -> list[str]:

@@ -58,9 +58,10 @@ def check_distinct(runs: Sequence[Run]) -> None:
     for run in runs:
         for record in run.records:
             start = record.start or {}
-            if start.get("pid") is None:  # milabench's own files do not tell it
+            pid, time = start.get("pid"), start.get("time")
+            if not is_finite(pid):  # milabench's own files do not tell it
                 continue
-            known = first.setdefault((record.tag, start["pid"], start.get("time")), run)
+            known = first.setdefault((record.tag, pid, time if is_finite(time) else None), run)
             if known is not run:
                 raise PoolingError(
                     f"{run.path} is a copy of {known.path}, at least of {record.tag}: name one"

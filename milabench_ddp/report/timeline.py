@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import RunDirError, SelectionError
-from ..results.rank import Rank
+from ..results.rank import MOST, Rank
 from ..results.records import Record, is_finite
 from ..samples import DeviceSample
 from .model import Finding, Report
@@ -154,9 +154,9 @@ def _steps(track: Track, pid: int, shift: float) -> Iterator[Event]:
     import numpy as np
 
     at = {"ph": "X", "pid": pid, "tid": _tid(pid, track)}
-    begins = np.rint((track.begins + shift) * 1e6).astype(np.int64).tolist()
+    begins = np.rint((track.begins + shift) * 1e6).tolist()
     laps = np.cumsum([*track.parts.values()], axis=0)  # the ends of the parts in each step
-    ends = np.rint(laps * 1e6).astype(np.int64)
+    ends = np.rint(laps * 1e6)
     for step, begin in enumerate(begins):
         # Where the clocks drift, a step may seem to begin before the one before it has ended.
         room = begins[step + 1] - begin if step + 1 < len(begins) else ends[-1, step]
@@ -197,7 +197,7 @@ def _began(record: Record) -> float | None:
     for seen in record.rates:
         if not seen.warmup and is_finite(seen.time) and is_finite(seen.elapsed):
             begins.append(seen.time - seen.elapsed)
-    return min(begins, default=None)
+    return min((began for began in begins if 0 <= began < MOST), default=None)
 
 
 def _sentence(record: Record, tracks: Sequence[Track]) -> str:

@@ -5,6 +5,8 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+MOST = 1e100  # more than any time, so that its square is finite; as for samples
+
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
@@ -65,7 +67,7 @@ class Rank:
             return False
         if not all(math.isfinite(sum(found)) for found in (steps, waits, *times.values())):
             return False
-        if steps and min(steps) < 0:
+        if steps and (min(steps) < 0 or max(steps) > MOST):
             return False
         self.ms.extend(steps)
         self.wait_ms.extend(waits)

@@ -63,6 +63,23 @@ def test_of_a_rank_that_hangs_its_stack(tmp_path: Path) -> None:
     assert f"-> all of it: {tmp_path}/b.0.stacks" in text
 
 
+def test_of_many_stacks_the_first(tmp_path: Path) -> None:
+    write(tmp_path, "b.0", config("b"), start(), end(1, outcome="timeout", reason="ended"))
+    first = ["rank 9 hangs in f (pid 7)", '  File "main.py", line 4 in f']
+    others = 3000 * ["", "rank 0 waits in barrier (pid 8)", '  File "main.py", line 9 in g']
+    (tmp_path / "b.0.stacks").write_text("\n".join(first + others))
+    (found,) = failures(tmp_path)
+    assert found.lines == tuple(first)
+
+
+def test_where_no_stack_is_told_its_output(tmp_path: Path) -> None:
+    ended = end(1, outcome="timeout", reason="ended")
+    write(tmp_path, "b.0", config("b"), start(), ended, stderr="waits for a lock\n")
+    (tmp_path / "b.0.stacks").write_text("it does not tell its stack (pid 7)\n  state S\n")
+    (found,) = failures(tmp_path)
+    assert (found.lines, found.whole) == (("waits for a lock",), tmp_path / "b.0.stderr")
+
+
 def test_without_an_error_event_its_lines_on_stderr(tmp_path: Path) -> None:
     write(tmp_path, "b.0", config("b"), start(), end(1), stderr="\n".join(TORCHRUN))
     (found,) = failures(tmp_path)

@@ -234,3 +234,10 @@ def test_a_copy_is_no_other_launch(tmp_path: Path, pool: bool) -> None:
     assert report_of([tmp_path / "one", tmp_path / "two"], pool=pool).rows[0].n == 2
     with pytest.raises(PoolingError, match=r"copy is a copy of .*one, at least of b\.D0"):
         report_of([tmp_path / "one", tmp_path / "copy"], pool=pool)
+
+
+def test_a_pid_that_is_none_tells_no_copy(tmp_path: Path) -> None:
+    for run, pid, time in (("a", [[1]], 1.0), ("b", 7, []), ("c", 7, 2.0)):
+        begun = line("start", {"command": [], "pid": pid, "time": time})
+        write(tmp_path / run, "b.D0", config("b", device=0), begun, rates([1.0]), end())
+    assert len(report_of([tmp_path / run for run in "abc"], pool=True).runs) == 3

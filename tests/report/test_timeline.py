@@ -11,7 +11,17 @@ import pytest
 from milabench_ddp.errors import MilabenchError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.timeline import write_timeline
-from tests.support.result_files import config, end, job, sampled, start, steps, timed_rates, write
+from tests.support.result_files import (
+    config,
+    end,
+    job,
+    rate,
+    sampled,
+    start,
+    steps,
+    timed_rates,
+    write,
+)
 
 PARTS = {"forward": [10.0] * 30, "backward": [20.0] * 30, "optimizer": [5.0] * 30}
 
@@ -133,3 +143,11 @@ def test_a_file_that_cannot_be_written(tmp_path: Path):
     write(tmp_path, "toy.0", job("toy"), start(), timed_rates([1.0]), steps(0, [9.0]), end())
     with pytest.raises(MilabenchError, match=r"cannot write .*: No such file or directory"):
         write_timeline(report_of([tmp_path]), (), tmp_path / "none" / "timeline.json")
+
+
+@pytest.mark.parametrize("bad", [{"time": 1e300, "elapsed": 0.0}, {"time": -1e18, "elapsed": 0.0}])
+def test_moments_and_steps_of_any_length(tmp_path: Path, bad: dict[str, float]):
+    lines = [rate(1.0, **bad), timed_rates([1.0]), steps(0, [9.0, 1e90]), steps(1, [9.0, 8.0])]
+    write(tmp_path, "toy.0", job("toy"), start(), *lines, end())
+    _, events = timeline(tmp_path)
+    assert [len(of_rank) for of_rank in slices(events, "step").values()] == [2, 2]

@@ -13,10 +13,8 @@ def launch_skew(row: Row) -> Findings:
     if worst is None:
         return
     who = labels(worst.ids)
-    sentence = (
-        f"{who} came {worst.seconds:.1f} s later to the process group than the median rank, and "
-        f"the others waited"
-    )
+    others = "the other one, which" if worst.of == 2 else "the median rank, and the others"
+    sentence = f"{who} came {worst.seconds:.1f} s later to the process group than {others} waited"
     evidence = {"late_s": worst.seconds, "ranks": [id.label for id in worst.ids]}
     if worst.lost > worst.seconds / 2:
         sentence += f": {worst.lost:.1f} s of it are in {worst.part}"

@@ -1,5 +1,6 @@
 """Findings about the observations of a benchmark: which count, and whether they are steady."""
 
+from ...errors import shown_names
 from ..model import Finding, Findings, Row
 from ..process import counted
 from ..statistics.interval import FEWEST
@@ -96,6 +97,6 @@ def few_observations(measured: Measurements) -> Findings:
         if row.summary.launches == 1 and row.summary.interval is None:
             found[row.name] = min(each.measured for each in series)
     if found:
-        shown = ", ".join(f"{name} {count}" for name, count in found.items())
+        shown = shown_names([f"{name} {count}" for name, count in found.items()])
         sentence = f"no ± within a launch of fewer than {FEWEST} observations: {shown}"
         yield Finding(sentence, evidence={"observations": found})

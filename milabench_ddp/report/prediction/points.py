@@ -143,7 +143,9 @@ def _trains(row: Row) -> bool:
 def _points(name: str, group: Rows, comm: Sequence[tuple[int, float, float]]) -> Points:
     if any(scaling(row) != WEAK for row in group):
         raise NoPredictionError("under strong scaling each rank's work changes with the nodes")
-    modes = {str(row.reported("model").get("mode")) for row in group}
+    modes = {str(row.reported("model").get("mode") or "") for row in group}
+    if "" in modes:
+        raise NoPredictionError("it does not tell in which mode it trains")
     mode = " and ".join(sorted(modes))
     if not modes <= PREDICTED:
         raise NoPredictionError(f"not all ranks do the same work in mode {mode}")

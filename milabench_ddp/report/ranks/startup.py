@@ -48,6 +48,7 @@ class Late:
     """Ranks that came later to the process group than the others."""
 
     ids: tuple[RankId, ...]
+    of: int  # ranks
     seconds: float  # of the latest, behind the median of all ranks
     part: str  # in which the latest lost most of that
     lost: float  # seconds, there
@@ -88,7 +89,7 @@ def late_ranks(ranks: Sequence[Startup]) -> Late | None:
     lost = _beyond(latest, on_time)
     part = max(lost, key=lambda name: lost[name])
     seconds = typical - latest.parts.get(WAITING, 0.0)
-    return Late(tuple(rank.id for rank in late), seconds, part, lost[part])
+    return Late(tuple(rank.id for rank in late), len(ranks), seconds, part, lost[part])
 
 
 def _beyond(rank: Startup, others: Iterable[Startup]) -> dict[str, float]:

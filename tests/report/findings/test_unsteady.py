@@ -113,3 +113,14 @@ def test_observations_that_vary_are_a_note(
     assert [each.severity for each in found] == ["note"] * said
     if found:
         assert found[0].sentence == "b.D0: unstable: its observations vary by 20%"
+
+
+def test_of_many_benchmarks_with_few_observations_some_are_named(tmp_path: Path) -> None:
+    for number in range(10):
+        name = f"b{number}"
+        write(tmp_path, f"{name}.D0", config(name, device=0), start(), rates([1.0] * 5), end())
+    (note,) = (each for each in report_of([tmp_path]).findings if each.name == "few_observations")
+    assert note.sentence.endswith(
+        "observations: b0 5, b1 5, b2 5, b3 5, b4 5, b5 5, b6 5, b7 5 and 2 more"
+    )
+    assert len(note.evidence["observations"]) == 10

@@ -94,9 +94,13 @@ def test_nodes_with_other_numbers_of_ranks_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "expected"),
-    [("pipeline", "not all ranks do the same work"), ("ddp", "does not tell what is exposed")],
+    [
+        ("pipeline", "not all ranks do the same work"),
+        ("ddp", "does not tell what is exposed"),
+        (None, "does not tell in which mode it trains"),
+    ],
 )
-def test_what_its_ranks_do_not_tell(tmp_path: Path, mode: str, expected: str) -> None:
+def test_what_its_ranks_do_not_tell(tmp_path: Path, mode: str | None, expected: str) -> None:
     for count in (1, 2):
         lines = [steps(rank, [10.0] * 20) for rank in range(count)]
         config = job(f"gpt-{count}", 1, count, matrix={"nodes": count})

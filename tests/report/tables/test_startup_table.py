@@ -5,10 +5,10 @@ from milabench_ddp.report.tables import TABLES
 from tests.support.result_files import end, job, start, told, write
 
 
-def run_of(folder: Path, late: float) -> Path:
-    """Four ranks, of which one imports for longer."""
-    lines = [job("b", 4), start()]
-    for rank in range(4):
+def run_of(folder: Path, late: float, ranks: tuple[int, ...] = (0, 1, 2, 3)) -> Path:
+    """Ranks of which one imports for longer."""
+    lines = [job("b", len(ranks)), start()]
+    for rank in ranks:
         own = 5.0 + (late if rank == 2 else 0.0)
         parts = {"spawn": 1.0, "import": own, "process_group": 5.5 + late - own}
         lines.append(told(rank, startup={**parts, "build": 1.5, "first_step": 0.25}))
@@ -39,6 +39,15 @@ def test_late_ranks_are_told(tmp_path: Path) -> None:
     assert (note.place, note.evidence["part"]) == ("rank 2", "import")
     clean = report_of([run_of(tmp_path / "clean", 0.5)]).findings
     assert not [each for each in clean if each.name == "launch_skew"]
+
+
+def test_of_two_ranks_the_other_one_waited(tmp_path: Path) -> None:
+    found = report_of([run_of(tmp_path, 3.0, (1, 2))]).findings
+    (note,) = (each for each in found if each.name == "launch_skew")
+    assert note.sentence == (
+        "b: rank 2 came 3.0 s later to the process group than the other one, which waited: 3.0 s "
+        "of it are in import"
+    )
 
 
 def test_without_start_ups(tmp_path: Path) -> None:

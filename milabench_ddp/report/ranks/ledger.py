@@ -6,14 +6,15 @@ it waits for a slower one. No common clock is needed. (J. Lin et al., "Understan
 large model training using what-if analysis", OSDI 2025, replay all operations of a step; here a
 step is the longest own work of all ranks, and then communication. Where ranks wait for each other
 several times in a step, as under FSDP, a different rank may come last each time: then a part of the
-waits counts as communication.)
+waits counts as communication, and a step is the longest forward pass, the longest backward pass and
+the longest of what is between them.)
 
 The ranks of a pipeline do different work. There a rank is compared with those that have the same
 stages in other pipelines: what the least exposed of them is exposed is their bubble, with messages
 and the sum of gradients over the pipelines. Of a single pipeline it is all that is exposed.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from ..statistics.values import Floats
 
 BEHIND = frozenset({"optimizer", "host"})  # the parts behind the communication of a step
+# In these modes ranks wait for each other in the forward and in the backward pass
+MEETING: Mapping[str, frozenset[str]] = dict.fromkeys(
+    ("fsdp", "hsdp", "tp", "tp-fsdp"), frozenset({"forward", "backward"})
+)
 COMMUNICATION, BUBBLE, WAITING, JITTER = "communication", "bubble", "waiting", "jitter"
 
 
@@ -37,6 +42,7 @@ class LaunchTimes:
     parts: "Mapping[str, Floats]"  # the own work, by part of the step
     exposed: "Floats"
     pipelines: Pipelines = field(default_factory=Pipelines)
+    meeting: frozenset[str] = frozenset()  # the parts at whose beginning ranks wait for each other
 
     @property
     def least(self) -> "Floats":
@@ -77,14 +83,21 @@ class LaunchTimes:
         return items
 
     def rounds(self) -> "Floats":
-        """The own work of each rank from one communication to the next.
+        """The own work of each rank in each step, from its last communication to the next one's.
 
         The parts behind the communication of a step are before that of the next one.
         """
-        found: Floats = 0.0 * self.exposed[:, 1:]
-        for name, times in self.parts.items():
-            found += times[:, :-1] if name in BEHIND else times[:, 1:]
+        found: Floats = sum(self._between_waits(), start=0.0 * self.exposed[:, 1:])
         return found
+
+    def _between_waits(self) -> "list[Floats]":
+        """The terms of ``rounds``: from one wait for other ranks to the next."""
+        terms = dict.fromkeys(("", *(self.meeting & set(self.parts))), 0.0 * self.exposed[:, 1:])
+        for name, times in self.parts.items():
+            of_step = times[:, :-1] if name in BEHIND else times[:, 1:]
+            term = name if name in terms else ""
+            terms[term] = terms[term] + of_step
+        return list(terms.values())
 
     def steps(self, slow: Collection[RankId] = ()) -> "Floats":
         """The time of each step if the ``slow`` ranks were as fast as the others.
@@ -93,19 +106,27 @@ class LaunchTimes:
         communicated. A slow rank is made faster by the same factor in each step. Without one, these
         are the steps themselves.
         """
+        is_slow = [id in slow for id in self.ids]
+        found: Floats = (self.rounds() + self.exposed[:, 1:]).mean(axis=0)
+        for own in self._between_waits():
+            now = self.pipelines.longest(own)
+            found += self.pipelines.longest(self._without(own, is_slow)) - now
+        return found
+
+    def _without(self, own: "Floats", slow: Sequence[bool]) -> "Floats":
+        """This own work if the slow ranks were as fast as the others of the same stages."""
         import numpy as np
 
-        own, size = self.rounds(), self.pipelines.size
-        besides = (own + self.exposed[:, 1:]).mean(axis=0) - self.pipelines.longest(own)
+        size, is_slow = self.pipelines.size, np.array(slow)
         levels = undisturbed(own)
-        is_slow = np.array([id in slow for id in self.ids])
+        factors = np.ones(len(own))
         for place in range(size):
             peers = np.arange(len(own)) % size == place
             fast = peers & ~is_slow
+            late = peers & is_slow & (levels > 0)
             if fast.any():
-                late = peers & is_slow
-                own[late] *= (np.median(levels[fast]) / levels[late])[:, None]
-        found: Floats = self.pipelines.longest(own) + besides
+                factors[late] = np.median(levels[fast]) / levels[late]
+        found: Floats = own * factors[:, None]
         return found
 
     def hidden_steps(self) -> "Floats":
@@ -152,4 +173,5 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
         parts[name] = np.array([launch.parts[name] for launch in launches])
     exposed = parts.pop(EXPOSED)
     ids = tuple(rank_id(record, number) for number in numbers)
-    return LaunchTimes(ids, parts, exposed, pipelines)
+    meeting = MEETING.get(str(record.reported("model").get("mode")), frozenset())
+    return LaunchTimes(ids, parts, exposed, pipelines, meeting)

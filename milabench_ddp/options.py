@@ -145,15 +145,11 @@ class RunnerOptions(SuiteOptions):
     settings: Mapping[str, str | int] = field(default_factory=dict)
 
 
-PROFILES = ("never", "on-finding", "always")
-
-
 def profile_option() -> str:
     """The option of ``run`` and ``dry``."""
     return option(
-        "never", "after the run, keep a trace of a few more steps of each rank: never, of what "
-        "had a finding about its steps, or always",
-        is_fixed=True, choices=PROFILES,
+        "never", "after the run, trace a few more steps: never, of what had a finding, or always",
+        is_fixed=True, choices=("never", "on-finding", "always"),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The marks of some steps: at the ends of their parts, and within them where a rank waits.
 
-A part of a step, such as the backward pass, can contain communication that nothing hides. Where it
-begins and ends is known to whoever wraps the model, so a strategy marks it: ``Waits.begin`` and
+A part of a step, such as the backward pass, can contain communication that nothing hides. The
+strategy that wraps the model knows where this begins and ends, and marks it: ``Waits.begin`` and
 ``Waits.end``. These marks are of the same clock as those of the parts, are queued with the work
 like them, and are read with them.
 """
@@ -135,9 +135,12 @@ class Waits:
 
     def end(self) -> None:
         """The wait is over, if there was one."""
+        if not self.is_open:
+            return
         seen, mark = self._open, self._mark()
         if not isinstance(mark, int):
             seen.waits.append((len(seen.marks), False, mark))
-        elif self.is_open:  # the host's time is known now: no mark is kept until the loop ends
-            part, _, begun = seen.waits.pop()
-            seen.waited_ns[part] = seen.waited_ns.get(part, 0) + mark - begun
+            return
+        # The host's time is known now: no mark is kept until the loop ends.
+        part, _, begun = seen.waits.pop()
+        seen.waited_ns[part] = seen.waited_ns.get(part, 0) + mark - begun

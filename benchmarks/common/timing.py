@@ -73,8 +73,9 @@ class StepTimer(StepTimes):
         ``settled`` is called when the device has done the first of two or more steps of warm-up.
         The last step of the warm-up and the measured ones run in the context of ``around``, and
         behind them a hundredth as many steps, if that is enough, which tell what the marks cost.
-        ``parts`` names the parts of the body, which calls ``lap`` after each but the last. What is
-        marked in ``waits`` is no time of these parts, but one more: ``EXPOSED``.
+        ``parts`` names the parts of the body, which calls ``lap`` after each but the last. The
+        waits that ``waits`` marks within them do not count as theirs: they are a part of their own,
+        ``EXPOSED``.
         ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds,
         measured by ``now``, the host's clock in nanoseconds.
         """
@@ -186,11 +187,14 @@ class StepTimer(StepTimes):
             if self._waits is not None:
                 self._waits.switch(on=has_marks)
             seen = self._open = self._opened(Observation(0, True, [], UNCOUNTED))
-            begin = clock.mark()
+            begin, left = clock.mark(), length
             for batch in islice(batches, length):
                 self.lap()
                 yield batch
                 self.lap()
+                left -= 1
+            if left:  # the batches have run out
+                break
             ends.append((begin, clock.mark()))
             if has_marks:  # nothing reads them
                 clock.recycle(seen.marks)
@@ -198,7 +202,7 @@ class StepTimer(StepTimes):
         self._clock = clock
         if self._waits is not None:
             self._waits.switch(on=True)
-        if ends:
+        if ends and len(ends) == len(marked):
             clock.wait(ends[-1][1])
             self.instrument_cost = cost(marked, [clock.milliseconds(*each) for each in ends])
 

@@ -70,8 +70,9 @@ def startups(record: Record) -> list[Startup]:
 def late_ranks(ranks: Sequence[Startup]) -> Late | None:
     """The ranks of a launch for which the others waited; None if none came late.
 
-    Those are late that waited less than the median by more than ``LATE`` seconds, and than ``FAR``
-    robust standard deviations of all ranks. Of ranks in two halves, the earlier one is the median.
+    A rank is late if it waited less than the median by more than ``LATE`` seconds and, of three or
+    more, by more than ``FAR`` robust standard deviations of those that were not ``LATE`` seconds
+    behind the median. Of ranks in two halves, the median is in the half that came first.
     """
     if len(ranks) < 2:
         return None

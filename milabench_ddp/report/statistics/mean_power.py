@@ -57,7 +57,13 @@ def _inside(
 def by_counter(
     readings: Sequence[tuple[float, float]], begin: float, end: float
 ) -> MeanPower | None:
-    """The mean power by an energy counter, in J; see ``_inside``; None if it cannot be known."""
+    """The mean power in a window by an energy counter; None if it cannot be known.
+
+    Args:
+        readings: the time (s) and the energy (J) of each, in the order of time.
+        begin: of the window, in seconds as the times.
+        end: of the window.
+    """
     inside = _inside(readings, begin, end)
     if len(inside) < FEWEST:
         return None
@@ -92,9 +98,15 @@ def _unseen(powers: Sequence[float], watts: float, seen: float, whole: float) ->
 
 
 def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) -> MeanPower | None:
-    """The mean power by samples of it, in W, each for the time that is nearest to it.
+    """The mean power in a window by samples of it, each for the time that is nearest to it.
 
-    See ``_inside``; None if it cannot be known.
+    Args:
+        readings: the time (s) and the power (W) of each, in the order of time.
+        begin: of the window, in seconds as the times.
+        end: of the window.
+
+    Returns:
+        None if it cannot be known.
     """
     import numpy as np
 

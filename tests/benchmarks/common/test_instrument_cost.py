@@ -73,6 +73,18 @@ def test_it_is_not_known(settings):
     assert trained(0.03, steps=6)[0].instrument_cost.share == pytest.approx(0.03, abs=5e-4)
 
 
+@pytest.mark.parametrize("left", [0, 8, 19])
+def test_batches_may_run_out(left):
+    clock = Time()
+    timer = timer_of(clock, [], parts=PARTS, waits=Waits(clock), interval=1.0)
+    for _ in timer.steps(range(20 + left), 10, 10):
+        clock.sleep(STEP)
+        timer.lap()
+        timer.lap()
+    assert len(timer.ms) == 10
+    assert timer.instrument_cost is None
+
+
 def test_a_hundredth_of_the_steps_is_spent_on_it(monkeypatch):
     monkeypatch.undo()
     clock = Time()

@@ -5,7 +5,7 @@ from itertools import count, repeat
 import pytest
 
 from benchmarks.common.marks import EXPOSED, Waits
-from tests.support.fake_time import Device, Time, timer_of
+from tests.support.fake_time import CountedWaits, Device, Time, timer_of
 
 PARTS = ("forward", "backward", "optimizer")
 
@@ -44,6 +44,15 @@ def test_a_wait_lasts_from_its_last_beginning_to_the_end_of_the_part():
         "forward": 0.285714, "backward": 0.428571, EXPOSED: 0.214286, "optimizer": 0.071429,
         "data": 0.0,
     }  # fmt: skip
+
+
+def test_an_end_without_a_beginning_makes_no_mark():
+    waits = CountedWaits(Device())
+    waits.end()
+    waits.begin()
+    waits.end()
+    waits.end()
+    assert waits.made == 2
 
 
 def test_several_waits_that_end_within_their_parts():

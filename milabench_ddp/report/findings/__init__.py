@@ -35,6 +35,7 @@ from . import (
     rate_problems,
     runs,
     slow,
+    slow_ranks,
     stages,
     startup,
     unsteady,
@@ -161,7 +162,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
         slow.slow_nodes, "look at its GPUs, its cooling, its cores and its network"
     ),
     "slow_device": warning(slow.slow_devices, "look at its clocks, heat and neighbours"),
-    "slow_rank": warning(slow.slow_ranks, "look at what it does in that part of a step"),
+    "slow_rank": warning(slow_ranks.slow_ranks, "look at what it does in that part of a step"),
     "exposed_communication": warning(
         exposed.exposed_communication,
         "give a step more work (larger batches, --accumulate), or try larger buckets"

@@ -1,26 +1,22 @@
 """Findings about what is slower than its peers: devices, ranks, links, and nodes of such."""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
 
 from ..links import Link, LinkKind, kinds_of
 from ..model import Finding, Findings, Row
 from ..process import counted, series_of_devices
 from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed
-from ..ranks.rank_summary import RankId, RankSummary, peers
-from ..ranks.stragglers import FEWEST_STEPS, Blocks, slower_places, slowest_part, stragglers
+from ..ranks.rank_summary import RankId
+from ..ranks.stragglers import FEWEST_STEPS, Blocks, slower_places
 from ..statistics.values import mean, median
-from .what_if import faster
-
-OF_OTHERS = "the median of the others"
-OF_STAGE = "the median of the others with its stages"
+from .slow_ranks import OF_OTHERS, count_of, findings_of_ranks, nodes_of, reference_of
 
 
 def slow_nodes(row: Row) -> Findings:
     """Nodes most of whose ranks, devices or links are slow, where those of the others are not."""
     yield from _slow_devices(row, of_nodes=True)
-    yield from _slow_ranks(row, of_nodes=True)
+    yield from findings_of_ranks(row, of_nodes=True)
     for kind in kinds_of(row):
         for node in _nodes_of_links(kind):
             links = [link for link in kind.slow if node in link.nodes]
@@ -38,22 +34,6 @@ def slow_nodes(row: Row) -> Findings:
 def slow_devices(row: Row) -> Findings:
     """The slowest of several devices, if it is slower than the others by more than chance."""
     yield from _slow_devices(row, of_nodes=False)
-
-
-def slow_ranks(row: Row) -> Findings:
-    """The ranks that the other ranks of their job wait for."""
-    yield from _slow_ranks(row, of_nodes=False)
-
-
-def _nodes_of(slow: Iterable[RankId], all_ids: Iterable[RankId]) -> dict[str, list[RankId]]:
-    """The slow ones of each node that is slow: of it most are, two at least."""
-    sizes = Counter(id.node for id in all_ids)
-    found: dict[str, list[RankId]] = defaultdict(list)
-    for id in slow:
-        found[id.node].append(id)
-    if len(sizes) < 2:
-        return {}
-    return {node: ids for node, ids in found.items() if len(ids) > 1 and len(ids) > sizes[node] / 2}
 
 
 def _nodes_of_links(kind: LinkKind) -> list[str]:
@@ -77,18 +57,18 @@ def _slow_devices(row: Row, *, of_nodes: bool) -> Findings:
         return
     slow = slower_places(_blocks_of_devices(row))
     rates = sorted((mean(each.mean for each in found), id) for id, found in series.items())
-    nodes = _nodes_of(sorted(slow), series)
+    nodes = nodes_of(sorted(slow), series)
     if of_nodes:
         for node, ids in nodes.items():
             own = median(rate for rate, id in rates if id in ids)
             typical = median(rate for rate, id in rates if id.node not in nodes)
-            share = f"{len(ids)} of its {_count(series, node)} devices"
+            share = f"{len(ids)} of its {count_of(series, node)} devices"
             yield _slow_place(row, node, own, typical, f"{OF_OTHERS}, with {share}")
         return
     rate, slowest = rates[0]
     if slowest in slow and slowest.node not in nodes:
         typical = median(other for other, _ in rates[1:])
-        reference = _reference([id for _, id in rates], slowest)
+        reference = reference_of([id for _, id in rates], slowest)
         yield _slow_place(row, slowest.label, rate, typical, reference)
 
 
@@ -99,10 +79,6 @@ def _slow_place(row: Row, place: str, rate: float, typical: float, reference: st
     sentence = f"{place} is {slower:.1%} slower than {reference} ({against})"
     evidence = {"rate": rate, "median": typical, "slower": slower}
     return Finding(sentence, place=place, evidence=evidence)
-
-
-def _count(ids: Iterable[RankId], node: str) -> int:
-    return sum(id.node == node for id in ids)
 
 
 def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
@@ -119,72 +95,6 @@ def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
                 times = [float(undisturbed(block)) for block in blocks_of(1 / rates)]
                 found[id][process.launch] = {WHOLE: times}
     return dict(found)
-
-
-def _slow_ranks(row: Row, *, of_nodes: bool) -> Findings:
-    if any(process.record.device is not None for process in row.processes):
-        return
-    for ranks in peers(row.ranks):
-        yield from _slow_among(ranks, row, of_nodes=of_nodes)
-
-
-def _slow_among(ranks: Sequence[RankSummary], row: Row, *, of_nodes: bool) -> Findings:
-    """The slow ranks of each slow node, or those of no such node, in one finding."""
-    found, typical = stragglers(ranks)
-    if not found:
-        return
-    compared = [rank.id for rank in ranks if rank.local]
-    nodes = _nodes_of([rank.id for rank in found], compared)
-    if not of_nodes:
-        alone = [rank for rank in found if rank.id.node not in nodes]
-        if alone:
-            yield _slower(row, ranks, alone, typical, "")
-        return
-    for node in nodes:
-        own = [rank for rank in found if rank.id.node == node]
-        share = f", with {len(own)} of its {_count(compared, node)} ranks"
-        yield _slower(row, ranks, own, typical, share)
-
-
-def _slower(
-    row: Row,
-    ranks: Sequence[RankSummary],
-    found: Sequence[RankSummary],
-    typical: float,
-    share: str,
-) -> Finding:
-    """That some ranks are slower than the others; ``share`` if they are those of a node."""
-    first, *others = found
-    local_ms = median(rank.local_ms for rank in found) if share else first.local_ms
-    place = first.id.node if share else first.id.label
-    slower = local_ms / typical - 1
-    part = slowest_part(first, ranks)
-    others_median = OF_STAGE if first.stages else OF_OTHERS
-    reference = _reference([rank.id for rank in ranks if rank.local], first.id, others_median)
-    waits = "they wait" if reference == others_median else f"{reference} waits"
-    sentence = (
-        f"{place} is {slower:.1%} slower than {reference} in its own work{share} "
-        f"({local_ms:.5g} against {typical:.5g} ms a step, mostly {part}): {waits} for it"
-    )
-    if others and not share:
-        sentence += f"; and for {len(others)} more"
-        known = {rank.id.node for rank in others}
-        if len(known) == 1 and "" not in known:
-            sentence += f", all of {known.pop()}"
-    evidence = {"local_ms": local_ms, "median": typical, "slower": slower, "part": part}
-    slow = {rank.id for rank in found}
-    gain = faster(row, lambda times: times.steps(slow))
-    if gain is not None:
-        which = "they were as fast" if others else "it were as fast"
-        sentence += f"; if {which}, steps would be {gain.text('.1%')} faster"
-        evidence |= {"faster": float(gain), "faster_error": gain.error}
-    return Finding(sentence, place=place, evidence=evidence)
-
-
-def _reference(ids: Sequence[RankId], slow: RankId, others_median: str = OF_OTHERS) -> str:
-    """What a rank is compared with; of two, it is the other one."""
-    others = [id for id in ids if id != slow]
-    return others[0].label if len(others) == 1 else others_median
 
 
 def slow_links(row: Row) -> Findings:

@@ -56,12 +56,30 @@ def test_the_part_says_what_to_look_at() -> None:
 
 
 def test_ranks_of_one_node() -> None:
-    ranks = job(*[49.0 + 0.01 * (k % 3) for k in range(16)], 55.0, 54.0)
-    ranks[-2:] = [replace(m, id=RankId("node 9", 0, k, f"rank {k}"))
-                  for k, m in enumerate(ranks[-2:], 16)]  # fmt: skip
+    """Two of its three ranks are a slow node; rank 18 is as fast as the others."""
+    ranks = job(*[49.0 + 0.01 * (k % 3) for k in range(16)], 55.0, 54.0, 49.0)
+    ranks[-3:] = [replace(m, id=RankId("node 9", 0, k, f"rank {k}"))
+                  for k, m in enumerate(ranks[-3:], 16)]  # fmt: skip
     (said,) = sentences(ranks)
-    assert said.startswith("b: rank 16 (node 9) is 12.0% slower")
-    assert said.endswith("they wait for it; and for 1 more, all of node 9")
+    assert said.startswith("b: node 9 is 11.0% slower")
+    assert "with 2 of its 3 ranks" in said
+
+
+def test_slow_ranks_of_several_nodes() -> None:
+    ranks = job(*[54.0 - 0.1 * k if k in (2, 5) else 49.0 for k in range(16)])
+    (said,) = sentences(ranks)
+    assert said.startswith("b: rank 2 (node 0) is ")
+    assert said.endswith("they wait for it, and for rank 5 (node 1)")
+
+
+def test_ranks_that_are_slow_in_different_parts_have_a_finding_each() -> None:
+    ranks = [member(k, 49.0, data=11.0 if k == 2 else 1.0) for k in range(8)]
+    ranks[5] = member(5, 54.0)
+    data, forward = sentences(ranks)
+    assert data.startswith("b: rank 2 is 20.0% slower")
+    assert "mostly data" in data
+    assert forward.startswith("b: rank 5 is 10.0% slower")
+    assert "mostly forward" in forward
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,19 @@ def test_a_slow_rank_is_named_with_what_it_costs(tmp_path: Path) -> None:
     )
 
 
+def test_ranks_that_are_slow_in_different_parts_cost_less_alone(tmp_path: Path) -> None:
+    """Rank 1 takes 12 ms longer, and rank 6 takes 8 ms longer, of steps of 112 ms."""
+    trained(8, slow={1: {"forward": 1.5}, 6: {"data": 3.0}}).write(tmp_path)
+    found = [each for each in report_of([tmp_path]).findings if each.name == "slow_rank"]
+    parts = {each.place: each.evidence["part"] for each in found}
+    assert parts == {"rank 1": "forward", "rank 6": "data"}
+    for each, alone in zip(found, (112 / 108, 1.0), strict=True):
+        assert each.evidence["faster"] == pytest.approx(alone - 1, abs=0.01)
+        assert each.evidence["faster_without_any"] == pytest.approx(0.12, abs=0.01)
+        assert 0 < each.evidence["faster_without_any_error"] < 0.01
+        assert re.search(r"% faster, and without any straggler 1\d\.\d+ ±0\.\d+%$", each.sentence)
+
+
 def test_a_program_that_does_not_tell_what_is_exposed_has_none(tmp_path: Path) -> None:
     job = trained()
     del job.parts["exposed_communication"]

@@ -1,12 +1,14 @@
 """Stacks of Python threads as data: read from faulthandler and py-spy, and what a thread does."""
 
-import json
 import linecache
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import PurePath
 from typing import NamedTuple
+
+from ..codec import decode
 
 
 class Frame(NamedTuple):
@@ -42,6 +44,23 @@ class Frame(NamedTuple):
         return f"{PurePath(self.file).name}:{self.line} in {self.function}"
 
 
+@dataclass(frozen=True)
+class _SpiedFrame:
+    """A call, as py-spy tells it."""
+
+    filename: str
+    line: int
+    name: str
+
+
+@dataclass(frozen=True)
+class _SpiedThread:
+    """A thread, as py-spy tells it."""
+
+    frames: Sequence[_SpiedFrame]
+    thread_name: str | None = None
+
+
 Threads = Sequence[Sequence[Frame]]
 """The stack of each thread, its innermost call first; the main thread is the last."""
 
@@ -70,10 +89,11 @@ def of_faulthandler(text: str) -> Threads:
 def of_py_spy(text: str) -> Threads:
     """The stacks that ``py-spy dump --json`` printed; none if it failed."""
     try:
-        threads = sorted(json.loads(text), key=lambda thread: thread["thread_name"] == "MainThread")
-        return [[Frame(f["filename"], f["line"], f["name"]) for f in t["frames"]] for t in threads]
-    except (ValueError, KeyError, TypeError):
+        told = decode(text, list[_SpiedThread])
+    except (ValueError, RecursionError):
         return []
+    told.sort(key=lambda thread: thread.thread_name == "MainThread")
+    return [[Frame(f.filename, f.line, f.name) for f in thread.frames] for thread in told]
 
 
 def active(threads: Threads) -> Sequence[Frame]:

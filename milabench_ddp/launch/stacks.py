@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..machine.provenance import hide_secrets
 from . import reap
 from .frames import Threads, of_faulthandler, of_py_spy
 
@@ -91,7 +92,8 @@ class Look:
             found.append(Looked(pid, rank, is_rank, command, state, kernel, threads, moves))
         for answer in self._answers.values():
             answer.close()
-        (self._folder / DONE).touch()
+        with suppress(OSError):  # a full disk: then ranks wait for ``PATIENCE``
+            (self._folder / DONE).touch()
         return found
 
     def _order(self, pid: int) -> tuple[bool, int, int]:
@@ -209,9 +211,10 @@ def _spy(pids: list[int]) -> "dict[int, subprocess.Popen[str]]":
     for pid in pids:
         command = [program, "dump", "--json", "--nonblocking", "--pid", str(pid)]
         quiet = subprocess.DEVNULL
-        started[pid] = subprocess.Popen(
-            command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, text=True
-        )
+        with suppress(OSError):  # it is of another machine, or its interpreter is gone
+            started[pid] = subprocess.Popen(
+                command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, errors="replace"
+            )
     return started
 
 
@@ -226,10 +229,10 @@ def _output(spy: "subprocess.Popen[str]", deadline: float) -> str:
 
 def _command(pid: int) -> str:
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        whole = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="backslashreplace")
     except OSError:
         return ""
-    return b" ".join(words).decode(errors="backslashreplace").strip()[:200]
+    return " ".join(hide_secrets(whole.split("\0"))).strip()[:200]
 
 
 def _kernel(pid: int) -> str:

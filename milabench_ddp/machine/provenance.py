@@ -47,7 +47,8 @@ HIDDEN = "(hidden)"
 
 _SECRET = {
     *("auth", "credential", "credentials", "jwt", "key", "apikey", "passwd", "password"),
-    *("passphrase", "secret", "secrets", "token"),
+    *("passphrase", "pwd", "secret", "secrets", "token"),
+    *("accesskey", "privatekey", "secretkey"),
 }
 
 
@@ -110,7 +111,7 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
 def of_interest(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of ``environ`` that can change a measurement, sorted, with secrets hidden."""
     return {
-        name: HIDDEN if _is_secret(name) or _TOKEN.match(value) else hide_password(value)
+        name: HIDDEN if _is_secret(name) or _TOKEN.search(value) else hide_password(value)
         for name, value in sorted(environ.items())
         if name in NAMES or name.startswith(PREFIXES)
     }
@@ -140,8 +141,12 @@ def hide_password(text: str) -> str:
     return re.sub(r"(://[^/\s:@]*):[^/\s@]+@", rf"\1:{HIDDEN}@", text)
 
 
-# What GitHub, Hugging Face, Slack, AWS, OpenAI and others give as keys, and a JSON web token.
-_TOKEN = re.compile(r"(?:gh[opsu]_|github_pat_|hf_|xox[a-z]-|AKIA|sk-|eyJ)[\w.-]{12,}$")
+# What GitHub, GitLab, Hugging Face, NVIDIA, Slack, AWS, OpenAI and others give as keys; a JSON web
+# token, and what stands in a header of HTTP.
+_TOKEN = re.compile(
+    r"(?<!\w)(?:gh[oprsu]_|github_pat_|glpat-|hf_|nvapi-|xox[a-z]-|AKIA|ASIA|sk-|eyJ"
+    r"|(?i:bearer|basic) )[\w.+/=-]{12,}"
+)
 
 
 def _is_secret(name: str) -> bool:

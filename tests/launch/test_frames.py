@@ -51,7 +51,21 @@ def test_py_spy():
         {"thread_name": None, "frames": []},
     ]
     assert of_py_spy(json.dumps(threads)) == [[], [Frame("/main.py", 41, "body")]]
-    assert of_py_spy("Error: Permission Denied") == of_py_spy("[{}]") == of_py_spy("") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: Permission Denied",
+        "[{}]",
+        "",
+        "null",
+        '[{"frames": [{"filename": 3, "line": "x", "name": null}]}]',
+        "[" * 100_000,
+    ],
+)
+def test_py_spy_that_tells_nothing(text: str):
+    assert of_py_spy(text) == []
 
 
 @pytest.mark.parametrize(

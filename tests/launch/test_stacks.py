@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -157,3 +158,23 @@ def test_a_signal_is_sent_to_those_alone_that_catch_it(tmp_path: Path):
     assert signal.getsignal(stacks.SIGNAL) is signal.SIG_DFL  # it would end this process
     ((seen,),) = stacks.look([stacks.Look(lambda: {pid}, pid, 3, tmp_path)])
     assert (seen.pid, seen.rank, seen.is_rank, list(seen.threads)) == (pid, 3, True, [])
+
+
+@pytest.mark.parametrize("program", [b"\x7fELF", b"#!/none\n", b"#!/bin/sh\nprintf '\\377'\n"])
+def test_py_spy_that_does_not_work_and_a_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: bytes
+):
+    monkeypatch.setattr(stacks, "PATIENCE", 0.0)
+    spy = tmp_path / "py-spy"
+    spy.write_bytes(program)
+    spy.chmod(0o755)
+    monkeypatch.setattr(stacks.shutil, "which", lambda name: str(spy))
+    command = ["sh", "-c", "read line; exit", "sh", "--token", "hunter2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
+        look = stacks.Look(lambda: {child.pid}, child.pid, 0, tmp_path / "none")
+        ((found,),) = stacks.look([look])
+        assert child.poll() is None
+        child.kill()
+    assert found.is_rank
+    assert not found.threads
+    assert "hunter2" not in found.command

@@ -113,7 +113,16 @@ def test_a_variable_named_like_a_secret_keeps_its_name_only(name: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["hf_aBcDeFgHiJkLmNoPqR", "ghp_0123456789abcdefABCDEF", "eyJhbGciOiJIUzI1.eyJzdWIi.c2ln"],
+    [
+        "hf_aBcDeFgHiJkLmNoPqR",
+        "ghp_0123456789abcdefABCDEF",
+        "eyJhbGciOiJIUzI1.eyJzdWIi.c2ln",
+        "nvapi-0123456789abcdefABCDEF",
+        "glpat-0123456789abcdefABCD",
+        "ASIA0123456789ABCDEF",
+        "Bearer 0123456789abcdefABCD",
+        "--verbose --auth=hf_aBcDeFgHiJkLmNoPqR",
+    ],
 )
 def test_a_value_that_looks_like_a_key_is_hidden_under_any_name(value: str) -> None:
     kept = {"CUDA_VISIBLE_DEVICES": "GPU-8f5e1c9a-0123", "NCCL_ALGO": "Ring", "NCCL_NET": "sk-x"}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from ..errors import spans
 from ..events import Outcome, Verdict
 from ..results.state import RankCall
 from .causes import may_follow
@@ -145,14 +146,5 @@ def _does(call: RankCall, *, has_suspect: bool) -> tuple[str, str]:
 
 def _numbers(ranks: Sequence[int]) -> str:
     """Ranks in a sentence: ``0, 1 and 3-7``."""
-    spans: list[list[int]] = []
-    for rank in sorted(ranks):
-        if spans and spans[-1][1] == rank - 1:
-            spans[-1][1] = rank
-        else:
-            spans.append([rank, rank])
-    words: list[str] = []
-    for first, last in spans:
-        words += [str(first)] if first == last else [f"{first}-{last}"]
-    *most, end = words
+    *most, end = spans(ranks)
     return f"{', '.join(most)} and {end}" if most else end

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from ...errors import spans
 from ...results.records import Record, is_finite
 from ..statistics.values import NAN, largest, mean, median, percentile
 from .pipelines import Stages, pipelines_of
@@ -105,23 +106,12 @@ def labels(ids: Iterable[RankId]) -> str:
     for (node, kind), several in groupby(by_kind, _kind):
         numbers = [id.rank for id in several]
         where = f" ({node})" if node else ""
-        found.append(f"{kind}{'s' if len(numbers) > 1 else ''} {_spans(numbers)}{where}")
+        found.append(f"{kind}{'s' if len(numbers) > 1 else ''} {', '.join(spans(numbers))}{where}")
     return ", ".join(found)
 
 
 def _kind(id: RankId) -> tuple[str, str]:
     return id.node, id.name.rpartition(" ")[0]
-
-
-def _spans(numbers: Sequence[int]) -> str:
-    """Ascending numbers, those in a row as their first and last."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][-1] + 1:
-            spans[-1].append(number)
-        else:
-            spans.append([number])
-    return ", ".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else str(s[0]) for s in spans)
 
 
 def summarize_ranks(

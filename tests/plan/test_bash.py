@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from milabench_ddp.events import Event, Line
 from milabench_ddp.launch.metrics_channel import METRICS, START
 from milabench_ddp.launch.reap import MARK
+from milabench_ddp.launch.stacks import STACKS
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from milabench_ddp.plan.bash import render
@@ -30,8 +31,9 @@ import json, os, sys
 line = json.dumps([sys.argv[1:], dict(os.environ)], sort_keys=True) + chr(10)
 os.write(1, line.encode())
 """
-# Each shell keeps a few variables of its own; the supervisor adds the ends of its channels.
-OWN = {"_", "SHLVL", "PWD", "OLDPWD", "PS1", "COLUMNS", "LINES", MARK, METRICS, START}
+# Each shell keeps a few variables of its own; the supervisor adds its channels, and its mark.
+OWN = {"_", "SHLVL", "PWD", "OLDPWD", "PS1", "COLUMNS", "LINES"}
+OWN |= {MARK, METRICS, STACKS, START}
 
 words = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=12)
 names = st.one_of(

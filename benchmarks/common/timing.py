@@ -30,7 +30,7 @@ from benchmarks.common.metrics import Emitter
 from benchmarks.common.step_times import StepTimes
 
 INTERVAL = 0.05  # seconds
-STEPS_FOR_ONE = 100  # behind them, for what the marks cost
+STEPS_FOR_ONE = 100  # for one more after them, which tells what the marks cost
 UNCOUNTED = sys.maxsize  # marks of a step that is in no rate
 RUN_AHEAD = 8  # observations that the host may queue before it waits for the oldest
 
@@ -71,8 +71,8 @@ class StepTimer(StepTimes):
         """Time steps by ``clock``; only rank 0's rates are reported.
 
         ``settled`` is called when the device has done the first of two or more steps of warm-up.
-        The last step of the warm-up and the measured ones run in the context of ``around``, and
-        behind them a hundredth as many steps, if that is enough, which tell what the marks cost.
+        The last step of the warm-up and the measured ones run in the context of ``around``. So do
+        a hundredth as many steps after them, which tell what the marks cost, if there are enough.
         ``parts`` names the parts of the body, which calls ``lap`` after each but the last. The
         waits that ``waits`` marks within them do not count as theirs: they are a part of their own,
         ``EXPOSED``.

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
+from ..errors import spans
+
 
 def host(root: Path = Path("/")) -> dict[str, object]:
     """Name, system, CPU and memory of this host, JSON-able."""
@@ -115,13 +117,7 @@ def _first_sibling(cpu: int, root: Path) -> int:
 
 def cpu_list(cpus: Iterable[int]) -> str:
     """CPUs as the kernel and ``taskset`` write them: ``0-3,8``."""
-    spans: list[list[int]] = []  # first and last of each
-    for cpu in sorted(set(cpus)):
-        if spans and cpu == spans[-1][1] + 1:
-            spans[-1][1] = cpu
-        else:
-            spans.append([cpu, cpu])
-    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in spans)
+    return ",".join(spans(set(cpus)))
 
 
 def cpu_count(root: Path = Path("/")) -> int:

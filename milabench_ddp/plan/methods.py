@@ -62,16 +62,25 @@ class PlanContext:
 
     def _environment(self, devices: Sequence[Device]) -> dict[str, str]:
         backend = BACKENDS[self.arch]
-        threads = max(1, self.node.cpu_count // len(self.node.devices))
         env = {
             DEVICE: backend.torch_device,
             backend.visibility_variable: backend.visibility_value(devices),
-            "OMP_NUM_THREADS": str(threads),
+            "OMP_NUM_THREADS": str(self._threads(devices)),
             **backend.environment(devices),
         }
         if self.benchmark.voirfile is not None:
             env["VOIRFILE"] = str(self.benchmark.voirfile)
         return env
+
+    def _threads(self, devices: Sequence[Device]) -> int:
+        """The threads of each rank: its share of the node's cores, and of those it is bound to."""
+        threads = self.node.cpu_count // len(self.node.devices)
+        for device in devices:
+            cores = set(self.cores(device))
+            if cores:
+                beside = [each for each in self.node.devices if cores & set(self.cores(each))]
+                threads = min(threads, len(cores) // len(beside))
+        return max(threads, 1)
 
 
 class PlanMethod(Protocol):

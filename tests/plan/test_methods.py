@@ -222,6 +222,21 @@ def test_each_node_has_its_own_cores() -> None:
     assert BIND.format("24-47 0-23") in there
 
 
+@pytest.mark.parametrize("jobs", [0, 1])
+@pytest.mark.parametrize(
+    ("where", "bound", "unbound"), [((0, 0, 1, 1), 12, 12), ((1, 1), 12, 24), ((0, 1, 1), 12, 16)]
+)
+def test_ranks_have_no_more_threads_than_the_cores_that_they_are_bound_to(
+    jobs: int, where: tuple[int, ...], bound: int, unbound: int
+) -> None:
+    """So GPUs of one socket alone, as of ``--gpus``, do not oversubscribe its cores."""
+    plan = {"plan": njobs(jobs)} if jobs else {}
+    for is_bound, threads in ((True, bound), (False, unbound)):
+        site = replace(SITE, numa_binding=is_bound)
+        launch = only(plan_launches(benchmark(**plan), sockets(*where), site))
+        assert int(launch.processes[-1].env["OMP_NUM_THREADS"]) == threads
+
+
 def test_cpu_slots_are_bound_in_any_case() -> None:
     where = sockets(0, 1, arch="cpu")
     assert commands(where, numa_binding=False) == commands(where)

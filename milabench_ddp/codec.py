@@ -6,6 +6,7 @@ anything into them.
 """
 
 import json
+import math
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,12 +25,25 @@ def encode(record: object) -> bytes:
     try:
         return msgspec.json.encode(record, enc_hook=_encode_other)
     except UnicodeEncodeError:  # a path or an argument with bytes that are not UTF-8
-        return json.dumps(msgspec.to_builtins(record, enc_hook=_encode_other)).encode()
+        plain = msgspec.to_builtins(record, enc_hook=_encode_other)
+        return json.dumps(_finite(plain)).encode()
+
+
+def _finite(value: Any) -> Any:
+    """A value of JSON with null for NaN and infinity, as msgspec writes them."""
+    match value:
+        case dict():
+            return {key: _finite(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_finite(each) for each in value]
+        case float() if not math.isfinite(value):
+            return None
+    return value
 
 
 def encode_indented(record: object) -> bytes:
     """A record as JSON for people, with a newline at its end; NaN and infinity are null."""
-    return msgspec.json.format(encode(record), indent=1) + b"\n"
+    return _indented(encode(record)) + b"\n"
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:

@@ -1,4 +1,5 @@
 import errno
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.codec import convert, decode, encode, read_record, write_record
+from milabench_ddp.codec import convert, decode, encode, encode_indented, read_record, write_record
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome
 
@@ -109,3 +110,10 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     message = f"{path} was not written by this version of milabench: .*`outcome`"
     with pytest.raises(RunDirError, match=message):
         read_record(path, Whole)
+
+
+def test_what_is_not_finite_is_null_also_beside_what_is_not_utf_8() -> None:
+    record = {"name": "\udcff", "values": [math.nan, (math.inf, 1.0)]}
+    whole = b'{"name": "\\udcff", "values": [null, [null, 1.0]]}'
+    assert encode(record) == whole
+    assert encode_indented(record) == whole + b"\n"

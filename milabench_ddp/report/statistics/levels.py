@@ -8,6 +8,7 @@ A level that a run never shows cannot be known of, and one that it shows for les
 observations, or for one or two in a row, cannot be told from a pause.
 """
 
+import math
 from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ APART = 0.85  # the share of the squared deviations that two levels explain; of 
 MATTERS = 0.005  # the smallest distance of two levels, as a fraction
 STAYS = 3  # observations in a row: a pause is shorter,
 STAYS_SHARE = 0.01  # and the least share of a series
+FOLLOWS = 2.0  # standard deviations of the autocorrelation of independent values
 FEW = 6  # visits; from so many on, the interval holds as often as it says
 
 
@@ -47,7 +49,21 @@ def visits_if_few(rates: "Floats", start: int) -> int:
         # one change alone is that from the start-up to the steady state
         if of_all > 2:
             found.append(of_all)
-    return min((count for count in found if 1 < count < FEW), default=0)
+    few = min((count for count in found if 1 < count < FEW), default=0)
+    return few if few and _follow(rates if start >= COLD else rest) else 0
+
+
+def _follow(rates: "Floats") -> bool:
+    """Whether rates are like those before them: by their autocorrelation, or that of their ranks.
+
+    Of steps that are long and short at random, as those of batches of several lengths, the medians
+    of some windows are high and of some low, too. Ranks hold where one rate is far from all others.
+    """
+    for values in (rates, rates.argsort().argsort().astype(float)):
+        off = values - values.mean()
+        if float(off[1:] @ off[:-1]) > FOLLOWS * float(off @ off) / math.sqrt(len(off)):
+            return True
+    return False
 
 
 def _visits(marks: "Marks") -> int:

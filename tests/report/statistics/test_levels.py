@@ -87,3 +87,20 @@ def test_steps_that_a_coarse_clock_makes_long_and_short_by_turns_have_no_levels(
     assert visits_if_few(1 / ticks, 0) == 0
     ticks[at : at + count] = 21
     assert visits_if_few(1 / ticks, 0) == visits
+
+
+@pytest.mark.parametrize("count", [60, 200, 1000])
+def test_batches_of_several_lengths_at_random_are_no_levels(count: int) -> None:
+    found = 0
+    for seed in range(20):
+        lengths = np.random.default_rng(seed).choice([0.5, 1.0, 2.0], count)
+        found += bool(visits_if_few(100 / lengths, 0))
+    assert found <= 1
+
+
+@pytest.mark.parametrize("far", [1.0, 0.001])
+def test_a_visit_is_seen_beside_one_rate_that_is_far_from_all(far: float) -> None:
+    rates = 100 + np.random.default_rng(1).normal(0, 0.5, 200)
+    rates[60:90] -= 8
+    rates[150] *= far
+    assert visits_if_few(rates, 0) == 3

@@ -117,7 +117,13 @@ def test_a_rank_that_a_missing_peer_made_fail_stays_until_all_are_looked_at(tmp_
     job = ranks(tmp_path, fails, hangs)
     env = {"TORCH_NCCL_DEBUG_INFO_TEMP_FILE": f"{tmp_path}/flight_recorder.rank"}
     job = replace(job, processes=(replace(job.processes[0], env=env),))
-    wait = "def all_reduce(error):\n    import time; time.sleep(0.5); raise error\n"
+    wait = (
+        "import os, time\n"
+        "def all_reduce(error):\n"
+        "    dump = os.environ['TORCH_NCCL_DEBUG_INFO_TEMP_FILE'] + '1'\n"
+        "    while not os.path.exists(dump): time.sleep(0.01)\n"
+        "    time.sleep(0.2); raise error\n"  # rank 1 is about to hang
+    )
     (tmp_path / "torch" / "distributed" / "__init__.py").write_text(wait)
     end, _ = supervise(job)
     (process,) = end.processes

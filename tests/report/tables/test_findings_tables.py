@@ -1,9 +1,12 @@
 """The findings as tables."""
 
 from dataclasses import replace
+from pathlib import Path
 
+from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Finding, Report, Severity
 from milabench_ddp.report.tables.findings_tables import LAYERS, findings, validation
+from tests.support.trained_ranks import trained
 
 ERROR = Finding("b: it broke", "b", "rank 3", {}, "failed", Severity.ERROR, "mend it", "error")
 NOTE = Finding("as planned", name="noted", severity=Severity.NOTE)
@@ -23,12 +26,19 @@ def test_each_finding_has_what_to_do() -> None:
     ]  # fmt: skip
 
 
-def test_each_layer_has_its_findings_or_is_ok() -> None:
+def test_each_layer_has_its_findings() -> None:
     second = replace(ERROR, name="nan_loss", layer="loss", sentence="c")
     made = validation(report(ERROR, second, NOTE))
     assert {row[0]: row[1:3] for row in made.rows} == {
-        **dict.fromkeys(LAYERS, ("ok", "")),
+        **dict.fromkeys(LAYERS, ("-", "")),  # nothing was measured
         "error": ("error", "failed"),
         "loss": ("error", "nan_loss"),
     }
     assert len(validation(report(ERROR, ERROR)).rows) == len(LAYERS) + 1
+
+
+def test_a_layer_is_ok_only_if_it_has_something_to_look_at(tmp_path: Path) -> None:
+    trained(2).write(tmp_path)
+    results = {row[0]: row[1] for row in validation(report_of([tmp_path])).rows}
+    assert results["usage"] == "-"  # no device was sampled
+    assert results["loss"] == results["planning"] == "ok"

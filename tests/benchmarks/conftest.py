@@ -31,3 +31,8 @@ def _no_process_group_is_left():
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_initialized():
         distributed.destroy_process_group()
+    # It keeps meshes of groups that are gone, and takes an equal one of a later test for the same.
+    if "torch.distributed.tensor" in sys.modules:
+        from torch.distributed.tensor.debug import _clear_sharding_prop_cache
+
+        _clear_sharding_prop_cache()

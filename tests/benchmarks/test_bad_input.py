@@ -19,7 +19,7 @@ def refused(wire, capsys, monkeypatch):
     """The sentence with which a program on so many ranks ends; the other ranks are not there."""
 
     def of(name, argv, ranks=1, kind="UnsupportedError"):
-        def join(_):
+        def join(*_):
             dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=ranks)
             return Group(torch.device("cpu"), 0, ranks)
 

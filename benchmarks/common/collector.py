@@ -14,10 +14,15 @@ from contextlib import contextmanager
 
 @contextmanager
 def frozen() -> Iterator[None]:
-    """Collect now; in the block, collections visit only what is made there."""
+    """Collect now; in the block, collections visit only what is made there.
+
+    If some objects were frozen before, all of them stay so: Python cannot thaw a part.
+    """
+    is_first = gc.get_freeze_count() == 0
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if is_first:
+            gc.unfreeze()

@@ -1,8 +1,10 @@
 """The environment in which a benchmark program is tested."""
 
+import gc
 import sys
 
 import pytest
+import torch
 
 from tests.support.programs import Wire
 
@@ -13,6 +15,20 @@ def wire(tmp_path, monkeypatch) -> Wire:
     made = Wire(tmp_path / "metrics")
     monkeypatch.setenv("MILABENCH_METRICS", str(made.path))
     return made
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _earlier_tests_are_frozen():
+    """Programs collect garbage; to visit what earlier tests imported takes most of their time."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """Threads spin while they wait: those of tests beside each other are more than the cores."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

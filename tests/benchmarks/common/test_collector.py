@@ -1,9 +1,17 @@
 import gc
 import weakref
+from collections.abc import Iterator
 
 import pytest
 
 from benchmarks.common import collector
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_frozen() -> Iterator[None]:
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
 
 
 class Cycle:
@@ -40,3 +48,10 @@ def test_it_ends_with_an_error():
     with pytest.raises(ValueError, match="planted"), collector.frozen():
         raise ValueError("planted")
     assert gc.get_freeze_count() == 0
+
+
+def test_what_was_frozen_before_stays_frozen():
+    gc.freeze()
+    with collector.frozen():
+        pass
+    assert gc.get_freeze_count() > 0

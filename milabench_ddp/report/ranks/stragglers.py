@@ -11,7 +11,9 @@ its steps, which load of a part of them does not touch; of waits for data, which
 it is the mean. In each block, the excess of a rank is its time less that of the reference, as a
 fraction of the whole local time of the reference. The reference is the median of all ranks, of an
 even number the lower of the two in the middle, since load only makes longer. Two ranks have no
-median that tells them apart: there it is the other rank, and the finding names both. A rank is a
+median that tells them apart: there it is the other rank, and the finding names both. Of several
+launches, neighbouring blocks are taken together, with their median excess, so that there are some
+20 in all: more blocks would vary as much each, and more of them would fall short. A rank is a
 straggler if the median excess of its whole local time is more than 3 %, and more than 1 % of the
 step, since the job loses at most the time by which the rank is late; and if, as a whole or in one
 part,
@@ -37,7 +39,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..statistics.values import FAR, MAD_TO_STD, NAN, median, robust_std
-from .rank_launch import FEWEST_BLOCKS, WHOLE, LaunchKey
+from .rank_launch import BLOCKS, FEWEST_BLOCKS, WHOLE, LaunchKey
 from .rank_summary import RankId, RankSummary
 
 if TYPE_CHECKING:
@@ -103,6 +105,7 @@ def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[fl
         for key, found in of_launches.items():
             launches[key][id] = found
     excesses: dict[str, dict[RankId, list[float]]] = defaultdict(lambda: defaultdict(list))
+    share = math.ceil(BLOCKS / max(len(launches), 1))  # of all blocks, for each launch
     for together in launches.values():
         # of devices, which go at their own pace, some may have fewer blocks
         count = min(len(each[WHOLE]) for each in together.values())
@@ -113,6 +116,8 @@ def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[fl
         for part in parts:
             times = np.array([each[part][:count] for each in together.values()])
             found_here = (times - _reference(times)) / _reference(whole)
+            groups = np.array_split(found_here, min(count, share), axis=1)
+            found_here = np.stack([np.median(group, axis=1) for group in groups], axis=1)
             for id, excess in zip(together, found_here, strict=True):
                 excesses[part][id] += excess.tolist()
     return excesses

@@ -137,8 +137,8 @@ def _does(call: RankCall, *, has_suspect: bool) -> tuple[str, str]:
         at = call.waits_in if has_suspect else f"{call.waits_in}, {call.call}"
         return f"waits in {at}", f"wait in {at}"
     if not call.call:
-        state = f"(state {call.state})"
-        return f"does not tell its stack {state}", f"do not tell their stacks {state}"
+        verb = "run" if call.state == "R" else "sleep"
+        return f"{verb}s, and does not tell its stack", f"{verb}, and do not tell their stacks"
     if call.moves:
         return f"is in {call.call}", f"are in {call.call}"
     return f"hangs in {call.call}", f"hang in {call.call}"

@@ -47,6 +47,23 @@ for path in sorted(Path(sys.argv[1]).glob("*.data")):
 PYTHON
 }
 
+added_up() {  # checks that no part of a step is below 0, and that the parts are the whole step
+  python3 - "$base/runs/suite" <<'PYTHON'
+import sys
+from pathlib import Path
+from milabench_ddp.results.read_run import read_run
+for record in read_run(Path(sys.argv[1])).records:
+    for number, rank in record.ranks.items():
+        parts = [rank.wait_ms, *rank.parts.values()]
+        if len(parts) < 3:
+            continue
+        least = min(map(min, parts))
+        off = max(abs(sum(step[1:]) - step[0]) / step[0] for step in zip(rank.ms, *parts))
+        print(f"{record.path.name} rank {number}: {', '.join(rank.parts)}: least {least:.4f} ms, off by {off:.2%}")
+        assert least >= 0 and off < 0.01
+PYTHON
+}
+
 # A full name also selects a benchmark that the preset disables.
 main_entries=flops-*,resnet50,resnet50-loader,resnet50-ddp,elastic-ddp,comm-all-reduce,gpt-ddp,gpt-fsdp,bert-ddp
 more_entries=comm-all-gather,comm-reduce-scatter,comm-all-to-all,comm-broadcast,comm-p2p,gpt-ddp-inductor,\
@@ -77,6 +94,11 @@ for part in "${parts[@]}"; do
         --name suite --select "$main_entries" "${shorter[@]}"
       [ "$device" = cpu ] || step "the monitor's samples" sampled
       step "the report as JSON" milabench report "$base/runs/suite" --format json
+      step "the parts of each step" added_up
+      for table in findings ledger startup memory_phases devices traffic; do
+        step "the table $table" milabench report "$base/runs/suite" --table "$table"
+      done
+      step "the timeline" milabench report "$base/runs/suite" --timeline "$base/timeline.json"
       step "dry, under bash" bash -c "python3 -m milabench_ddp dry config/ddp.yaml ${kind[*]} \
         --select flops-bf16 | bash | tail -3" ;;
     more)

@@ -1,3 +1,4 @@
+import mmap
 import os
 from itertools import repeat
 
@@ -109,9 +110,10 @@ def test_the_resident_memory_of_each_phase():
     memory = MemoryPhases(torch.device("cpu"))
     memory.built(("forward", "backward", "optimizer"))
     memory.watch()
-    block = torch.ones(16 * MIB)
-    memory.lap()
-    del block  # it is there when the next part begins
+    with mmap.mmap(-1, 64 * MIB) as block:  # an allocator may have it already, and keep it
+        for _ in range(64):
+            block.write(bytes(MIB))
+        memory.lap()
     memory.lap()
     memory.lap()
     told = memory.told.get("memory_resident")

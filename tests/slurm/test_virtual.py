@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from tests.support.wait import wait_for
+
 from .slots import SLOTS, free_slot
 from .virtual import files, main, needs, settings
 from .virtual.errors import ClusterError
@@ -109,7 +111,8 @@ def test_a_process_of_somebody_else_is_not_ours(tmp_path):
     sleeper = ours.start([shutil.which("sleep"), "60"], "sleep.log")
     try:
         ours.path("sleep").write_text(str(sleeper.pid))
-        assert ours.pid("sleep") == sleeper.pid
+        # Popen returns while the kernel still sets up what /proc shows of the new program.
+        wait_for(lambda: ours.pid("sleep") == sleeper.pid)
         others = Processes(tmp_path / "other")
         (tmp_path / "other" / "run").mkdir(parents=True)
         others.path("sleep").write_text(str(sleeper.pid))

@@ -96,8 +96,9 @@ class Group:
     def largest(self, value: float) -> float:
         """The largest of all ranks' values, on every rank."""
         if not dist.is_initialized():
-            return value
-        found = torch.tensor(value, device=self.device)
+            return float(value)
+        # Of one type on all ranks: a rank may come with an int where another has a float.
+        found = torch.tensor(value, dtype=torch.float64, device=self.device)
         dist.all_reduce(found, dist.ReduceOp.MAX)
         return float(found)
 

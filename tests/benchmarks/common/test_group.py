@@ -1,9 +1,12 @@
+from pathlib import Path
+
 import pytest
 import torch
 import torch.distributed as dist
 
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
+from tests.support.programs import torchrun
 
 
 def test_a_group_of_one_is_a_process_group():
@@ -18,6 +21,11 @@ def test_a_group_of_one_is_a_process_group():
         group.leave()
     assert not dist.is_initialized()
     group.leave()
+
+
+def test_an_int_of_one_rank_is_compared_with_a_float_of_another():
+    done = torchrun(Path(__file__).parent / "largest_on_two_ranks.py")
+    assert done.returncode == 0, done.stderr
 
 
 def time_outs():

@@ -76,7 +76,8 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
 def _add_options(parser: argparse.ArgumentParser, verb: str) -> None:
     from dataclasses import fields
 
-    from .options import RECORDS, argument_name
+    from .options import RECORDS
+    from .options.option import argument_name
 
     for option in fields(RECORDS[verb]):
         if option.name == "settings":

@@ -5,7 +5,8 @@ import pytest
 
 from milabench_ddp import __version__
 from milabench_ddp.cli import main, parse
-from milabench_ddp.options import RunOptions, SuiteOptions
+from milabench_ddp.options.run import RunOptions
+from milabench_ddp.options.suite import SuiteOptions
 from tests.support.workplace import GOOD, Suite, Workplace
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from ..dispatch.follow_jobs import settle
 from ..dispatch.schedulers import scheduler_of
 from ..errors import DispatchError, RunDirError
-from ..options import RunFolderOptions
+from ..options.report import RunFolderOptions
 from ..results.read_state import read_header, require_state
 from ..results.run_dir import RunDir
 

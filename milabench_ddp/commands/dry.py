@@ -6,7 +6,7 @@ import sys
 from ..config.load import load
 from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import ScriptRequest
-from ..options import DryOptions
+from ..options.run import DryOptions
 from ..plan.planner import plan_launches
 from ..results.run_dir import RunDir
 from . import setup

@@ -8,7 +8,7 @@ from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, load
 from ..config.schema import Suite
 from ..config.tree import shown
-from ..options import SuiteOptions
+from ..options.suite import SuiteOptions
 from ..table import Column, Table, text_lines
 from . import setup
 

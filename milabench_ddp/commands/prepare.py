@@ -7,7 +7,7 @@ from typing import TextIO
 
 from ..config.schema import FakeImageNet, Suite
 from ..errors import ConfigError, PrepareError
-from ..options import SuiteOptions
+from ..options.suite import SuiteOptions
 from ..prepare.fake_imagenet import is_complete, make
 from . import setup
 

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
-from ..options import ReportOptions
+from ..options.report import ReportOptions
 from ..report.assemble import report_of
 from ..report.formats import FORMATS, Format
 from ..report.model import Report, Severity

@@ -10,7 +10,7 @@ import yaml
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, resolve
 from ..config.tree import Entries, ListNode, MappingNode, Scalar, ScalarNode, TreeNode, shown
-from ..options import ResolveOptions
+from ..options.suite import ResolveOptions
 from . import setup
 
 

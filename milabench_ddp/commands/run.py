@@ -15,7 +15,7 @@ from ..errors import SelectionError
 from ..events import Outcome
 from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
-from ..options import RunOptions, fixed_options
+from ..options.run import RunOptions, fixed_options
 from ..plan.planner import plan_launches
 from ..results.run_dir import RunDir
 from . import report, setup

@@ -23,7 +23,7 @@ from ..dispatch.runners.base import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
 from ..hazards import hazards_in
 from ..machine.devices import Cluster
-from ..options import RunnerOptions, SuiteOptions
+from ..options.suite import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
 
 

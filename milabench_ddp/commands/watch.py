@@ -6,7 +6,7 @@ from pathlib import Path
 from ..dispatch.follow_jobs import watch_run
 from ..display import show_progress
 from ..events import Outcome
-from ..options import RunFolderOptions
+from ..options.report import RunFolderOptions
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from . import report

@@ -4,17 +4,9 @@ import pytest
 
 from milabench_ddp.cli import parse
 from milabench_ddp.errors import ConfigError
-from milabench_ddp.options import (
-    DryOptions,
-    ReportOptions,
-    RunFolderOptions,
-    RunOptions,
-    fixed_options,
-    names,
-    node_counts,
-    positive,
-    seconds,
-)
+from milabench_ddp.options.option import names, node_counts, positive, seconds
+from milabench_ddp.options.report import ReportOptions, RunFolderOptions
+from milabench_ddp.options.run import DryOptions, RunOptions, fixed_options
 
 
 def test_the_defaults_are_those_of_the_record() -> None:

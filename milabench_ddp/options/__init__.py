@@ -1,0 +1,24 @@
+"""The options of each command, as records; a new command is a record and a line in ``RECORDS``.
+
+``cli.py`` makes the parsers from these classes, and the records from the command line.
+"""
+
+from collections.abc import Mapping
+
+from .report import ReportOptions, RunFolderOptions
+from .run import DryOptions, RunOptions
+from .suite import InstallOptions, ResolveOptions, SuiteOptions
+
+Options = SuiteOptions | RunFolderOptions | ReportOptions
+
+RECORDS: Mapping[str, type[Options]] = {
+    "run": RunOptions,
+    "dry": DryOptions,
+    "resolve": ResolveOptions,
+    "list": SuiteOptions,
+    "prepare": SuiteOptions,
+    "install": InstallOptions,
+    "watch": RunFolderOptions,
+    "cancel": RunFolderOptions,
+    "report": ReportOptions,
+}

@@ -1,0 +1,79 @@
+"""An option of a command, as a field that declares default, parser, help and flag once."""
+
+from argparse import ArgumentTypeError
+from dataclasses import Field, field
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def option(
+    default: T,
+    help: str,
+    *,
+    is_positional: bool = False,
+    is_fixed: bool = False,
+    **keywords: object,
+) -> T:
+    """A field that the command line can set; its flag is its name.
+
+    Args:
+        default: its value if the command line does not give one.
+        help: completes the sentence "this option is ...", or says what to do.
+        is_positional: whether it is an argument without a flag.
+        is_fixed: whether it is fixed when a run is created, so that ``--resume`` refuses it.
+        keywords: for ``ArgumentParser.add_argument``.
+    """
+    if default not in (None, (), False, ""):
+        shown = f"{default:g}" if isinstance(default, float) else default
+        help += f" (default: {shown})"
+    made: T = field(
+        default=default,
+        metadata={
+            "is_positional": is_positional,
+            "is_fixed": is_fixed,
+            "argparse": {"help": help, **keywords},
+        },
+    )
+    return made
+
+
+def argument_name(option: Field[Any]) -> str:
+    """The option's name for argparse: ``--gpu-poll`` for the field ``gpu_poll``."""
+    return option.name if option.metadata["is_positional"] else f"--{option.name.replace('_', '-')}"
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A finite number of seconds, 0 or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return value
+
+
+def node_counts(text: str) -> tuple[int, ...]:
+    """The node counts in ``8,4,2,1``: each once, the largest first."""
+    return tuple(sorted({positive(word.strip()) for word in text.split(",")}, reverse=True))
+
+
+def names(text: str) -> list[str]:
+    """The names in ``a,b``."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def fail_on() -> str | None:
+    """The option of every command that ends with the exit code of a report."""
+    return option(
+        None, "end with exit code 1 also if there is such a finding, or a worse one",
+        choices=("warning", "error"),
+    )  # fmt: skip

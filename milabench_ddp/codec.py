@@ -20,6 +20,12 @@ from .errors import RunDirError
 T = TypeVar("T")
 
 
+def about(text: str, unit: str = "") -> msgspec.Meta:
+    """What a field of a record means, and its unit: for ``Annotated``, and so for JSON schemas."""
+    meaning = f"{text}, in {unit}" if unit else text
+    return msgspec.Meta(description=meaning, extra={"text": text, "unit": unit})
+
+
 def encode(record: object) -> bytes:
     """A record as one line of JSON, without a newline."""
     try:

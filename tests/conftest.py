@@ -2,14 +2,18 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
+from milabench_ddp.report import assemble
+from milabench_ddp.report.model import Report
 from tests.support import nvml_stub
 from tests.support.package_copy import PackageCopy
+from tests.support.report_schema import check_report
 from tests.support.workplace import Suite, Workplace
 
 # A shell starts what it puts into the background with SIGINT ignored, and a script that a test
@@ -26,6 +30,20 @@ hypothesis.settings.register_profile(
     "repeatable", hypothesis.settings.get_profile("patient"), derandomize=True
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "patient")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _checked_reports() -> Iterator[None]:
+    """Every report that a test assembles has a JSON as its published schema says."""
+
+    def checked(*fields: Any) -> Report:
+        report = Report(*fields)
+        check_report(report)
+        return report
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assemble, "Report", checked)
+        yield
 
 
 @pytest.fixture

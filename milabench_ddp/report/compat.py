@@ -8,7 +8,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from ..codec import about
 from ..results.defects import DefectKind
 from ..results.records import Payload, Record, is_finite, is_number
 from ..samples import DeviceSample
@@ -44,14 +46,17 @@ class MilabenchStatistics:
 class MilabenchSummary:
     """milabench's summary of the files of a benchmark; its fields are keys of the JSON."""
 
-    n: int
-    ngpu: int
+    n: Annotated[int, about("files that count")]
+    ngpu: Annotated[int, about("devices of a launch")]
     successes: int
     failures: int
-    train_rate: MilabenchStatistics
-    walltime: MilabenchStatistics
-    per_gpu: Mapping[object, MilabenchStatistics]  # rates, by device
-    gpu_load: Mapping[str, Mapping[str, MilabenchStatistics]]  # by device; memory, load, power
+    train_rate: Annotated[MilabenchStatistics, about("units per second")]
+    walltime: Annotated[MilabenchStatistics, about("seconds")]
+    per_gpu: Annotated[Mapping[object, MilabenchStatistics], about("rates, by device")]
+    gpu_load: Annotated[
+        Mapping[str, Mapping[str, MilabenchStatistics]],
+        about("by device: memory in MiB, load from 0 to 1, power in W"),
+    ]
 
 
 def why_left_out(record: Record) -> str:

@@ -8,7 +8,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from ..codec import about
 from ..results.records import is_finite
 from .model import Row
 from .monitored import Monitored
@@ -23,11 +25,11 @@ AVERAGED = 1.0  # seconds: a sample of the power is the mean over the last one, 
 class Energy:
     """The power of one device or of several, and the energy for a unit of work."""
 
-    watts: float
-    joules: float  # for a unit of work; by the counter, or by samples of the power without one
-    error: float  # half of the interval of 95 %, in J
-    by_power: float = NAN  # J, by samples of the power, where both are known and far apart
-    by_power_error: float = NAN
+    watts: Annotated[float, about("the mean power", "W")]
+    joules: Annotated[float, about("for a unit of work; by the counter, else by its power", "J")]
+    error: Annotated[float, about("half of the 95 % interval", "J")]
+    by_power: Annotated[float, about("by samples of the power, if both are far apart", "J")] = NAN
+    by_power_error: Annotated[float, about("half of the 95 % interval", "J")] = NAN
 
 
 UNKNOWN = Energy(NAN, NAN, NAN)

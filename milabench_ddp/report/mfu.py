@@ -13,7 +13,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from ..codec import about
 from ..results.records import Record
 from .process import Processes
 from .statistics.values import NAN, mean
@@ -37,9 +39,9 @@ NAMES = {  # the precision of matrix products, by its other names
 class Peak:
     """The fastest matrix products of a precision that a run measured."""
 
-    benchmark: str
-    precision: str
-    tflop_s: float  # of one device
+    benchmark: Annotated[str, about("the one that measured it")]
+    precision: Annotated[str, about("of the matrix products, such as bf16")]
+    tflop_s: Annotated[float, about("the rate of one device", "TFLOP/s")]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
+from ..codec import about
 from ..events import Outcome
 from ..results.records import Payload
 from ..table import Measured
@@ -23,18 +25,24 @@ ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 
 @dataclass(frozen=True)
 class Summary:
-    """Our own statistics beside the main table's columns; its fields are keys of the JSON."""
+    """Our own statistics beside the main table's columns."""
 
-    interval: tuple[float, float] | None = None  # of 95 %, in units of ``perf``
-    interval_holds: str | None = None  # the mean rate within this launch, or over 5 launches
-    observations: int = 0  # in the steady state
-    warmup_marked: int = 0  # by the programs
-    warmup_detected: int = 0  # more, found before the steady state
-    peak_memory_source: str | None = None  # device or program
-    reporting: int = 0  # processes that measured something
-    launches: int = 0  # with at least one such process
-    per_launch: float = 0.0  # processes that measure in a launch of which none failed
-    facts: Mapping[str, Payload] = field(default_factory=dict)  # as the programs reported them
+    interval: Annotated[tuple[float, float] | None, about("95 % interval, in units of perf")] = None
+    interval_holds: Annotated[
+        str | None, about("what the interval holds: the mean within this launch, or over launches")
+    ] = None
+    observations: Annotated[int, about("rates in the steady state")] = 0
+    warmup_marked: Annotated[int, about("rates that the programs marked as warm-up")] = 0
+    warmup_detected: Annotated[int, about("more, found before the steady state")] = 0
+    peak_memory_source: Annotated[str | None, about("device or program")] = None
+    reporting: Annotated[int, about("processes that measured something")] = 0
+    launches: Annotated[int, about("launches with at least one such process")] = 0
+    per_launch: Annotated[
+        float, about("processes that measure in a launch of which none failed")
+    ] = 0.0
+    facts: Annotated[
+        Mapping[str, Payload], about("what the programs reported about themselves, by group")
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -164,14 +172,16 @@ class Failure:
     """A process, or a benchmark as a whole, that did not end ok."""
 
     benchmark: str
-    run: str
-    tag: str | None  # None: the benchmark as a whole
+    run: Annotated[str, about("the name of the run")]
+    tag: Annotated[str | None, about("the process; null: the benchmark as a whole")]
     outcome: str
     reason: str
-    rank: int | None = None  # the one that failed first
-    lines: tuple[str, ...] = ()  # the last lines of this rank, or else of all ranks
-    whole: Path | None = None  # the file with the whole output
-    folder: Path | None = None  # of the run: several can have the same name
+    rank: Annotated[int | None, about("the one that failed first")] = None
+    lines: Annotated[
+        tuple[str, ...], about("the last lines of this rank, or else of all ranks")
+    ] = ()
+    whole: Annotated[Path | None, about("the file with the whole output")] = None
+    folder: Annotated[Path | None, about("of the run: several can have the same name")] = None
 
 
 class Severity(StrEnum):
@@ -191,15 +201,17 @@ class Severity(StrEnum):
 class Finding:
     """A finding: something that stands out or that is wrong."""
 
-    sentence: str  # the complete finding, as the text report shows it
-    benchmark: str = ""  # empty where it is about a run or a file
-    place: str = ""  # a rank, a device, a process or a file
-    evidence: Payload = field(default_factory=dict)  # the numbers behind it
+    sentence: Annotated[str, about("the complete finding, as the text report shows it")]
+    benchmark: Annotated[str, about("empty where it is about a run or a file")] = ""
+    place: Annotated[str, about("a rank, a device, a process or a file")] = ""
+    evidence: Annotated[Payload, about("the numbers behind it")] = field(default_factory=dict)
     # filled in from the finding's line in ``findings/__init__.py``
     name: str = ""
     severity: Severity = Severity.WARNING
-    advice: str = ""
-    layer: str = ""  # the validation layer of milabench that looks for it; empty without one
+    advice: Annotated[str, about("what to do")] = ""
+    layer: Annotated[
+        str, about("the validation layer of milabench that looks for it; empty without one")
+    ] = ""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def check_poolable(differences: Sequence[Difference]) -> None:
 
 def differences_of(runs: Sequence[Run]) -> list[Difference]:
     """What runs differ in: software, hardware, preset, and the benchmarks that they share."""
-    found = list(_compared(runs, [_facts(run) for run in runs]))
+    found = list(_compared(runs, [facts_of(run) for run in runs]))
     with_header = all(run.state is not None for run in runs)
     runs_of: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
@@ -121,8 +121,8 @@ def _compared(runs: Sequence[Run], facts: Sequence[Facts]) -> Iterator[Differenc
             yield Difference(name, having)
 
 
-def _facts(run: Run) -> Facts:
-    """The software and hardware of a run, and its preset."""
+def facts_of(run: Run) -> Facts:
+    """The software and hardware of a run, and its preset; what it did not record is left out."""
     facts = {name: " and ".join(values) for name, values in _facts_of_machines(run).items()}
     presets = {str(record.config.get("preset") or "") for record in run.records}
     if run.state is not None:

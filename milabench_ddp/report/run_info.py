@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeGuard
+from typing import Annotated, TypeGuard
 
+from ..codec import about
 from ..config.schema import SkippedBenchmark
 from ..events import Status, Verdict
 from ..results.records import Payload, Run, is_finite, mapping_or_empty
 from ..results.run_dir import RunDir
-from .pooling import cpu_of, devices_of
+from .pooling import cpu_of, devices_of, facts_of
 
 UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
 _YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
@@ -20,22 +21,35 @@ class RunInfo:
     """A run that the report is about."""
 
     name: str
-    path: Path
-    outcome: str | None  # None while it runs
+    path: Annotated[Path, about("the run folder")]
+    outcome: Annotated[
+        str | None, about("how it ended; null while it goes on, empty if it was not recorded")
+    ]
     preset: str = ""
-    started: float | None = None  # seconds since the epoch
-    seconds: float | None = None
-    host: str = ""
-    cpu: str = ""
-    devices: str = ""
-    arch: str = ""
-    version: str = ""
-    waiting: tuple[str, ...] = ()
-    running: tuple[str, ...] = ()
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # of benchmarks that have ended
+    started: Annotated[float | None, about("when it began, since the epoch", "s")] = None
+    seconds: Annotated[float | None, about("how long it took", "s")] = None
+    host: Annotated[str, about("a node of it")] = ""
+    cpu: Annotated[str, about("the CPUs of this node")] = ""
+    devices: Annotated[str, about("the devices of this node, such as 8 x NVIDIA H200")] = ""
+    arch: Annotated[str, about("the kind of its devices, such as cuda")] = ""
+    version: Annotated[str, about("of torch and milabench")] = ""
+    command: Annotated[tuple[str, ...], about("the command that started it")] = ()
+    facts: Annotated[
+        Mapping[str, str], about("the software and hardware by which runs are compared")
+    ] = field(default_factory=dict)
+    waiting: Annotated[tuple[str, ...], about("benchmarks that have not begun")] = ()
+    running: Annotated[tuple[str, ...], about("benchmarks that run")] = ()
+    verdicts: Annotated[Mapping[str, Verdict], about("of benchmarks that have ended")] = field(
+        default_factory=dict
+    )
     skipped: tuple[SkippedBenchmark, ...] = ()
-    # of ``run --profile``: the files of each benchmark that was traced afterwards, one for a rank
-    traces: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    scripts: Annotated[Mapping[str, Path], about("what repeats a benchmark, by its name")] = field(
+        default_factory=dict
+    )
+    traces: Annotated[
+        Mapping[str, tuple[Path, ...]],
+        about("of run --profile: the files of each benchmark that was traced, one for a rank"),
+    ] = field(default_factory=dict)
 
 
 def run_info(run: Run) -> RunInfo:
@@ -58,16 +72,25 @@ def run_info(run: Run) -> RunInfo:
         devices=devices,
         arch=arch,
         version=_version(meta),
+        command=tuple(run.state.header.command) if run.state else (),
+        facts=facts_of(run),
         waiting=run.in_status(Status.WAITING),
         running=run.in_status(Status.RUNNING),
         verdicts=run.verdicts,
         skipped=tuple(run.skipped),
+        scripts=_scripts(run),
         traces=_traces(run),
     )
     if run.state is None:
         return info
     header = run.state.header
     return replace(info, outcome=header.outcome, preset=header.preset)
+
+
+def _scripts(run: Run) -> dict[str, Path]:
+    names = run.state.benchmarks if run.state else ()
+    scripts = {name: RunDir(run.path).script(name) for name in names}
+    return {name: path for name, path in scripts.items() if path.is_file()}
 
 
 def _traces(run: Run) -> dict[str, tuple[Path, ...]]:

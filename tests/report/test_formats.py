@@ -37,19 +37,20 @@ def test_json(tmp_path: Path) -> None:
     report = report_of([made(tmp_path)])
     data = json.loads(report_json(report))
     first, second = data["benchmarks"]
-    assert first["name"] == first["bench"] == "a"
-    assert set(COLUMNS) <= first.keys()
+    assert (first["name"], first["state"], first["reason"]) == ("a", "ok", "")
+    assert {name.rstrip("%") for name in COLUMNS[1:]} <= first.keys()
     assert first["perf"] == report.rows[0].perf
-    assert first["sem%"] == report.rows[0].sem
-    assert first["std%"] == report.rows[0].std
+    assert first["sem"] == report.rows[0].sem
+    assert first["std"] == report.rows[0].std
     assert (first["fail"], first["n"], first["peak_memory"]) == (0, 1, None)
     assert first["observations"] + first["warmup_detected"] == 60
     assert first["interval"][0] < first["perf"] < first["interval"][1]
     assert (second["perf"], second["fail"]) == (None, 1)
+    assert (second["state"], second["reason"]) == ("failed", "exit status 1")
     assert second["processes"][0]["reason"] == "exit status 1"
     assert (data["score"], data["baseline"]) == (None, None)
     assert data["score_reason"] == "b failed, or measured nothing"
-    assert (data["failure_rate"], data["pass"], data["warnings"]) == (0.5, False, [])
+    assert (data["failure_rate"], data["passed"], data["warnings"]) == (0.5, False, [])
     (failure,) = data["failures"]
     assert (failure["benchmark"], failure["tag"], failure["rank"]) == ("b", "b.D0", None)
     assert (failure["lines"], failure["whole"]) == (["boom"], str(tmp_path / "b.D0.stderr"))

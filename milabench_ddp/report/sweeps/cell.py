@@ -15,3 +15,4 @@ class Cell:
     note: str = ""  # shown below the table
     text: str = NOTHING
     stdev: float = NAN  # of the steps behind the value; only CSV shows it
+    benchmark: str = ""  # whose number it is; empty where there is none

@@ -61,11 +61,7 @@ def sweep_of(
     table = _all_benchmarks(report)
     states = {row.name: cell_state(report, row) for row in table}
 
-    def is_usable(row: Row) -> bool:
-        succeeded, _ = row.successful_launches()
-        return states[row.name] is None or succeeded > 0
-
-    metric = metric_of(metric_name, table, is_usable)
+    metric = metric_of(metric_name, table, lambda row: is_usable(row, states[row.name]))
     if not rows and not columns and ddp_experiments.fits(table):
         layout = ddp_experiments.layout(table, metric_name)
     else:
@@ -85,7 +81,7 @@ def sweep_of(
         taken[place] = row.name
         order_of_columns.setdefault(column, layout.order(row)[-1])
         cells = blocks.setdefault(title, {}).setdefault(label, {})
-        cells[column] = _cell(metric, row, states[row.name])
+        cells[column] = replace(_cell(metric, row, states[row.name]), benchmark=row.name)
     shown = set(taken.values())
     skipped: list[SkippedBenchmark] = []
     for run in report.runs:
@@ -98,6 +94,12 @@ def sweep_of(
         blocks,
         tuple(skipped),
     )
+
+
+def is_usable(row: Row, state: CellState | None) -> bool:
+    """Whether the results of a benchmark in this state count: a launch of it ended ok."""
+    succeeded, _ = row.successful_launches()
+    return state is None or succeeded > 0
 
 
 def _all_benchmarks(report: Report) -> list[Row]:

@@ -1,22 +1,14 @@
 """What the monitor saw on each device while a benchmark used it: memory, load, heat, power."""
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...table import Column, Table, without_unknown
-from ..clocks import held_down, sm_clock
-from ..model import Row, Rows
-from ..monitored import Monitored
-from ..statistics.values import largest, mean
+from ..model import Rows
+from ..monitor_means import DeviceMeans, device_means
 
 
 def devices(rows: Rows) -> Table:
-    """A row for each device of each benchmark.
-
-    The most memory and heat are those while it was in use, as for ``peak_memory``. The rest are
-    means over the measured steps, or while it was in use if their time is not known.
-    """
+    """A row for each device of each benchmark; ``DeviceMeans`` says over what the numbers are."""
     columns = (
         Column("bench"),
         Column("device"),
@@ -53,49 +45,29 @@ def _table(
     title: str,
     columns: Sequence[Column],
     rows: Rows,
-    values_of: Callable[[Sequence[Monitored]], tuple[Any, ...]],
+    values_of: Callable[[DeviceMeans], tuple[object, ...]],
 ) -> Table:
     values = []
     for row in rows:
-        for launches in _by_device(row):
-            place = launches[0].device, launches[0].node
-            values.append((row.name, *place, *values_of(launches)))
+        for seen in device_means(row):
+            values.append((row.name, seen.device, seen.node, *values_of(seen)))
     return without_unknown(Table(tuple(columns), tuple(values), title), always=2)
 
 
-def _by_device(row: Row) -> list[list[Monitored]]:
-    """Each device of a benchmark, in all its launches."""
-    found: dict[tuple[str, int, str], list[Monitored]] = defaultdict(list)
-    for each in row.monitored:
-        index = int(each.device) if each.device.isdecimal() else 0
-        found[each.node, index, each.device].append(each)
-    return [found[key] for key in sorted(found)]
-
-
-def _state(launches: Sequence[Monitored]) -> tuple[Any, ...]:
-    in_use = [sample for each in launches for sample in each.in_use]
-    measured = [sample for each in launches for sample in each.measured]
+def _state(seen: DeviceMeans) -> tuple[object, ...]:
     return (
-        len(in_use),
-        largest(sample.used for sample in in_use),
-        mean(sample.load for sample in measured),
-        largest(sample.temperature for sample in in_use),
-        mean(sample.power for sample in measured),
-        mean(sample.power_limit for sample in measured),
-        sm_clock(launches),
-        mean(sample.memory_clock for sample in measured),
-        held_down(launches),
-        largest(sample.memory_temperature for sample in in_use),
+        seen.samples,
+        seen.peak_memory,
+        seen.load,
+        seen.max_temperature,
+        seen.power,
+        seen.power_limit,
+        seen.sm_clock,
+        seen.memory_clock,
+        seen.held_down_by,
+        seen.max_memory_temperature,
     )
 
 
-def _traffic(launches: Sequence[Monitored]) -> tuple[Any, ...]:
-    measured = [sample for each in launches for sample in each.measured]
-    pcie = _throughput([sample.pcie for sample in measured])
-    return (*pcie, *_throughput([sample.nvlink for sample in measured]))
-
-
-def _throughput(rates: Sequence[tuple[float, float] | None]) -> tuple[float, float]:
-    """The mean rates out of a device and into it."""
-    known = [rate for rate in rates if rate is not None]
-    return mean(out for out, _ in known), mean(into for _, into in known)
+def _traffic(seen: DeviceMeans) -> tuple[object, ...]:
+    return seen.pcie_out, seen.pcie_in, seen.nvlink_out, seen.nvlink_in

@@ -36,9 +36,9 @@ def ledger(rows: Rows) -> Table:
     )
     values = []
     for row in rows:
-        by_rank = dict(_by_rank(row))
+        by_rank = dict(ledger_by_rank(row))
         if by_rank:
-            values.append((row.name, "all", None, *_shown(_means(list(by_rank.values())))))
+            values.append((row.name, "all", None, *_shown(mean_items(list(by_rank.values())))))
         stages = {rank.id: stages_text(rank.stages) for rank in row.ranks}
         for id, items in by_rank.items():
             values.append((row.name, id.label, stages[id] or None, *_shown(items)))
@@ -52,8 +52,8 @@ def _shown(items: Items) -> list[float | None]:
     return [whole, *(items.get(name) for name in (*ITEMS, HIDDEN))]
 
 
-def _by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
-    """The items of each rank, over the launches."""
+def ledger_by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
+    """The items of each rank in ms, the mean over launches."""
     found: dict[RankId, list[Items]] = defaultdict(list)
     for process in counted(row.processes):
         times = launch_times(process.record, process.unsteady_of)
@@ -65,9 +65,10 @@ def _by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
                 of_rank = {name: float(ms[place]) for name, ms in items.items()}
                 found[id].append({**of_rank, HIDDEN: hidden[place]})
     for id in sorted(found, key=lambda id: (id.job, id.rank, id.node)):
-        yield id, _means(found[id])
+        yield id, mean_items(found[id])
 
 
-def _means(several: list[Items]) -> Items:
+def mean_items(several: list[Items]) -> Items:
+    """Each item of several ledgers, as their mean."""
     names = dict.fromkeys(name for items in several for name in items)
     return {name: mean(items.get(name, 0.0) for items in several) for name in names}

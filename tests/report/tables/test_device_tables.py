@@ -81,7 +81,7 @@ def test_the_devices_of_a_job_over_repeats(
     assert main(["report", str(tmp_path), "--format", "json"]) == 0
     first, second = json.loads(capsys.readouterr().out)["benchmarks"][0]["devices"]
     assert (first["device"], second["device"]) == ("2", "10")
-    assert first["max C"] == 70.0
+    assert first["max_temperature"] == 70.0
     assert main(["report", str(tmp_path), "--table", "devices"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "Devices",
@@ -114,5 +114,5 @@ def test_all_that_devices_can_tell_is_two_tables_of_a_readable_width(tmp_path: P
         assert all(each in note for each in alike)
     (row,) = json.loads(report_json(report))["benchmarks"]
     assert len(row["devices"]) == 8
-    first = {"device": "0", "cap W": 700.0, "power W": 600.0, "NVLink out MB/s": 182500.0}
+    first = {"device": "0", "power_limit": 700.0, "power": 600.0, "nvlink_out": 182500.0}
     assert row["devices"][0].items() >= first.items()

@@ -119,8 +119,8 @@ def test_every_rank_is_in_the_json(made: Report) -> None:
     assert ranks[11]["part_ms"]["forward"] == [44.0, 0.44]
     assert rows["bert-ddp"]["mfu"] == pytest.approx(280.0 / rows["flops-peak-bf16"]["perf"])
     assert rows["bert-ddp"]["peak"]["benchmark"] == "flops-peak-bf16"
-    assert [of["bytes"] for of in rows["comm"]["comm"]] == [2**10, 2**20, 2**30]
-    assert len(rows["flops-peak-bf16"]["sweep"]) == 12
+    assert [of["bytes"] for of in rows["comm"]["tables"]["comm"]] == [2**10, 2**20, 2**30]
+    assert len(rows["flops-peak-bf16"]["tables"]["sweep"]) == 12
 
 
 def test_nothing_is_made_of_nothing() -> None:

@@ -1,0 +1,81 @@
+"""Makes the document of a report."""
+
+from collections.abc import Iterator, Mapping
+
+from ... import __version__
+from ...errors import SelectionError
+from ..failures import CellState, cell_state
+from ..model import Report
+from ..sweeps.cell import Cell
+from ..sweeps.efficiency import efficiencies
+from ..sweeps.metrics import EFFICIENCY
+from ..sweeps.settings import differing
+from ..sweeps.sweep import Sweep, is_usable, sweep_of
+from .make_benchmark import benchmark_report
+from .report_document import CellReport, LineReport, ReportDocument, SweepReport
+
+SWEPT = ("throughput", "latency", EFFICIENCY)
+"""The metrics of which a document has the tables."""
+
+
+def document_of(report: Report) -> ReportDocument:
+    """The document that has all that a report says."""
+    states = {row.name: cell_state(report, row) for row in report.rows}
+    scaling = {} if report.compat else _efficiencies(report, states)
+    benchmarks = []
+    for row in report.rows:
+        state = states[row.name] or CellState("ok")
+        benchmarks.append(benchmark_report(report, row, state, scaling.get(row.name, Cell())))
+    return ReportDocument(
+        milabench=__version__,
+        compat=report.compat,
+        passed=report.passed,
+        goes_on=report.goes_on,
+        failure_rate=report.failure_rate,
+        score=report.score.value,
+        score_reason=report.score.reason,
+        baseline=report.score.baseline,
+        findings=report.findings,
+        errors=report.errors,
+        warnings=report.warnings,
+        notes=report.notes,
+        runs=report.runs,
+        benchmarks=tuple(benchmarks),
+        failures=report.failures,
+        sweeps=tuple(_sweeps(report)),
+    )
+
+
+def _efficiencies(report: Report, states: Mapping[str, CellState | None]) -> dict[str, Cell]:
+    return efficiencies(report.rows, lambda row: is_usable(row, states[row.name]))
+
+
+def _sweeps(report: Report) -> Iterator[SweepReport]:
+    """The tables of the usual metrics, if benchmarks differ in the settings of a matrix."""
+    if report.compat or not differing(report.rows):
+        return
+    for name in SWEPT:
+        try:
+            sweep = sweep_of(report, name)
+        except SelectionError:  # two benchmarks share a cell: only --rows and --cols can tell them
+            return
+        yield SweepReport(
+            metric=sweep.metric,
+            meaning=sweep.meaning,
+            settings=sweep.layout.corner,
+            columns=sweep.columns,
+            lines=tuple(_lines(sweep)),
+        )
+
+
+def _lines(sweep: Sweep) -> Iterator[LineReport]:
+    for title in sweep.blocks:
+        for label, cells in sweep.lines(title):
+            found = map(_cell, sweep.columns, cells)
+            yield LineReport(title, label, tuple(found))
+
+
+def _cell(column: str, cell: Cell) -> CellReport:
+    return CellReport(
+        column, cell.benchmark, cell.value, cell.spread, cell.stdev, cell.text, cell.note
+    )

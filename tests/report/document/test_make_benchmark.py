@@ -1,0 +1,87 @@
+"""The part of the document about one benchmark: each number is that of the tables."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.document.make_document import document_of
+from milabench_ddp.report.tables.device_tables import devices
+from milabench_ddp.report.tables.ledger_table import ledger
+from milabench_ddp.report.tables.main_table import MAIN_COLUMNS, main_values
+from tests.support.result_files import (
+    RECORDED,
+    config,
+    end,
+    job,
+    rates,
+    sampled,
+    start,
+    steps,
+    timed_rates,
+    told,
+    write,
+    write_state,
+)
+
+FIELDS = [column.name.rstrip("%") for column in MAIN_COLUMNS[1:]]
+
+
+def test_the_columns_of_the_main_table() -> None:
+    report = report_of([RECORDED / "schema-1"])
+    for row, made in zip(report.rows, document_of(report).benchmarks, strict=True):
+        shown = [getattr(made, name) for name in FIELDS]
+        assert shown == pytest.approx(list(main_values(row)[1:]), rel=0, nan_ok=True)
+        assert (made.interval, made.launches) == (row.summary.interval, row.summary.launches)
+        assert (made.step_ms, made.mfu) == pytest.approx((row.step_ms, row.used.mfu), nan_ok=True)
+
+
+def test_ranks_with_their_ledgers(tmp_path: Path) -> None:
+    """Rank 1 computes for 30 ms of each step, rank 0 for 20 ms and waits for 10."""
+    parts = ""
+    for rank, own in enumerate((20.0, 30.0)):
+        exposed = 40.0 - own
+        spent = {"forward": [own] * 40, "exposed_communication": [exposed] * 40}
+        parts += steps(rank, [40.0] * 40, parts=spent)
+    values = timed_rates([100.0] * 40)
+    mode = told(model={"mode": "ddp"})
+    write(tmp_path, "b.0", job("b"), start(), values, parts, mode, end(0, outcome="ok"))
+    report = report_of([tmp_path])
+    (made,) = document_of(report).benchmarks
+    assert [rank.rank for rank in made.ranks] == [0, 1]
+    assert [rank.own_ms for rank in made.ranks] == [20.0, 30.0]
+    assert [rank.ledger_ms["waiting"] for rank in made.ranks] == pytest.approx([10.0, 0.0])
+    for of in (made.ledger_ms, *(rank.ledger_ms for rank in made.ranks)):
+        assert sum(ms for name, ms in of.items() if name != "hidden") == pytest.approx(40.0)
+    assert made.ledger_ms["waiting"] == pytest.approx(5.0)
+    waiting = [column.name for column in ledger(report.rows).columns].index("waiting")
+    assert [line[waiting] for line in ledger(report.rows).rows] == pytest.approx([5.0, 10.0, 0.0])
+
+
+def test_devices_are_those_of_the_table(tmp_path: Path) -> None:
+    for device in range(2):
+        own = {"power": 600.0 + device, "memory": [10.0 + device, 80000.0]}
+        seen = "".join(sampled(1000.5 + k, **{f"d{device}": own}) for k in range(9))
+        tag = ["b", f"D{device}"]
+        settings = config("b", device=device, tag=tag)
+        write(tmp_path, ".".join(tag), settings, start(), seen, timed_rates([9.0] * 9), end())
+    report = report_of([tmp_path])
+    (made,) = document_of(report).benchmarks
+    assert [(each.device, each.power, each.peak_memory) for each in made.devices] == [
+        ("0", 600.0, 10.0), ("1", 601.0, 11.0),
+    ]  # fmt: skip
+    assert [line[1] for line in devices(report.rows).rows] == ["0", "1"]
+
+
+def test_the_command_that_repeats_it(tmp_path: Path) -> None:
+    run = tmp_path / "a run's folder"
+    write_state(run, "ok", {"a": "ok", "b": "ok"})
+    for name in "ab":
+        write(run, f"{name}.D0", config(name, device=0), start(), rates([9.0] * 5), end())
+    (run / "a").mkdir(exist_ok=True)
+    (run / "a" / "command.sh").write_text("true\n")
+    first, second = document_of(report_of([run])).benchmarks
+    (command,) = first.repeat_with
+    assert shlex.split(command) == ["bash", str(run / "a" / "command.sh")]
+    assert second.repeat_with == ()

@@ -20,6 +20,7 @@ from ..report.text import report_text
 from ..report.timeline import write_timeline
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
+from ..results.run_folders import run_folders
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 
@@ -42,11 +43,12 @@ def main(options: ReportOptions) -> int:
         raise SelectionError("--timeline goes without --compat, --table and --predict")
     if options.select and options.timeline is None:
         raise SelectionError("--select is for --timeline")
-    for path in options.runs:
+    runs = run_folders(options.runs)
+    for path in runs:
         with suppress(MilabenchError):  # then the report shows the run as its files have it
-            _settle(RunDir(Path(path).absolute()))
+            _settle(RunDir(path.absolute()))
     made = report_of(
-        options.runs,
+        runs,
         compat_formulas=options.compat,
         weights=None if options.config is None else _weights(options.config),
         baseline=options.baseline,

@@ -17,7 +17,7 @@ class ReportOptions:
     """The options of ``report``."""
 
     runs: tuple[str, ...] = option(
-        (), "a run folder; several runs are pooled, unless they differ",
+        (), "a run folder, a folder of runs or a glob; several runs are pooled, unless they differ",
         is_positional=True, nargs="+", metavar="RUN",
     )  # fmt: skip
     pool: bool = option(

@@ -55,12 +55,12 @@ def _data_files(path: Path) -> list[Path]:
 
 def _not_there(path: Path) -> str:
     for folder in (path.parent, path.parent / "runs"):
-        runs = _runs_in(folder)
+        runs = runs_in(folder)
         if path.name in runs:
             return f"no run folder {path}: did you mean `{folder / path.name}`?"
         if hint := did_you_mean(path.name, runs):
             return f"no run folder {path}{hint}"
-    runs = _runs_in(path.parent)
+    runs = runs_in(path.parent)
     there = f"; {path.parent} has {_some(runs)}" if runs else ""
     return f"no run folder {path}{there}"
 
@@ -68,18 +68,20 @@ def _not_there(path: Path) -> str:
 def _not_a_run(path: Path, names: list[Path]) -> str:
     what = f"{path} is not a run folder: it has neither a run.json nor .data files"
     for folder in (path, path / "runs"):
-        if runs := _runs_in(folder):
+        if runs := runs_in(folder):
             return f"{what}, but it holds runs: name one of {_some(runs, folder)}"
     return f"{what}; it is empty" if not names else what
 
 
-def _runs_in(folder: Path) -> list[str]:
+def is_run(folder: Path) -> bool:
+    """Whether a folder has the files of a run."""
+    return (folder / "run.json").is_file() or any(folder.glob("*.data"))
+
+
+def runs_in(folder: Path) -> list[str]:
+    """The names of the runs in a folder; none if it cannot be read."""
     try:
-        return sorted(
-            sub.name
-            for sub in folder.iterdir()
-            if (sub / "run.json").is_file() or any(sub.glob("*.data"))
-        )
+        return sorted(sub.name for sub in folder.iterdir() if is_run(sub))
     except OSError:
         return []
 

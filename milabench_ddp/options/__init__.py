@@ -5,11 +5,12 @@
 
 from collections.abc import Mapping
 
+from .export import ExportOptions
 from .report import ReportOptions, RunFolderOptions
 from .run import DryOptions, RunOptions
 from .suite import InstallOptions, ResolveOptions, SuiteOptions
 
-Options = SuiteOptions | RunFolderOptions | ReportOptions
+Options = SuiteOptions | RunFolderOptions | ReportOptions | ExportOptions
 
 RECORDS: Mapping[str, type[Options]] = {
     "run": RunOptions,
@@ -21,4 +22,5 @@ RECORDS: Mapping[str, type[Options]] = {
     "watch": RunFolderOptions,
     "cancel": RunFolderOptions,
     "report": ReportOptions,
+    "export": ExportOptions,
 }

@@ -1,0 +1,46 @@
+"""Asks runs a few questions: which ranks are slow, when were devices capped, what are the rates.
+
+    python docs/examples/query_runs.py runs/first runs/second
+
+It needs no other package; where pandas is installed, it shows a data frame, too.
+"""
+
+import sys
+from collections import defaultdict
+from importlib.util import find_spec
+from statistics import median
+
+from milabench_ddp import results
+
+
+def main(folders: list[str]) -> None:
+    """Print what is asked of these runs."""
+    found = results.load(*folders)
+
+    print("rates")
+    for row in found.benchmarks:
+        print(f"  {row.benchmark}: {row.perf:,.1f} {row.unit} on {row.ngpu:g} devices: {row.state}")
+
+    print("the slowest rank of each benchmark, by its own work")
+    by_benchmark = defaultdict(list)
+    for rank in found.ranks:
+        if rank.own_ms > 0:  # false where it is not known: NaN
+            by_benchmark[rank.run, rank.benchmark].append(rank)
+    for (_, benchmark), ranks in by_benchmark.items():
+        slowest = max(ranks, key=lambda rank: rank.own_ms)
+        typical = median(rank.own_ms for rank in ranks)
+        print(f"  {benchmark}: {slowest.name}, {slowest.own_ms / typical - 1:+.1%}")
+
+    print("steps in the steady state")
+    steady = [step for step in found.steps if step.steady]
+    print(f"  {len(steady)} of {len(found.steps)}")
+
+    if find_spec("pandas") is not None:
+        print("the steps of each rank, in ms")
+        steps = found.frame("steps")
+        times = steps[steps.steady].groupby(["benchmark", "rank"]).ms
+        print(times.describe(percentiles=[0.5, 0.95]).round(1).to_string())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

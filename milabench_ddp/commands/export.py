@@ -1,0 +1,49 @@
+"""``milabench export``: write tidy tables of runs, for spreadsheets, databases and notebooks."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import RunDirError, SelectionError, did_you_mean
+from ..options.export import ExportOptions
+from ..report.tidy.tidy_files import FILE_KINDS, write_tables
+from ..report.tidy.tidy_tables import TIDY_TABLES
+
+ONE = "benchmarks"
+"""The table of a single file, unless another is asked for."""
+
+
+def main(options: ExportOptions) -> int:
+    """``milabench export RUN... --to FORMAT PATH``; returns 0."""
+    kind, place = options.to[0], Path(options.to[1])
+    if kind not in FILE_KINDS:
+        raise SelectionError(f"--to {kind}: unknown; choose from {', '.join(FILE_KINDS)}")
+    for name in options.table:
+        if name not in TIDY_TABLES:
+            near = did_you_mean(name, TIDY_TABLES)
+            known = ", ".join(TIDY_TABLES)
+            raise SelectionError(f"--table {name}: unknown{near}; choose from {known}")
+    paths = files_of(place, kind, options.table)
+    for name, count in write_tables(options.runs, kind, paths).items():
+        sys.stdout.write(f"{paths[name]}: {count:,} {'line' if count == 1 else 'lines'}\n")
+    return 0
+
+
+def files_of(place: Path, kind: str, tables: Sequence[str]) -> dict[str, Path]:
+    """The file of each table: in a folder, which is made if it is missing, or one file.
+
+    Raises:
+        RunDirError: the folder cannot be made.
+        SelectionError: a single file cannot hold several tables, or has another kind's name.
+    """
+    if place.suffix[1:] not in FILE_KINDS:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunDirError(f"cannot make {place}: {error.strerror}") from error
+        return {name: place / f"{name}.{kind}" for name in tables or TIDY_TABLES}
+    if place.suffix[1:] != kind:
+        raise SelectionError(f"--to {kind} {place}: its name says {place.suffix[1:]}")
+    if len(tables) > 1:
+        raise SelectionError(f"{place} can hold one table, not {', '.join(tables)}: name a folder")
+    return dict.fromkeys(tables or (ONE,), place)

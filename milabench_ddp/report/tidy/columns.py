@@ -1,0 +1,34 @@
+"""The columns of the tidy tables, from the fields of their lines."""
+
+from dataclasses import dataclass
+from types import NoneType
+from typing import Annotated, get_args, get_origin, get_type_hints
+
+from msgspec import Meta
+
+
+@dataclass(frozen=True)
+class TidyColumn:
+    """A column of a tidy table; each of its values may be unknown."""
+
+    name: str
+    kind: type  # str, int, float or bool
+    meaning: str
+    unit: str  # empty without one
+
+
+def columns_of(line: type) -> tuple[TidyColumn, ...]:
+    """The columns of a table by the type of its lines, those that name a line first."""
+    found = []
+    for name, hint in get_type_hints(line, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            raise TypeError(f"{line.__name__}.{name} does not say what it means")
+        whole, meta = get_args(hint)
+        kinds = [kind for kind in get_args(whole) or (whole,) if kind is not NoneType]
+        found.append(TidyColumn(name, kinds[0], *_meaning(meta)))
+    return tuple(found)
+
+
+def _meaning(meta: Meta) -> tuple[str, str]:
+    extra = meta.extra or {}
+    return str(extra["text"]), str(extra["unit"])

@@ -1,0 +1,218 @@
+"""Makes the lines of each step, rate, sample and event from the records of a run's processes."""
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+
+from ...results.records import Record, is_finite
+from ..process import ProcessResult
+from ..ranks.rank_summary import rank_id
+from ..statistics.durations import counts
+from ..statistics.window import Window
+from .lines import EventLine
+from .read_runs import ReportedRun
+from .series_lines import HostSampleLine, RateLine, SampleLine, StepLine
+
+Both = tuple[float | None, float | None]
+NEITHER: Both = None, None
+
+
+def step_lines(of: ReportedRun) -> Iterator[StepLine]:
+    """A line for each step of each rank."""
+    for process in of.processes:
+        record = process.record
+        for number in sorted(record.ranks):
+            yield from _steps(of, process, number)
+
+
+def _steps(of: ReportedRun, process: ProcessResult, number: int) -> Iterator[StepLine]:
+    record = process.record
+    rank, id = record.ranks[number], rank_id(record, number)
+    count = len(rank.ms)
+    before = process.unsteady_of(count)
+
+    def times(part: str) -> Iterator[float | None]:
+        found = rank.wait_ms if part == "data" else rank.parts.get(part, ())
+        if len(found) < count:  # it was not told in each step, so no one knows in which it was
+            return repeat(None, count)
+        # they are kept in single precision; programs tell them to 0.1 us
+        return (round(ms, 4) for ms in found)
+
+    columns = zip(
+        rank.ms,
+        times("data"),
+        times("forward"),
+        times("backward"),
+        times("forward_backward"),
+        times("exposed_communication"),
+        times("optimizer"),
+        times("host"),
+        strict=True,
+    )
+    for step, (ms, data, forward, backward, both, exposed, optimizer, host) in enumerate(columns):
+        yield StepLine(
+            run=of.folder,
+            benchmark=record.name,
+            tag=record.tag,
+            repeat=record.repeat or None,
+            node=id.node,
+            job=id.job,
+            rank=id.rank,
+            step=step,
+            steady=step >= before,
+            ms=ms,
+            wait_ms=data,
+            forward_ms=forward,
+            backward_ms=backward,
+            forward_backward_ms=both,
+            exposed_communication_ms=exposed,
+            optimizer_ms=optimizer,
+            host_ms=host,
+        )
+
+
+def rate_lines(of: ReportedRun) -> Iterator[RateLine]:
+    """A line for each rate that a program told, also those of the warm-up."""
+    for process in of.processes:
+        record = process.record
+        teller = of.tellers.get(record.job)
+        counted: dict[int, int] = {}  # observations of each rank that count so far
+        for place, seen in enumerate(record.rates):
+            steady = False
+            if teller is not None and counts(seen):
+                steady = counted.setdefault(seen.rank, 0) >= teller.steady.start
+                counted[seen.rank] += 1
+            times = filter(is_finite, (seen.time, seen.arrived))
+            yield RateLine(
+                run=of.folder,
+                benchmark=record.name,
+                tag=record.tag,
+                repeat=record.repeat or None,
+                rank=seen.rank,
+                place=place,
+                time=next(times, None),
+                rate=seen.rate if is_finite(seen.rate) else None,
+                unit=record.units,
+                steps=seen.steps,
+                warmup=seen.warmup,
+                steady=steady,
+            )
+
+
+def sample_lines(of: ReportedRun) -> Iterator[SampleLine]:
+    """A line for each sample of each device."""
+    for process in of.processes:
+        record, window = process.record, _window(of, process)
+        for device, samples in record.samples.items():
+            for sample in samples:
+                yield SampleLine(
+                    run=of.folder,
+                    benchmark=record.name,
+                    tag=record.tag,
+                    repeat=record.repeat or None,
+                    node=record.place[1],
+                    device=device,
+                    time=sample.time,
+                    measured=_is_within(window, sample.time),
+                    memory=sample.used,
+                    memory_total=(sample.memory or NEITHER)[1],
+                    load=sample.load,
+                    temperature=sample.temperature,
+                    power=sample.power,
+                    power_limit=sample.power_limit,
+                    energy=sample.energy,
+                    sm_clock=sample.sm_clock,
+                    memory_clock=sample.memory_clock,
+                    clock_reasons=_words(sample.clock_reasons),
+                    memory_temperature=sample.memory_temperature,
+                    headroom=sample.headroom,
+                    pcie_out=(sample.pcie or NEITHER)[0],
+                    pcie_in=(sample.pcie or NEITHER)[1],
+                    nvlink_out=(sample.nvlink or NEITHER)[0],
+                    nvlink_in=(sample.nvlink or NEITHER)[1],
+                    corrected_errors=None if sample.ecc is None else sample.ecc[0],
+                    uncorrected_errors=None if sample.ecc is None else sample.ecc[1],
+                    foreign=_words(sample.foreign),
+                )
+
+
+def host_sample_lines(of: ReportedRun) -> Iterator[HostSampleLine]:
+    """A line for each sample of each host."""
+    for process in of.processes:
+        record, window = process.record, _window(of, process)
+        for sample in record.host:
+            yield HostSampleLine(
+                run=of.folder,
+                benchmark=record.name,
+                tag=record.tag,
+                repeat=record.repeat or None,
+                node=record.place[1],
+                time=sample.time,
+                measured=_is_within(window, sample.time),
+                cpu=sample.cpu,
+                cpu_clock=sample.cpu_clock,
+                memory=(sample.memory or NEITHER)[0],
+                memory_total=(sample.memory or NEITHER)[1],
+                swap_in=(sample.swap or NEITHER)[0],
+                swap_out=(sample.swap or NEITHER)[1],
+                read=(sample.disk or NEITHER)[0],
+                written=(sample.disk or NEITHER)[1],
+                received=(sample.network or NEITHER)[0],
+                sent=(sample.network or NEITHER)[1],
+            )
+
+
+def _window(of: ReportedRun, process: ProcessResult) -> Window | None:
+    teller = of.tellers.get(process.record.job)
+    return teller.window if teller else None
+
+
+def _is_within(window: Window | None, time: float | None) -> bool:
+    return window is not None and time is not None and window.begin <= time <= window.end
+
+
+def _words(words: Sequence[str] | None) -> str | None:
+    return None if words is None else " ".join(words)
+
+
+def event_lines(of: ReportedRun) -> Iterator[EventLine]:
+    """What happened to each process, with the time where it is known."""
+    for process in of.processes:
+        record = process.record
+        if record.start is not None:
+            yield _event(of, record, "start", time=record.start.get("time"))
+        for error in record.errors:
+            words = [str(error[key]) for key in ("type", "message") if error.get(key)]
+            rank = error.get("rank")
+            yield _event(of, record, "error", text=": ".join(words), rank=rank)
+        for problem in record.device_problems:
+            when, device = problem.time or None, problem.device
+            yield _event(of, record, "device_problem", when, text=problem.sentence, device=device)
+        if process.verdict is not None:
+            when = (record.end or {}).get("time")
+            outcome, reason = str(process.verdict.outcome), process.verdict.reason
+            yield _event(of, record, "end", when, text=reason, outcome=outcome)
+
+
+def _event(
+    of: ReportedRun,
+    record: Record,
+    kind: str,
+    time: object = None,
+    *,
+    text: str = "",
+    outcome: str | None = None,
+    rank: object = None,
+    device: int | None = None,
+) -> EventLine:
+    return EventLine(
+        run=of.folder,
+        benchmark=record.name,
+        tag=record.tag,
+        node=record.place[1],
+        rank=rank if type(rank) is int else None,
+        device=device,
+        time=time if is_finite(time) else None,
+        kind=kind,
+        outcome=outcome,
+        text=text,
+    )

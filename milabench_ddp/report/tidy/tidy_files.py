@@ -1,0 +1,170 @@
+"""Writes tidy tables as files: a new kind of file is a class here, and a line in ``FILE_KINDS``."""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ...errors import RunDirError, SelectionError
+from ...table import is_unknown
+from .columns import TidyColumn
+from .read_runs import read_runs
+from .tidy_tables import TIDY_TABLES, Values
+
+if TYPE_CHECKING:
+    import pyarrow
+
+BATCH = 50_000  # lines that are in memory at once
+INT64 = range(-(2**63), 2**63)
+
+
+class TidyFile(Protocol):
+    """A file that takes the lines of a table."""
+
+    def write(self, rows: Sequence[Values]) -> None:
+        """Append lines."""
+
+    def close(self) -> None:
+        """Complete the file."""
+
+
+class CsvFile:
+    """A CSV file in UTF-8; an unknown value is empty, and numbers have all digits."""
+
+    def __init__(self, path: Path, columns: Sequence[TidyColumn]) -> None:
+        self._out = path.open("w", encoding="utf-8", errors="backslashreplace", newline="")
+        self._writer = csv.writer(self._out, lineterminator="\n")
+        self._writer.writerow([column.name for column in columns])
+
+    def write(self, rows: Sequence[Values]) -> None:
+        """Append lines."""
+        for row in rows:
+            self._writer.writerow(map(_csv_value, row))
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._out.close()
+
+
+def _csv_value(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if is_unknown(value) else value
+
+
+class ParquetFile:
+    """A Parquet file; an unknown value is null, and each column has its meaning and unit."""
+
+    def __init__(self, path: Path, columns: Sequence[TidyColumn]) -> None:
+        import pyarrow.parquet
+
+        self._columns = columns
+        self._schema = arrow_schema(columns)
+        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema)
+
+    def write(self, rows: Sequence[Values]) -> None:
+        """Append lines."""
+        self._writer.write_table(arrow_table(self._schema, self._columns, rows))
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._writer.close()
+
+
+def arrow_schema(columns: Sequence[TidyColumn]) -> "pyarrow.Schema":
+    """The schema of a table; the metadata of each field are its ``meaning`` and its ``unit``."""
+    import pyarrow
+
+    kinds = {
+        str: pyarrow.string(),
+        int: pyarrow.int64(),
+        float: pyarrow.float64(),
+        bool: pyarrow.bool_(),
+    }
+    fields = []
+    for column in columns:
+        about = {"meaning": column.meaning, "unit": column.unit}
+        fields.append(pyarrow.field(column.name, kinds[column.kind], metadata=about))
+    return pyarrow.schema(fields)
+
+
+def arrow_table(
+    schema: "pyarrow.Schema", columns: Sequence[TidyColumn], rows: Sequence[Values]
+) -> "pyarrow.Table":
+    """These lines as a table of Arrow."""
+    import pyarrow
+
+    arrays = []
+    for column, field, values in zip(columns, schema, zip(*rows, strict=True), strict=True):
+        known = [fitting(column.kind, value) for value in values]
+        arrays.append(pyarrow.array(known, type=field.type, from_pandas=True))
+    return pyarrow.table(arrays, schema=schema)
+
+
+def fitting(kind: type, value: object) -> object:
+    """A value as its column takes it; None where a damaged file has what it cannot take."""
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if kind is int and isinstance(value, int):
+        return value if value in INT64 else None
+    return value
+
+
+FILE_KINDS: Mapping[str, Callable[[Path, Sequence[TidyColumn]], TidyFile]] = {
+    "csv": CsvFile,
+    "parquet": ParquetFile,
+}
+
+
+def write_tables(words: Iterable[str], kind: str, paths: Mapping[str, Path]) -> dict[str, int]:
+    """Write tables of runs, each to its file, which is replaced once it is complete.
+
+    Args:
+        words: the runs: folders, folders of runs, globs.
+        kind: one of ``FILE_KINDS``.
+        paths: the file of each table, by the table's name.
+
+    Returns:
+        how many lines each table has.
+
+    Raises:
+        RunDirError: a run cannot be read, or a file cannot be written.
+        SelectionError: the library that writes such files is not installed.
+    """
+    counts = dict.fromkeys(paths, 0)
+    parts = {name: path.with_name(f".{path.name}.part") for name, path in paths.items()}
+    with ExitStack() as stack:
+        for part in parts.values():
+            stack.callback(_remove, part)
+        try:
+            files = {}
+            for name, part in parts.items():
+                files[name] = FILE_KINDS[kind](part, TIDY_TABLES[name].columns)
+                stack.callback(files[name].close)
+            for run in read_runs(words):
+                for name, file in files.items():
+                    for rows in _batches(TIDY_TABLES[name].rows(run)):
+                        file.write(rows)
+                        counts[name] += len(rows)
+            for name, file in files.items():
+                file.close()
+                parts[name].replace(paths[name])
+        except ImportError as error:
+            raise SelectionError(
+                f"--to {kind} needs pyarrow: pip install 'milabench_ddp[export]', or use --to csv"
+            ) from error
+        except OSError as error:
+            raise RunDirError(f"cannot write {paths[name]}: {error.strerror or error}") from error
+    return counts
+
+
+def _remove(part: Path) -> None:
+    with suppress(OSError):
+        part.unlink()
+
+
+def _batches(rows: Iterator[Values]) -> Iterator[Sequence[Values]]:
+    while batch := list(islice(rows, BATCH)):
+        yield batch

@@ -29,7 +29,7 @@ from benchmarks.common.workload import Batch
 
 SHARE = 0.02  # of the time since the program began
 LEAST, MOST = 4, 10  # steps
-PAIRS = 3  # of the most steps: the median of fewer is no better than one of them
+PAIRS = 3  # if all steps are taken: a median needs three
 LINE = 40  # buckets in a line, which has at most 4096 bytes
 
 

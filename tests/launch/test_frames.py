@@ -19,7 +19,7 @@ C10D = f"{TORCH}/distributed/distributed_c10d.py"
 LOGGED = Frame(f"{TORCH}/distributed/c10d_logger.py", 84, "wrapper")
 ENGINE = Frame(f"{TORCH}/autograd/graph.py", 1113, "_engine_run_backward")
 BACKWARD = [ENGINE, Frame(f"{TORCH}/_tensor.py", 623, "backward")]
-BODY = Frame("/work/gpt/main.py", 41, "body")
+BODY = Frame("/programs/gpt/main.py", 41, "body")
 THREAD = Frame("/usr/lib/python3.11/threading.py", 1002, "_bootstrap")
 SOCKET = Frame("/usr/lib/python3.11/selectors.py", 415, "select")
 LOADER = Frame(f"{TORCH}/utils/data/dataloader.py", 733, "__next__")
@@ -106,7 +106,7 @@ def test_waits_that_c_does_at_once(tmp_path: Path, line: str, expected: str):
 
 
 def test_a_hook_of_the_backward_pass_may_be_in_a_thread_of_c():
-    hook = [Frame("/work/gpt/main.py", 7, "hook")]
+    hook = [Frame("/programs/gpt/main.py", 7, "hook")]
     assert active([[THREAD], hook, [*BACKWARD, BODY]]) == hook
     assert active([[THREAD], [*BACKWARD, BODY]]) == [*BACKWARD, BODY]
     assert active([hook, [BODY]]) == [BODY]

@@ -3,7 +3,8 @@
 A ``DTensor`` is sent by a functional collective: it returns at once with a tensor that waits where
 it is first used, forward and backward, by ``wait_tensor``. There a GPU lets the stream of its
 computation wait, and a CPU waits itself; marks just before and after it are of that stream, too.
-What computes meanwhile is no wait. A compiled block waits inside its graph, which calls no Python.
+Work that is done meanwhile is not counted as a wait. A compiled block waits inside its graph, which
+calls no Python.
 """
 
 from collections.abc import Callable

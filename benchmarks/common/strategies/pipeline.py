@@ -109,7 +109,7 @@ class _Stage(PipelineStage):
     _gathers_once = True
 
     def mark_waits(self, waits: Waits, *, gathers_once: bool) -> None:
-        """Mark from now on in ``waits`` what is no pass, and within passes what FSDP gathers.
+        """From now on, mark in ``waits`` the time outside of passes, and what FSDP gathers within.
 
         ``gathers_once``: FSDP does so in the forward pass of the first microbatch alone.
         """

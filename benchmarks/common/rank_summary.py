@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.common.instrument_cost import Cost
 from benchmarks.common.metrics import Emitter
@@ -22,6 +23,7 @@ class RankSummary:
     part_ms: Mapping[str, tuple[float, float]]  # mean and standard deviation
     device_idle: float | None  # fraction of a step
     instrument_cost: Cost | None  # of its marks
+    collections: Mapping[str, Any]  # by Python's garbage collector, as they are reported
     node: str  # its name in the run; empty on one node
     startup: Mapping[str, float]  # seconds of each part of it
     memory: Mapping[str, Mapping[str, float]]  # MiB, by kind and phase
@@ -42,5 +44,7 @@ class RankSummary:
         if self.instrument_cost is not None:
             share, error = (round(each, 6) for each in self.instrument_cost)
             emitter.data("main", rank=rank, instrument_cost=share, instrument_cost_error=error)
+        if self.collections:
+            emitter.data("main", rank=rank, garbage_collections=self.collections)
         if self.memory_first_step is not None:
             emitter.data("main", rank=rank, memory_first_step=self.memory_first_step)

@@ -14,6 +14,7 @@ import torch
 
 from benchmarks.common import collector, stacks
 from benchmarks.common.clocks import clock_of
+from benchmarks.common.collector import Collections
 from benchmarks.common.device import check_build, peak_memory, reset_peak_memory, told
 from benchmarks.common.failure import reported
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
@@ -28,7 +29,7 @@ from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 # first compiles and allocates, and the second allocates again, rebuilds DDP's buckets or records
 # CUDA graphs.
 TIMED_WARMUP = 6
-MOST_SPARE = 0.1  # of the time that a program has taken, for all that is no rate
+MOST_SPARE = 0.1  # of the time since the program began, for steps after the measured ones
 
 Batch = TypeVar("Batch")
 
@@ -46,6 +47,7 @@ class Session:
         self.waits: Waits | None = None  # those of the measured loop
         self._memory = MemoryPhases(group.device)
         self._memory_first_step: list[float] | None = None
+        self._collections: Collections | None = None  # once the measured steps begin
         self._memory_peak: list[float] | None = None  # until the measured steps have ended
         self.failure: Exception | None = None
 
@@ -126,7 +128,7 @@ class Session:
         return (self._timer.warmup_ms or self._timer.ms)[0] / 1e3
 
     def spare_steps(self, share: float, least: int, most: int) -> int:
-        """How many more steps may follow the measured ones, for what is no rate; 0 if too few may.
+        """How many more steps may follow the measured ones; 0 if there is too little time for them.
 
         They take at most ``share`` of the time that this program has taken, or are the ``least``,
         which take at most ``MOST_SPARE`` of it, and a quarter of the time that it may still take.
@@ -179,13 +181,17 @@ class Session:
     @contextmanager
     def _measured(self) -> Iterator[None]:
         """What is around the last step of the warm-up and the measured steps."""
-        with collector.frozen():
+        timer = self._timer
+        assert timer is not None
+        self._collections = Collections(lambda: timer.step)
+        with collector.frozen(self._collections):
             self._loop["gc"] = "frozen"
             start_barrier(self._emitter)
             self.group.limit(STEP_TIMEOUT)
             with self._memory.measured():
                 yield
             self._memory_peak = self._memory.largest(peak_memory(self.device))
+            self._collections.try_frozen(math.fsum(timer.ms))
 
     def _summary(self, timer: StepTimer) -> RankSummary:
         return RankSummary(
@@ -200,6 +206,7 @@ class Session:
             timer.part_spread(),
             timer.device_idle(),
             timer.instrument_cost,
+            self._collections.told(timer.first, len(timer.ms)) if self._collections else {},
             os.environ.get("MILABENCH_NODE", ""),
             self._startup.seconds(self.first_step_s if timer.warmup_ms or timer.ms else None),
             self._memory.told,

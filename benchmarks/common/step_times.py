@@ -16,7 +16,7 @@ class StepTimes:
     """
 
     def __init__(self, parts: Sequence[str], waits: Waits | None) -> None:
-        """Steps whose body has these ``parts``; what ``waits`` marks is no time of them."""
+        """Steps whose body has these ``parts``, without what ``waits`` marks within them."""
         self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
         self.part_ms = {name: array("d") for name in parts}
         if waits is not None:

@@ -138,6 +138,11 @@ class StepTimer(StepTimes):
         """Report this loss, later and without a wait, if the current step ends an observation."""
         self._loss = loss
 
+    @property
+    def step(self) -> int:
+        """The number of the current step."""
+        return self._open.first + self._open.steps
+
     def device_idle(self) -> float | None:
         """The fraction of a measured step in which the device waits for the host or for data.
 

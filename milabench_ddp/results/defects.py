@@ -25,6 +25,7 @@ class DefectKind(StrEnum):
     BAD_SAMPLE = "its sample of a device or host does not have the known form: left out"
     BAD_STEPS = "its step times are not usable numbers: left out"
     BAD_BUCKETS = "its buckets of gradients are not usable: left out"
+    BAD_COLLECTIONS = "its garbage collections are not usable: left out"
     UNKNOWN_EVENT = "its event is unknown: ignored"
     FORMAT_ERROR = "the program sent a line of metrics that is not an event"
     INSTRUMENT = "an instrument failed"

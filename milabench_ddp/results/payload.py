@@ -9,7 +9,7 @@ import msgspec
 from ..codec import convert
 from ..samples import DeviceSample, HostSample
 from .defects import DefectKind
-from .rank import Bucket, Rank
+from .rank import Bucket, Collections, Rank
 from .rates import is_rate, is_warmup, rank_of, training_rates
 from .records import FACTS, TABLES, Observation, Payload, Record, ToldNumber, is_finite
 
@@ -17,7 +17,8 @@ NOT_NUMBERS = frozenset(
     # counts and dates
     {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "warmup", "first_bucket"}
     # read elsewhere
-    | {"device", "gpudata", "hostdata", "step_times", "part_ms", "startup", *TABLES}
+    | {"device", "gpudata", "hostdata", "step_times", "part_ms", "startup", "garbage_collections"}
+    | {*TABLES}
 )
 
 NOT_FINITE = (
@@ -52,6 +53,10 @@ def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> N
         _add_to_rank(record, rank, data)
         if isinstance(data.get("buckets"), list) and not _take_buckets(_rank(record, rank), data):
             report_defect(DefectKind.BAD_BUCKETS)
+        if isinstance(data.get("garbage_collections"), dict) and not _take_collections(
+            _rank(record, rank), data
+        ):
+            report_defect(DefectKind.BAD_COLLECTIONS)
     for key in FACTS:
         if isinstance(data.get(key), dict) and data.get("rank", 0) == 0:
             record.facts.setdefault(key, {}).update(data[key])
@@ -237,6 +242,21 @@ def _take_buckets(rank: Rank, data: Payload) -> bool:
     if not _is_rank(first) or not 0 <= first <= len(rank.buckets):
         return False
     rank.buckets[first:] = found
+    return True
+
+
+def _take_collections(rank: Rank, data: Payload) -> bool:
+    """Take the collections of a rank; return whether they are usable."""
+    try:
+        found = convert(data["garbage_collections"], Collections)
+    except ValueError:
+        return False
+    times = found.ms, *found.step_ms, found.full_ms or 0.0, found.frozen_ms or 0.0
+    if len(found.steps) != len(found.step_ms) or not all(map(is_finite, times)):
+        return False
+    if min(times) < 0:
+        return False
+    rank.collections = found
     return True
 
 

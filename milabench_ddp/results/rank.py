@@ -23,6 +23,20 @@ class Bucket:
         return [ms for ms in (self.ready_ms, self.ms, self.hidden_ms) if ms is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class Collections:
+    """Python's garbage collections in the steps of a rank, without those of the youngest objects.
+
+    The steps are those with the longest ones; ``ms`` is the time of all.
+    """
+
+    ms: float = 0.0
+    steps: tuple[int, ...] = ()  # from the first measured one on
+    step_ms: tuple[float, ...] = ()
+    full_ms: float | None = None  # of a full collection after the steps
+    frozen_ms: float | None = None  # of another one, after ``gc.freeze``
+
+
 @dataclass(slots=True)
 class Rank:
     """The measurements of one rank, as rank 0 reports them at the end; without the warm-up.
@@ -44,6 +58,7 @@ class Rank:
     buckets: list[Bucket] = field(default_factory=list)  # of DDP, in the order of reduction
     # own work of a backward pass with communication beside it, over that without
     overlap_slowdown: float = math.nan
+    collections: Collections = Collections()
 
     @property
     def waited(self) -> float:

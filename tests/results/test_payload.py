@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.results.defects import DefectKind
 from milabench_ddp.results.payload import add_payload
-from milabench_ddp.results.rank import Bucket
+from milabench_ddp.results.rank import Bucket, Collections
 from milabench_ddp.results.records import Record
 
 
@@ -183,3 +183,27 @@ def test_the_buckets_of_a_rank_are_joined() -> None:
 def test_damaged_buckets(damaged: dict[str, Any]) -> None:
     record, faults = taken({"rank": 0, **damaged})
     assert (record.ranks[0].buckets, faults) == ([], [DefectKind.BAD_BUCKETS])
+
+
+COLLECTIONS = {"ms": 7.5, "steps": [3, 9], "step_ms": [4.0, 3.5], "full_ms": 4.0, "frozen_ms": 0.1}
+
+
+def test_garbage_collections() -> None:
+    record, faults = taken({"rank": 1, "garbage_collections": COLLECTIONS})
+    assert record.ranks[1].collections == Collections(7.5, (3, 9), (4.0, 3.5), 4.0, 0.1)
+    assert (record.numbers, faults) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"steps": [3]},
+        {"ms": -1.0},
+        {"full_ms": math.inf},
+        {"step_ms": ["4", "3"]},
+    ],
+)
+def test_damaged_garbage_collections(damaged: dict[str, Any]) -> None:
+    record, faults = taken({"rank": 0, "garbage_collections": {**COLLECTIONS, **damaged}})
+    assert record.ranks[0].collections == Collections()
+    assert faults == [DefectKind.BAD_COLLECTIONS]

@@ -21,6 +21,7 @@ from . import (
     environment,
     exposed,
     failed,
+    garbage,
     held_down,
     host_bound,
     hosts,
@@ -170,7 +171,11 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     ),
     "jitter": warning(
         jitter.recurring_pauses,
-        "see what comes at such distances: collections, checkpoints, logs, timers of the host",
+        "see what comes at such distances: checkpoints, logs, timers of the host",
+    ),
+    "garbage_collection": warning(
+        garbage.garbage_collections,
+        "keep less of what a step makes, or call gc.freeze() once that has been made which stays",
     ),
     "uneven_stages": note(
         stages.uneven_stages, "give that stage less of the model, or take other stages per rank"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LONGEST = 1 << 18  # steps: longer series are searched in pieces, for distances up to a third
 MOSTLY, PARTLY = 0.7, 0.2  # the share of a pause in the part that is named, or in each of several
 SURER = 1.2  # distances in time count if their probability is this power of that in steps
+COLLECTOR = "Python's garbage collector"
 TOGETHER = 0.8  # the share of pauses that are at the same steps as those of another rank
 
 Launches = Sequence[tuple[RankId, RankLaunch]]
@@ -180,6 +181,12 @@ def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Ji
 def _parts(members: Sequence[_Series], steps: "Sequence[Counts]") -> tuple[str, ...]:
     """The part of a step that the pauses make longer, or those, most first; empty if not known."""
     longer: dict[str, float] = defaultdict(float)
+    collected = whole = 0.0
+    for each, at in zip(members, steps, strict=True):
+        collected += float(each.piece(each.launch.collected())[at].sum())
+        whole += float(excess_of(each.times)[at].sum())
+    if collected >= MOSTLY * whole:
+        return (COLLECTOR,)
     for each, at in zip(members, steps, strict=True):
         for name, times in each.launch.parts.items():
             if name != EXPOSED:

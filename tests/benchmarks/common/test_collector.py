@@ -55,3 +55,63 @@ def test_what_was_frozen_before_stays_frozen():
     with collector.frozen():
         pass
     assert gc.get_freeze_count() > 0
+
+
+class Visited:
+    """A clock that goes on by the number of objects that a collection would visit."""
+
+    def __init__(self):
+        self.ns = 0
+
+    def __call__(self):
+        self.ns += len(gc.get_objects()) * 1_000_000
+        return self.ns
+
+
+def test_collections_are_counted_by_step():
+    step, clock = 0, iter(range(0, 10**9, 2_000_000))
+    seen = collector.Collections(lambda: step, clock.__next__)
+    gc.disable()  # those that begin by themselves
+    with collector.frozen(seen):
+        for step in range(10):
+            gc.collect(0)  # of the youngest, which are not counted
+            if step in (2, 7):
+                gc.collect()
+            if step == 7:
+                gc.collect(1)
+    gc.enable()
+    gc.collect()
+    assert seen.step_ms == {2: 2.0, 7: 4.0}
+    assert seen not in gc.callbacks
+    told = seen.told(first=2, count=6)
+    assert (told["ms"], told["steps"], told["step_ms"]) == (6.0, [0, 5], [2.0, 4.0])
+    assert seen.told(first=3, count=4) == {}
+
+
+def test_the_longest_collections_are_told():
+    seen = collector.Collections(lambda: 0)
+    seen.step_ms.update({step: float(step % 7) for step in range(1000)})
+    told = seen.told(0, 1000)
+    assert len(told["steps"]) == collector.MOST
+    assert told["steps"] == sorted(told["steps"])
+    assert set(told["step_ms"]) == {6.0}
+    assert told["ms"] == sum(seen.step_ms.values())
+
+
+def test_what_steps_keep_is_visited_until_it_is_frozen():
+    seen = collector.Collections(lambda: 0, Visited())
+    with collector.frozen(seen):
+        kept = [[] for _ in range(50_000)]
+        gc.collect()
+        seen.try_frozen(loop_ms=1.0)
+    assert seen.full_ms > len(kept) > 1000 * seen.frozen_ms
+    assert gc.get_freeze_count() == 0
+
+
+def test_collections_that_do_not_matter_are_not_tried():
+    seen = collector.Collections(lambda: 0, iter(range(10)).__next__)
+    with collector.frozen(seen):
+        gc.collect()
+        seen.try_frozen(loop_ms=1.0)
+    assert (seen.full_ms, seen.frozen_ms) == (None, None)
+    assert seen.told(0, 1)["frozen_ms"] is None

@@ -1,3 +1,4 @@
+import gc
 import json
 import os
 import threading
@@ -131,6 +132,19 @@ def test_the_rank_that_has_least_time_says_how_many_steps_may_follow(monkeypatch
         for _ in train(run, 3):
             pass
         assert run.spare_steps(0.02, 4, 10) == 5
+
+
+def test_collections_in_the_steps_are_told(wire):
+    kept = []
+    with session("cpu") as run:
+        for step, _ in enumerate(train(run, 9)):
+            kept += [[] for _ in range(20_000)]
+            if step in (0, 4, 9):  # the first is of the warm-up
+                gc.collect()
+    (told,) = (p["garbage_collections"] for p in wire.close() if "garbage_collections" in p)
+    assert {3, 8} <= set(told["steps"])
+    assert len(told["steps"]) == len(told["step_ms"])
+    assert told["full_ms"] > 0 < told["frozen_ms"]
 
 
 def test_a_crash_tells_what_was_measured_then_why(wire):

@@ -14,8 +14,6 @@ named; and how far the ledgers are from the mean step, at most.
 
 import argparse
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +22,17 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as collectives
-from planted_stragglers import NOISE, PHASES, RANKS, WARMUP, SharedTime, gathered, judged, off
+from planted_stragglers import (
+    NOISE,
+    PHASES,
+    RANKS,
+    WARMUP,
+    SharedTime,
+    gathered,
+    judged,
+    off,
+    start_ranks,
+)
 from torch.distributed.fsdp._fully_shard._fsdp_param_group import FSDPParamGroup
 from torch.distributed.pipelining import schedules
 
@@ -273,11 +281,9 @@ def main() -> None:
     if options.worker:
         worker(options, options.modes[0])
         return
+    words = [f"--{name}={getattr(options, name)}" for name in ("trials", "clean", "steps")]
     for mode in options.modes:
-        run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        run += [f"--nproc-per-node={RANKS}", __file__]
-        run += [f"--{name}={getattr(options, name)}" for name in ("trials", "clean", "steps")]
-        subprocess.run([*run, "--worker", "--modes", mode], check=True)
+        start_ranks(__file__, mode, *words)
 
 
 if __name__ == "__main__":

@@ -274,6 +274,13 @@ def worker(options: argparse.Namespace, mode: str) -> None:
     group.leave()
 
 
+def start_ranks(program: str, mode: str, *options: str) -> None:
+    """Run the trials of a mode: the program as a worker on each rank, under torchrun."""
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    run += [f"--nproc-per-node={RANKS}", program, *options, "--worker", "--modes", mode]
+    subprocess.run(run, check=True)
+
+
 def main() -> None:
     """Start the ranks for each mode."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -288,12 +295,10 @@ def main() -> None:
     if options.worker:
         worker(options, options.modes[0])
         return
+    words = [f"--{name}={getattr(options, name)}" for name in ("trials", "clean", "steps")]
+    words += ["--real"] * options.real
     for mode in options.modes:
-        run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        run += [f"--nproc-per-node={RANKS}", __file__]
-        run += [f"--{name}={getattr(options, name)}" for name in ("trials", "clean", "steps")]
-        run += ["--real"] * options.real
-        subprocess.run([*run, "--worker", "--modes", mode], check=True)
+        start_ranks(__file__, mode, *words)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 The supervisor names a folder in ``MILABENCH_STACKS``. A process that has a file there, named by
 its pid, writes the stacks of its threads into it at ``SIGNAL``: in C, so whatever it does. A rank
 that a missing peer made fail writes where it waited for that peer, and stays until the supervisor
-has looked: once it ends, torchrun ends the others.
+has looked: once it ends, torchrun ends the others. It ends those on other nodes before a supervisor
+there knows, so a rank also shows its stacks when SIGTERM ends it.
 """
 
 import faulthandler
@@ -22,9 +23,13 @@ _OF_A_PEER = re.compile(r"tim(?:ed|e)[ -]?out|connection (?:was )?(?:closed|rese
 
 
 def show_on_signal() -> None:
-    """From now on show the stacks at ``SIGNAL``, if a supervisor may ask for them."""
-    if os.environ.get(STACKS):
-        faulthandler.register(SIGNAL, _own_file().open("a"), all_threads=True)
+    """From now on show the stacks at ``SIGNAL``, and at the end, if a supervisor wants them."""
+    if not os.environ.get(STACKS):
+        return
+    faulthandler.register(SIGNAL, _own_file().open("a"), all_threads=True)
+    if rank := os.environ.get("RANK"):
+        at_end = _own_file().with_suffix(f".{rank}.sigterm")
+        faulthandler.register(signal.SIGTERM, at_end.open("a"), all_threads=True, chain=True)
 
 
 def show_failure(error: BaseException) -> None:

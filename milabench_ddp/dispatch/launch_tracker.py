@@ -4,8 +4,9 @@ import uuid
 from collections.abc import Iterable, Sequence
 
 from ..events import Outcome, Verdict
-from ..launch.causes import may_follow
+from ..launch.causes import is_timeout, may_follow
 from ..launch.hangs import who_hangs, with_hang
+from ..launch.stacks import ENDED
 from ..plan.launch import Launch
 from ..results.rates import why_nothing_measured
 from ..results.state import LaunchState, ProcessState
@@ -125,21 +126,25 @@ class LaunchTracker:
     def _verdict(self, processes: Sequence[ProcessState]) -> Verdict:
         cause = self._cause or self._first_failure()
         if cause is not None:
-            return with_hang(cause, self._who_hangs(processes))
+            return with_hang(cause, self._who_hangs(processes, timed_out=is_timeout(cause.reason)))
         for job in self._jobs(processes):
             if reason := why_nothing_measured(process.told for process in job):
                 return Verdict(Outcome.FAILED, reason)
         return Verdict(Outcome.OK)
 
-    def _who_hangs(self, processes: Sequence[ProcessState]) -> str:
-        """The first job in which a rank hangs, by where its ranks on all nodes were."""
+    def _who_hangs(self, processes: Sequence[ProcessState], *, timed_out: bool) -> str:
+        """The first job in which a rank hangs, by where its ranks on all nodes were.
+
+        Where a rank was when torchrun ended it says that it hangs only if another timed out.
+        """
         numbers = {process.name: process.job for process in self.launch.processes}
         jobs: dict[object, list[ProcessState]] = {}
         for process in processes:
             number = numbers.get(process.tag)
             jobs.setdefault(process.tag if number is None else number, []).append(process)
         for job in jobs.values():
-            if said := who_hangs(call for process in job for call in process.calls):
+            calls = [call for process in job for call in process.calls]
+            if said := who_hangs(call for call in calls if timed_out or call.state != ENDED):
                 return f"{job[0].tag}: {said}" if len(jobs) > 1 else said
         return ""
 

@@ -18,7 +18,7 @@ from .flight_recorder import DUMPS, collectives_begun
 from .hangs import calls_of, is_hang, told, who_hangs, with_hang
 from .metrics_channel import Fifo, LineBuffer, parse_line
 from .spawn import Spawned
-from .stacks import STACKS, Look, Looked
+from .stacks import ENDED, STACKS, Look, Looked, ended_ranks
 from .verdict import Observations, judge
 
 Stream = Literal["stdout", "stderr"]
@@ -137,7 +137,8 @@ class Child:
             self._emit(
                 Note(self.tag, now, "message", f"still alive after SIGKILL: {sorted(stuck)}")
             )
-        reason = with_hang(verdict, who_hangs(calls)).reason
+        seen = [call for call in calls if call.state != ENDED]
+        reason = with_hang(verdict, who_hangs(seen)).reason
         self._emit(Ended(self.tag, now, returncode, verdict.outcome, reason))
         return ProcessState(
             tag=self.tag,
@@ -153,7 +154,13 @@ class Child:
 
     def _calls(self, verdict: Verdict) -> tuple[RankCall, ...]:
         """Where its ranks were, if that is why it ended; keeps their stacks."""
-        if not self.looked or not is_hang(verdict):
+        is_failed_part = verdict.outcome is Outcome.FAILED and self._process.job is not None
+        if not self.looked and is_failed_part:  # a rank on another node may have failed first
+            self.looked = ended_ranks(Path(self._process.env[STACKS]))
+            self._is_hung = True
+        elif not is_hang(verdict):
+            return ()
+        if not self.looked:
             return ()
         for line in told(self.looked).splitlines(keepends=True):
             self._emit(Line(self.tag, time.time(), "stacks", line))

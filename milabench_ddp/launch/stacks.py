@@ -3,7 +3,8 @@
 Our programs write the stacks of their threads at a signal, in C, so also where Python does not run.
 A process gets the signal only if it says in two ways that it catches it: by a file of its own, and
 to the kernel. Of other ranks py-spy tells the stack, where it is installed and allowed to, and of
-every process the kernel tells its state.
+every process the kernel tells its state. A rank that torchrun ends, because one on another node has
+failed, has shown its stacks at SIGTERM.
 """
 
 import os
@@ -21,6 +22,7 @@ from . import reap
 from .frames import Threads, of_faulthandler, of_py_spy
 
 STACKS = "MILABENCH_STACKS"  # the folder that has a file of each process that can be asked
+ENDED = "SIGTERM"  # the state of a rank of which is known where it was at that signal
 DONE = "done"  # the file there that says that the look is over
 SIGNAL = signal.SIGRTMIN + 10  # as in benchmarks/common/stacks.py
 PATIENCE = 2.0  # seconds that a look takes at most
@@ -36,7 +38,7 @@ class Looked:
     rank: int | None
     is_rank: bool  # or the only process that computes: not a launcher, nor a helper of a rank
     command: str
-    state: str  # the letter of ``/proc``: R, S, D, T, Z; empty if it is gone
+    state: str  # the letter of ``/proc``: R, S, D, T, Z; empty if it is gone; or ``ENDED``
     kernel: str  # the function of the kernel that it sleeps in; empty if not told
     threads: Threads  # empty if it does not tell its stacks
     moves: bool = False  # its main thread was somewhere else a while later
@@ -109,6 +111,17 @@ def look(looks: Sequence[Look]) -> list[list[Looked]]:
         each.ask()
     _wait(looks, deadline)
     return [each.found(deadline) for each in looks]
+
+
+def ended_ranks(folder: Path) -> list[Looked]:
+    """Where the ranks were that SIGTERM ended, by the files that they wrote then."""
+    found = []
+    for file in folder.glob("*.sigterm"):
+        pid, rank, _ = file.name.split(".")
+        threads = of_faulthandler(file.read_text(errors="backslashreplace"))
+        if threads:
+            found.append(Looked(int(pid), int(rank), True, "", ENDED, "", threads))
+    return sorted(found, key=lambda seen: seen.rank or 0)
 
 
 def _wait(looks: Sequence[Look], deadline: float) -> None:

@@ -28,7 +28,8 @@ class RankCall:
     """Where a rank was when its launch did not go on, before it was ended."""
 
     rank: int | None  # None for a process that is no rank of several
-    state: str  # the letter of ``/proc``: R, S, D, T, Z; empty if it was gone
+    state: str  # the letter of ``/proc``: R, S, D, T, Z; empty if it was gone; or SIGTERM: where
+    # it was when that signal ended it
     call: str  # the line of source that does not return, and its place; empty if not known
     waits_in: str  # the call in which it waited for others; empty if it did not
     moves: bool = False  # it was somewhere else a while later

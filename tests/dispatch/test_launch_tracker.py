@@ -8,6 +8,7 @@ from milabench_ddp.dispatch.launch_tracker import LaunchTracker
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import Timeouts
 from milabench_ddp.events import NO_RATE, Outcome, Verdict
+from milabench_ddp.launch.stacks import ENDED
 from milabench_ddp.results.state import RankCall
 from tests.support.dispatch import Clock, end, launch
 
@@ -127,6 +128,29 @@ def test_the_rank_that_hangs_is_named_from_what_all_nodes_saw(
         f"{first}: ended at its max_duration of 60 s: "
         f"rank {hangs} hangs in f.py:{hangs} in f; ranks {others} wait in barrier"
     )
+
+
+AFTER = "RendezvousConnectionError: The connection to the C10d store has failed"
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        ("rank 0: Timed out waiting 2000ms", "rank 1 hangs in f.py:1 in f; rank 0 waits in"),
+        ("rank 0: Connection closed by peer", "rank 0 waits in"),
+        ("rank 0: ValueError: planted", "n0: rank 0: ValueError"),
+    ],
+)
+def test_where_a_rank_was_ended_by_another_node_counts_after_a_time_out(
+    clock: Clock, failure: str, said: str
+) -> None:
+    it = tracker(clock, 2)
+    places = RankCall(0, "S", "f.py:9 in f", "barrier"), RankCall(1, ENDED, "f.py:1 in f", "")
+    for node, reason, call in zip(("n0", "n1"), (failure, AFTER), places, strict=True):
+        failed = end("failed", reason, tags=tags(it, int(node[1])))
+        processes = [replace(process, calls=(call,)) for process in failed.processes]
+        it.ended(node, replace(failed, processes=tuple(processes)), clock.now)
+    assert it.state().reason.startswith(said)
 
 
 def test_of_devices_alone_the_first_that_hangs_is_named(clock: Clock) -> None:

@@ -133,6 +133,39 @@ def test_a_rank_that_a_missing_peer_made_fail_stays_until_all_are_looked_at(tmp_
     assert (calls[0].begun, calls[1].begun) == (None, 5)
 
 
+def test_ranks_that_are_ended_from_elsewhere_have_shown_where_they_were(tmp_path: Path):
+    """As by torchrun's agent, when the rank that timed out is on another node."""
+    up = [f"open({str(tmp_path / name)!r}, 'w')" for name in ("up.0", "up.1")]
+    job = ranks(tmp_path, "all_reduce()", f"{up[1]}; time.sleep(1000)")
+    module = tmp_path / "torch" / "distributed" / "__init__.py"
+    module.write_text(f"import time\ndef all_reduce():\n    {up[0]}; time.sleep(1000)\n")
+    launcher, rank = "    time.sleep(1000)\nelse:", "        subprocess.Popen("
+    ends = (
+        f"    while not all(os.path.exists({str(tmp_path)!r} + f'/up.{{k}}') for k in (0, 1)):\n"
+        "        time.sleep(0.01)\n"
+        "    for each in started: each.terminate(); each.wait()\n"
+        "    sys.exit(1)\nelse:"
+    )
+    text = (
+        (tmp_path / "main.py")
+        .read_text()
+        .replace(launcher, ends)
+        .replace(rank, "        started += [subprocess.Popen(")
+    )
+    text = text.replace("start_new_session=True)", "start_new_session=True)]")
+    (tmp_path / "main.py").write_text(text.replace("rank = os", "started = []\nrank = os"))
+    part = replace(job.processes[0], job=0)
+    end, events = supervise(replace(job, processes=(part,)))
+    (process,) = end.processes
+    calls = {call.rank: call for call in process.calls}
+    assert [calls[rank].state for rank in (0, 1)] == [stacks.ENDED] * 2
+    assert [calls[rank].waits_in for rank in (0, 1)] == ["all_reduce", ""]
+    assert calls[1].call.endswith("(main.py:11 in hang1)")
+    assert process.reason == "exit status 1"
+    lines = [e.text for e in events if isinstance(e, Line) and e.stream == "stacks"]
+    assert lines[0].startswith("rank 1 hangs in `open(")
+
+
 @pytest.mark.slow
 def test_gloo_times_out(tmp_path: Path):
     program = REPOSITORY / "tests" / "benchmarks" / "hanging_rank.py"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from tests.support.result_files import config, end, line, rates, start, write
+from tests.support.result_files import config, end, line, rates, start, write, write_state
 
 RATES = rates([1.0] * 5)
 NAN = line("data", {"task": "train", "loss": math.nan}, "data")
@@ -42,3 +42,13 @@ def test_failures_of_a_benchmark_are_one_line(tmp_path: Path) -> None:
         settings = config("b", device=device, tag=["b", f"D{device}"])
         write(tmp_path, f"b.D{device}", settings, start(), RATES, end(1))
     assert report_of([tmp_path]).errors == ["b.D0: failed: exit status 1 (one of 8 failures)"]
+
+
+def test_the_verdict_on_all_nodes_says_more_than_that_of_the_first(tmp_path: Path) -> None:
+    """Node 0 waited in vain; only both together know that rank 1 hung on node 1."""
+    for node, said in enumerate(("rank 0 waits in barrier", "rank 1 hangs in main.py:3 in f")):
+        settings = config("b", tag=["b", f"node{node}"])
+        write(tmp_path, f"b.node{node}", settings, start(), RATES, end(1, reason=said))
+    whole = "rank 1 hangs in main.py:3 in f; rank 0 waits in barrier"
+    write_state(tmp_path, "failed", {"b": "failed"}, {"b": whole})
+    assert report_of([tmp_path]).errors == [f"b: failed: {whole} (one of 2 failures)"]

@@ -6,6 +6,10 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 
 from msgspec import Meta
 
+from ...results.records import is_finite
+
+INT64 = range(-(2**63), 2**63)
+
 
 @dataclass(frozen=True)
 class TidyColumn:
@@ -15,6 +19,16 @@ class TidyColumn:
     kind: type  # str, int, float or bool
     meaning: str
     unit: str  # empty without one
+
+    def fitting(self, value: object) -> object:
+        """A value as typed columns take it; None where a damaged file has what they cannot take."""
+        if isinstance(value, str):
+            return value.encode(errors="backslashreplace").decode()
+        if self.kind is float and isinstance(value, int):
+            return float(value) if is_finite(value) else None
+        if self.kind is int and isinstance(value, int):
+            return value if value in INT64 else None
+        return value
 
 
 def columns_of(line: type) -> tuple[TidyColumn, ...]:

@@ -102,9 +102,12 @@ class RunTables:
                 f"without it, `.{name}` is a list of records"
             ) from error
         rows = [row for run in self._runs for row in table.rows(run)]
-        names = [column.name for column in table.columns]
-        frame = pandas.DataFrame.from_records(rows, columns=names)
-        return frame.astype({column.name: PANDAS[column.kind] for column in table.columns})
+        columns = zip(*rows, strict=True) if rows else [()] * len(table.columns)
+        found = {}
+        for column, values in zip(table.columns, columns, strict=True):
+            kind = PANDAS[column.kind]
+            found[column.name] = pandas.Series(list(map(column.fitting, values)), dtype=kind)
+        return pandas.DataFrame(found)
 
 
 def _table(name: str) -> TidyTable:

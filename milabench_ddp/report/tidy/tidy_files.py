@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 BATCH = 50_000  # lines that are in memory at once
-INT64 = range(-(2**63), 2**63)
 
 
 class TidyFile(Protocol):
@@ -98,18 +97,9 @@ def arrow_table(
 
     arrays = []
     for column, field, values in zip(columns, schema, zip(*rows, strict=True), strict=True):
-        known = [fitting(column.kind, value) for value in values]
-        arrays.append(pyarrow.array(known, type=field.type, from_pandas=True))
+        known = map(column.fitting, values)
+        arrays.append(pyarrow.array(list(known), type=field.type, from_pandas=True))
     return pyarrow.table(arrays, schema=schema)
-
-
-def fitting(kind: type, value: object) -> object:
-    """A value as its column takes it; None where a damaged file has what it cannot take."""
-    if isinstance(value, str):
-        return value.encode(errors="backslashreplace").decode()
-    if kind is int and isinstance(value, int):
-        return value if value in INT64 else None
-    return value
 
 
 FILE_KINDS: Mapping[str, Callable[[Path, Sequence[TidyColumn]], TidyFile]] = {

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.tidy.columns import columns_of
 from milabench_ddp.report.tidy.read_runs import read_runs
 from milabench_ddp.report.tidy.tidy_tables import TIDY_TABLES
 from tests.support.tidy_runs import make
@@ -24,11 +23,3 @@ def test_every_column_has_a_meaning_and_every_value_its_type(name: str, tmp_path
         for column, value in zip(table.columns, row, strict=True):
             kinds = (int, float) if column.kind is float else (column.kind,)
             assert value is None or isinstance(value, kinds), (column.name, value)
-
-
-def test_a_column_without_a_meaning_is_refused() -> None:
-    class Line:
-        run: str
-
-    with pytest.raises(TypeError, match=r"Line\.run does not say what it means"):
-        columns_of(Line)

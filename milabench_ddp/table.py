@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import zip_longest
 from typing import Any
+
+from .wrapped import width_of
 
 UNKNOWN = "-"
 MOST_DIGITS = 6  # of a number that is known to more
@@ -129,6 +132,11 @@ def without_unknown(table: Table, always: int = 1) -> Table:
     for index in range(len(table.columns)):
         if index < always or not all(is_unknown(row[index]) for row in table.rows):
             kept.append(index)
+    return only_columns(table, kept)
+
+
+def only_columns(table: Table, kept: Sequence[int]) -> Table:
+    """The table with these columns alone, in this order."""
     return replace(
         table,
         columns=tuple(table.columns[index] for index in kept),
@@ -141,20 +149,16 @@ def with_alike_below(table: Table) -> Table:
 
     The first column, which names the rows, stays.
     """
-    cells = [_cells(table.columns, row) for row in table.rows]
+    texts = [_cells(table.columns, row) for row in table.rows]
     alike: dict[int, str] = {}
-    for index, texts in enumerate(zip(*cells, strict=True)):
-        if index and len(table.rows) > 1 and len(set(texts)) == 1:
-            alike[index] = f"{table.columns[index].name} {texts[0]}".rstrip()
+    for index, shown in enumerate(zip(*texts, strict=True)):
+        if index and len(table.rows) > 1 and len(set(shown)) == 1:
+            alike[index] = f"{table.columns[index].name} {shown[0]}".rstrip()
     if not alike:
         return table
     kept = [index for index in range(len(table.columns)) if index not in alike]
-    return replace(
-        table,
-        columns=tuple(table.columns[index] for index in kept),
-        rows=tuple(tuple(row[index] for index in kept) for row in table.rows),
-        notes=(*table.notes, f"(in all rows: {', '.join(alike.values())})"),
-    )
+    note = f"(in all rows: {', '.join(alike.values())})"
+    return replace(only_columns(table, kept), notes=(*table.notes, note))
 
 
 def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> Iterator[str]:
@@ -170,12 +174,12 @@ def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> 
         yield "-" * len(table.title)
     header = [column.name for column in table.columns]
     rows = [_cells(table.columns, row) for row in table.rows]
-    widths = [max(map(len, texts)) for texts in zip(header, *rows, strict=True)]
-    yield _line(table.columns, header, widths, separator)
+    widths = column_widths(table)
+    yield from _lines(table.columns, header, widths, separator)
     if ruled:
         yield separator.join("-" * width for width in widths)
     for row in rows:
-        yield _line(table.columns, row, widths, separator)
+        yield from _lines(table.columns, row, widths, separator)
     yield from table.notes
 
 
@@ -183,13 +187,27 @@ def _cells(columns: Sequence[Column], row: Sequence[Any]) -> list[str]:
     return [column.text(value) for column, value in zip(columns, row, strict=True)]
 
 
-def _line(
+def column_widths(table: Table) -> list[int]:
+    """How wide the columns are as text."""
+    header = [column.name for column in table.columns]
+    rows = [_cells(table.columns, row) for row in table.rows]
+    return [max(map(_widest_line, texts)) for texts in zip(header, *rows, strict=True)]
+
+
+def _widest_line(text: str) -> int:
+    return max(map(width_of, text.split("\n")))
+
+
+def _lines(
     columns: Sequence[Column], texts: Sequence[str], widths: Sequence[int], separator: str
-) -> str:
-    padded = []
-    for column, text, width in zip(columns, texts, widths, strict=True):
-        padded.append(text.rjust(width) if column.stands_right else text.ljust(width))
-    return separator.join(padded).rstrip()
+) -> Iterator[str]:
+    """A row: a line, or as many as its highest cell has."""
+    for parts in zip_longest(*(text.split("\n") for text in texts), fillvalue=""):
+        padded = []
+        for column, text, width in zip(columns, parts, widths, strict=True):
+            blanks = " " * (width - width_of(text))
+            padded.append(blanks + text if column.stands_right else text + blanks)
+        yield separator.join(padded).rstrip()
 
 
 def csv_text(table: Table, unknown: str = "") -> str:

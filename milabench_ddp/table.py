@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -13,6 +14,7 @@ from .wrapped import width_of
 
 UNKNOWN = "-"
 MOST_DIGITS = 6  # of a number that is known to more
+SMALLEST = sys.float_info.min  # below it a float has no power of ten of its own
 LOST = 20  # a number keeps its first digit unless its uncertainty is so many times as large
 
 
@@ -41,7 +43,7 @@ class Measured(float):
             format: of a number of unknown uncertainty; if it ends with ``%``, the text is in per
                 cent.
         """
-        if not (math.isfinite(self) and 0 < self.error < math.inf):
+        if not (math.isfinite(self) and SMALLEST <= self.error < math.inf):
             return without_exponent(float(self), format)
         scale, unit = (100, "%") if format.endswith("%") else (1, "")
         value, error = scale * float(self), scale * self.error

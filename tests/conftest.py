@@ -31,6 +31,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "patient")
 
+os.environ.pop("COLUMNS", None)  # a report is as wide as the terminal that says so
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _checked_reports() -> Iterator[None]:

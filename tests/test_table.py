@@ -152,3 +152,8 @@ def test_columns_that_are_alike_are_told_below() -> None:
     one = Table(columns, rows[:1])
     assert with_alike_below(one) == one
     assert with_alike_below(Table(columns, ())) == Table(columns, ())
+
+
+def test_an_uncertainty_that_is_too_small_for_a_float_is_none() -> None:
+    assert Measured(1.0, 5e-324, with_error=True).text(".2f") == "1.00"
+    assert Measured(1.0, 3e-308, with_error=True).text(".2f").startswith("1.00000 ±0.0000")

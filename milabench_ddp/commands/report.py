@@ -1,5 +1,6 @@
 """``milabench report``: print the report of runs, from their result files alone."""
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,18 +12,20 @@ from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
 from ..options.report import ReportOptions
 from ..report.assemble import report_of
-from ..report.formats import FORMATS, Format
+from ..report.formats import FORMATS, Format, text_format
 from ..report.model import Report, Severity
+from ..report.order import in_order
 from ..report.prediction.predict import predictions_of
 from ..report.sweeps.sweep import sweep_of
 from ..report.tables import REPORT_TABLES, TABLES
-from ..report.text import report_text
+from ..report.text import WIDTH, report_text
 from ..report.timeline import write_timeline
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from ..results.run_folders import run_folders
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
+NARROWEST = 40  # columns, below which a table cannot be read
 
 
 def main(options: ReportOptions) -> int:
@@ -55,15 +58,20 @@ def main(options: ReportOptions) -> int:
         pool=options.pool,
         of_any_size=bool(options.predict),
     )
+    if options.sort is not None:
+        made = in_order(made, options.sort)
+    format = FORMATS[options.format]
+    if options.format == "text":
+        format = text_format(options.width or shown_width(sys.stdout))
     if options.timeline is not None:
         said = write_timeline(made, options.select, Path(options.timeline))
         text = "".join(f"{sentence}\n" for sentence in said)
     elif options.predict:
-        text = _prediction(options.predict, made, FORMATS[options.format])
+        text = _prediction(options.predict, made, format)
     elif options.table is None:
-        text = FORMATS[options.format].report(made)
+        text = format.report(made)
     else:
-        text = _table(options.table, made, options)
+        text = _table(options.table, made, options, format)
     sys.stdout.write(text)
     return exit_code(made, options.fail_on)
 
@@ -78,9 +86,8 @@ def _settle(run: RunDir) -> None:
         settle(run)
 
 
-def _table(name: str, report: Report, options: ReportOptions) -> str:
+def _table(name: str, report: Report, options: ReportOptions, format: Format) -> str:
     """One table alone: a table of the report by its name, or the table of a sweep by its metric."""
-    format = FORMATS[options.format]
     if options.compat or not format.table or not format.sweep:
         able = " or ".join(name for name, known in FORMATS.items() if known.table)
         raise SelectionError(f"--table goes with --format {able}, and without --compat")
@@ -129,5 +136,14 @@ def exit_code(report: Report, fail_on: str | None = None) -> int:
 def show(path: str | Path, out: TextIO, fail_on: str | None = None) -> int:
     """Write the report on a run as text, as at its end; returns the exit code of the run."""
     made = report_of([path])
-    out.write(report_text(made))
+    out.write(report_text(made, shown_width(out)))
     return exit_code(made, fail_on)
+
+
+def shown_width(out: TextIO) -> int:
+    """The columns of ``COLUMNS``, or else of the terminal; a file or a pipe has ``WIDTH``."""
+    columns = os.environ.get("COLUMNS", "")
+    found = int(columns) if columns.isdecimal() else 0
+    if not found and out.isatty():
+        found = os.get_terminal_size(out.fileno()).columns  # 0 where it is not known
+    return max(found or WIDTH, NARROWEST)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .option import fail_on, names, node_counts, option
+from .option import fail_on, names, node_counts, option, positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,14 @@ class ReportOptions:
         "compile_s, ...), or the name of a table (steps, ranks, findings, ...)",
         metavar="TABLE",
     )
+    sort: str | None = option(
+        None, "the order of the benchmarks: name, perf, ms, mfu, std, drift, memory, fail; without "
+        "it, that of the configuration", metavar="KEY",
+    )  # fmt: skip
+    width: int | None = option(
+        None, "the width of the text in columns; without it, that of the terminal, COLUMNS, or 100",
+        type=positive, metavar="N",
+    )  # fmt: skip
     rows: tuple[str, ...] = option(
         (), "the settings whose values are the rows of the table",
         type=names, action="extend", metavar="A,B",

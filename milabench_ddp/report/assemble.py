@@ -13,6 +13,7 @@ from .findings import findings_of
 from .findings.finder import Measurements
 from .mfu import peaks
 from .model import Failure, Report, Row
+from .order import configured
 from .pooling import check_distinct, check_poolable, differences_of
 from .process import ProcessResult
 from .run_info import run_info
@@ -103,7 +104,7 @@ def _by_us(
     missing = Counter(failure.benchmark for failure in unexplained)
     measured_peaks = peaks(processes_of)
     rows: list[Row] = []
-    for name in sorted({*processes_of, *missing, *without_file}):
+    for name in configured({*processes_of, *missing, *without_file}, planned):
         weight, lost = weights.get(name), without_file[name]
         if name in processes_of:
             made = summary_row(processes_of[name], weight, missing[name], measured_peaks)

@@ -18,7 +18,7 @@ from .prediction.prediction_table import (
 )
 from .sweeps.sweep import Sweep, sweep_table
 from .tables.main_table import main_table
-from .text import report_text, sweep_text, table_text
+from .text import WIDTH, report_text, sweep_text, table_text
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,14 @@ def report_json(report: Report) -> str:
     return encode_indented(document_of(report)).decode()
 
 
-def prediction_text(found: Sequence[Predicted]) -> str:
-    """Predictions as a table."""
-    return table_text(prediction_table(found))
+def text_format(width: int) -> Format:
+    """Text in lines of at most ``width`` columns."""
+    return Format(
+        lambda report: report_text(report, width),
+        lambda table: table_text(table, width),
+        lambda sweep: sweep_text(sweep, width),
+        lambda found: table_text(prediction_table(found), width),
+    )
 
 
 def prediction_csv(found: Sequence[Predicted]) -> str:
@@ -57,7 +62,7 @@ def prediction_csv(found: Sequence[Predicted]) -> str:
 
 
 FORMATS: Mapping[str, Format] = {
-    "text": Format(report_text, table_text, sweep_text, prediction_text),
+    "text": text_format(WIDTH),
     "csv": Format(report_csv, csv_text, sweep_csv, prediction_csv),
     "json": Format(report_json, prediction=prediction_json),
 }

@@ -277,19 +277,25 @@ class Report:
         return len(self.unmeasured) < len(self.rows)
 
     @property
-    def failure_rate(self) -> float:
-        """Failed processes as a fraction of all; NaN without any.
+    def failed(self) -> float:
+        """How many processes failed; a benchmark that never ran counts as one."""
+        return _sum(row.fail for row in self.rows)
 
-        A benchmark that never ran counts as one.
-        """
-        failed = _sum(row.fail for row in self.rows)
+    @property
+    def tried(self) -> float:
+        """How many processes there are, those that never ran included."""
         # For milabench, a benchmark that never ran is a failure, but not a process: the rate can
         # exceed 100 %.
         if self.compat:
-            tried = _sum(row.n for row in self.rows)
-        else:
-            tried = _sum(max(row.n, row.fail) for row in self.rows)
-        return failed / max(tried, 1) if failed or tried else NAN
+            return _sum(row.n for row in self.rows)
+        return _sum(max(row.n, row.fail) for row in self.rows)
+
+    @property
+    def failure_rate(self) -> float:
+        """Failed processes as a fraction of all; NaN without any."""
+        if not self.failed and not self.tried:
+            return NAN
+        return self.failed / max(self.tried, 1)
 
     @property
     def succeeded(self) -> bool:

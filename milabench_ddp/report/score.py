@@ -74,7 +74,7 @@ def suite_score(
     counting = [row for row in rows if row.weight > 0 and row.enabled]
     reason = _why_none(rows, counting, runs, enabled)
     if reason:
-        return Score(reason=reason)
+        return Score(reason=reason, baseline=baseline.runs[0].path if baseline else None)
     if baseline is None:
         return Score(reason="it is relative to a baseline run: name one with --baseline RUN")
     path = baseline.runs[0].path

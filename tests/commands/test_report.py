@@ -2,14 +2,18 @@ import csv
 import io
 import json
 import math
+import os
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 
 from milabench_ddp.cli import main
-from milabench_ddp.commands.report import show
+from milabench_ddp.commands.report import show, shown_width
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.text import report_text
 from tests.support.result_files import (
     RECORDED,
     config,
@@ -77,7 +81,7 @@ def test_a_run_that_was_stopped_after_its_last_benchmark(
     write(tmp_path, "b.D0", config("b"), *MEASURED)
     out = io.StringIO()
     assert show(tmp_path, out) != 0
-    assert f"Failure rate:       0.00% (FAIL: the run was {why})\n" in out.getvalue()
+    assert f"Verdict  FAIL: the run was {why}\n" in out.getvalue()
 
 
 def test_a_run_that_goes_on_or_has_no_file_has_not_passed(tmp_path: Path) -> None:
@@ -86,11 +90,11 @@ def test_a_run_that_goes_on_or_has_no_file_has_not_passed(tmp_path: Path) -> Non
     out = io.StringIO()
     with going_on(tmp_path, "b"):
         assert show(tmp_path, out) == 1
-    assert "Failure rate:       0.00% so far\n" in out.getvalue()
+    assert "Verdict  none yet: the run goes on; 1 process, none failed so far\n" in out.getvalue()
     write_state(tmp_path / "empty", "ok", {})
     out = io.StringIO()
     assert show(tmp_path / "empty", out) == 1
-    assert "Failure rate:  none: nothing was measured\n" in out.getvalue()
+    assert "Verdict  FAIL: nothing was measured\n" in out.getvalue()
 
 
 def test_several_runs_have_the_code_of_the_worst(tmp_path: Path) -> None:
@@ -128,6 +132,40 @@ def test_a_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "columns", "width"),
+    [([], "", 100), ([], "80", 80), ([], "wide", 100), (["--width", "120"], "80", 120)],
+)
+def test_the_width_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    columns: str,
+    width: int,
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert shown(capsys, str(FIRST), *words)[1] == report_text(report_of([FIRST]), width)
+
+
+def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As wide as it is; one that does not tell is as a file, and no report is narrower than 40."""
+    ours, theirs = os.openpty()
+    with open(theirs, "w") as terminal:
+        widths = []
+        for columns in (132, 0, 7):
+            termios.tcsetwinsize(ours, (24, columns))
+            widths.append(shown_width(terminal))
+    os.close(ours)
+    assert widths == [132, 100, 40]
+
+
+def test_another_order(capsys: pytest.CaptureFixture[str]) -> None:
+    plain, sorted_ = (shown(capsys, str(FIRST), "--csv", *w)[1] for w in ([], ["--sort", "name"]))
+    names = [line.split(",")[0] for line in plain.splitlines()[1:]]
+    assert names[:3] == ["flops-fp32", "flops-bf16", "resnet50"]
+    assert [line.split(",")[0] for line in sorted_.splitlines()[1:]] == sorted(names)
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--format", "xml"], "--format xml: unknown; choose from text, csv, json"),
@@ -138,6 +176,7 @@ def test_a_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["--baseline", str(FIRST), "--compat"], "--baseline is for the score"),
         (["--baseline", str(FIRST), "--table", "steps"], "--baseline is for the score"),
+        (["--sort", "speed"], "--sort speed: unknown; choose from name, perf,"),
         (["--table", "rank"], "did you mean `ranks`?"),
         (["--table", "latency", "--format", "json"], "--table goes with --format text or csv"),
         (["--table", "latency", "--rows", "modle"], "no benchmark has the setting modle"),

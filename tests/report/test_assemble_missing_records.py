@@ -48,7 +48,7 @@ def test_a_process_without_records_is_missed(
     report = report_of([folder])
     why = f"its records are missing, or cannot be read: b.D{device}.data"
     assert of_b(report) == [("lost", why)]
-    assert why in report_text(report)
+    assert why in report_text(report, 1000)
     assert exit_code(report) == 1
     b = next(row for row in report.rows if row.name == "b")
     assert (b.n, b.fail, report.failure_rate) == (3, 1, 1 / 6)

@@ -49,7 +49,7 @@ def test_it_does_not_fail_the_run(folder: Path) -> None:
 
 def test_text_and_json_have_the_reason(folder: Path) -> None:
     report = report_of([folder])
-    assert f"fp8: {REASON}" in report_text(report)
+    assert f"fp8: {REASON}" in report_text(report, 1000)
     told = json.loads(FORMATS["json"].report(report))
     assert told["runs"][0]["skipped"] == [{"name": "fp8", "reason": REASON, "kind": "unable"}]
     assert told["runs"][0]["verdicts"]["fp8"] == {"outcome": "skipped", "reason": REASON}
@@ -75,4 +75,4 @@ def test_a_run_all_of_which_is_skipped_has_measured_nothing(tmp_path: Path) -> N
     assert ran(tmp_path, fp8=LACKS) is Outcome.SKIPPED
     report = report_of([tmp_path])
     assert exit_code(report) == 1
-    assert "nothing was measured" in report_text(report)
+    assert "nothing was measured" in report_text(report, 1000)

@@ -91,7 +91,10 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
     package_copy.add_line(findings, after="from .finder", line=imported)
     package_copy.add_line(findings, after='"slow_rank":', line=line)
     assert len(package_copy.touched) == 2
-    assert "resnet50-ddp: only 24 rates" in package_copy.milabench("report", FIRST).out
+    assert (
+        "resnet50-ddp: only 24 rates"
+        in package_copy.milabench("report", FIRST, "--table", "findings").out
+    )
     report = json.loads(package_copy.milabench("report", FIRST, "--format", "json").out)
     found = [finding for finding in report["findings"] if finding["name"] == "few_rates"]
     assert {"rates": 24} in [finding["evidence"] for finding in found]

@@ -58,7 +58,7 @@ def test_of_a_rank_that_hangs_its_stack(tmp_path: Path) -> None:
     (tmp_path / "b.0.stacks").write_text("\n".join([*stack, "", "rank 0 waits in barrier", ""]))
     (found,) = failures(tmp_path)
     assert (found.reason, found.rank, found.lines) == (reason, None, tuple(stack))
-    text = report_text(report_of([tmp_path]))
+    text = report_text(report_of([tmp_path]), 1000)
     assert f"b.0: failed: {reason}\n" in text
     assert f"-> all of it: {tmp_path}/b.0.stacks" in text
 
@@ -284,5 +284,5 @@ def test_runs_of_the_same_name_are_told_apart(tmp_path: Path, failing: str) -> N
         (folders[failing], "exit status 1"),
         (folders[other], f"reason of {other}"),
     }
-    text = report_text(made)
+    text = report_text(made, 1000)
     assert all(f"[{folder}]" in text for folder in folders.values())

@@ -9,7 +9,8 @@ from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.mfu import precision
 from milabench_ddp.report.model import Report
-from milabench_ddp.report.text import report_text
+from milabench_ddp.report.tables.step_tables import steps
+from milabench_ddp.report.text import report_text, table_text
 from milabench_ddp.report.told import TFLOPS
 from milabench_ddp.results.records import Record
 from tests.support.claimed_flops import OK, only, planted
@@ -75,9 +76,8 @@ def test_the_row_agrees_with_itself(tmp_path: Path) -> None:
     made = planted(tmp_path, *map(float, range(1, 9)))
     (row,) = (row for row in made.rows if row.name == "b")
     assert (row.told[TFLOPS].mean, row.used.mfu) == (4.5, pytest.approx(0.045))
-    text = report_text(made)
-    assert "4.5 ±2.3 | 4.5%" in text
-    assert "relative to the 100 TFLOP/s that flops measured" in text
+    assert "4.5 ±2.3 | 4.5%" in table_text(steps(made.rows))
+    assert "relative to the 100 TFLOP/s that flops measured" in report_text(made)
     assert json.loads(report_json(made))["benchmarks"][0]["facts"]["model"] == {
         "tflops_per_gpu": 4.5
     }

@@ -28,6 +28,7 @@ class LiveCluster:
         self.size = nodes
         self.has_network = network
         clean = {key: value for key, value in os.environ.items() if "SLURM" not in key}
+        clean["COLUMNS"] = "400"  # so that no sentence is wrapped
         self._environ = clean | {"MILABENCH_SLURM_SLOT": str(slot)}
         self.env: dict[str, str] = dict(clean)
         """The environment in which sbatch, srun, sacct and submitit speak to this cluster."""

@@ -34,10 +34,12 @@ class Done:
 
 
 def row(out: str, name: str) -> list[str]:
-    """The cells of a benchmark's row in the first table of a text report."""
-    table = out.split("\nFailure rate:")[0]
-    (line,) = (line for line in table.splitlines() if line.split("|")[0].strip() == name)
-    return [cell.strip() for cell in line.split("|")]
+    """The name of a benchmark, its failures and its processes, by the main table of a report."""
+    table = out[out.index("\nbench ") :].split("\n\n")[0]
+    header, *rows = ([cell.strip() for cell in line.split("|")] for line in table.split("\n")[1:])
+    (found,) = (cells for cells in rows if cells[0] == name)
+    cells = {"fail": "0", **dict(zip(header, found, strict=False))}
+    return [name, cells["fail"], cells["n"]]
 
 
 class Workplace:
@@ -65,7 +67,7 @@ class Workplace:
     def environment(self) -> dict[str, str]:
         # Unbuffered, a write to a pipe without a reader may be cut short without an error.
         env = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
-        return {**env, "MILABENCH_BASE": str(self.folder / "base"), "COLUMNS": "100"}
+        return {**env, "MILABENCH_BASE": str(self.folder / "base"), "COLUMNS": "400"}
 
     def milabench(self, *words: str) -> Done:
         with self.start(*words) as process:

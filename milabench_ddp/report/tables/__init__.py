@@ -23,20 +23,10 @@ from .strategies import strategies
 
 MakeTable = Callable[[Rows], Table]
 
-IN_THE_TEXT: tuple[MakeTable, ...] = (
-    steps,
-    strategies,
-    slowest_ranks,
-    communication,
-    speedup,
-    matrix_products,
-    bandwidths,
-    links,
-    energy,
-)
 TABLES: Mapping[str, MakeTable] = {
     "steps": steps,
     "strategies": strategies,
+    "stragglers": slowest_ranks,
     "ranks": every_rank,
     "ledger": ledger,
     "startup": startup,
@@ -44,6 +34,7 @@ TABLES: Mapping[str, MakeTable] = {
     "devices": devices,
     "traffic": traffic,
     "energy": energy_by_device,
+    "energy_total": energy,
     "hosts": hosts,
     "communication": communication,
     "curve": curve,

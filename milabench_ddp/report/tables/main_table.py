@@ -1,5 +1,6 @@
-"""The main table: milabench's columns, and how our own report shows some of them."""
+"""The main table: milabench's columns, how our own report shows some of them, and the step."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 from ...table import Column, Measured, Table, without_exponent, without_unknown
 from ..clocks import held_down, sm_clock
 from ..model import Row, Rows
-from ..statistics.values import NAN
+from ..ranks.rank_launch import EXPOSED
+from ..statistics.values import NAN, median
+from .step_tables import FEW, HOST, share_of
 
 ZERO = 0.0005  # what is smaller would be 0.0%
 TINY = 1e-6  # no one needs the digits of what is smaller
@@ -20,7 +23,7 @@ class Rate(Column):
     def text(self, value: Any) -> str:
         """The text of a rate."""
         if 0 < abs(value) < 1:
-            return Column(self.name, "#10.3g").text(value)
+            return Column(self.name, "#.3g").text(value)
         return super().text(value)
 
 
@@ -62,6 +65,19 @@ OWN_COLUMNS: Mapping[str, type[Column]] = {
     "sem%": Share,
     "std%": Share,
 }
+STEP = {  # where the time of a step goes: the columns, with the parts that each is the sum of
+    "data": ("data",),
+    "compute": ("forward", "backward", "forward_backward"),
+    "exposed": (EXPOSED,),
+    "optimizer": ("optimizer",),
+    HOST: (HOST,),
+}
+STEP_COLUMNS = (
+    Column("ms", ".4g", unknown=""),
+    Column("p95 ms", ".4g", unknown=""),
+    Column("MFU", ".1%", unknown=""),
+    *(Column(name, ".0%", unknown="") for name in STEP),
+)
 
 
 def main_values(row: Row) -> tuple[Any, ...]:
@@ -83,7 +99,8 @@ def main_values(row: Row) -> tuple[Any, ...]:
 def main_table(rows: Rows, *, compat: bool = False) -> Table:
     """A row for each benchmark: milabench's columns, then the unit, and how a rate still moves.
 
-    Where it is known, the mean SM clock of the devices stands beside it, and what held it down.
+    Where it is known, the mean SM clock of the devices stands beside it, what held it down, and in
+    our own report the time of a step, the utilisation, and where the time goes.
 
     Args:
         rows: the benchmarks.
@@ -94,7 +111,8 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
         columns = []
         for column in MAIN_COLUMNS:
             kind = OWN_COLUMNS.get(column.name, Column)
-            columns.append(kind(column.name, column.format))
+            _, point, digits = column.format.partition(".")
+            columns.append(kind(column.name, point + digits))
     names = [column.name for column in columns]
     columns += [
         Column("unit", unknown=""),
@@ -102,6 +120,8 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
         Column("SM MHz", ".0f"),
         Column("held down by", unknown=""),
     ]
+    if not compat:
+        columns += STEP_COLUMNS
     values = []
     for row in rows:
         known = dict(zip(names, main_values(row), strict=True))
@@ -111,10 +131,22 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
             known["score"] = row.like_perf(row.score)
         devices = row.measuring
         clocks = sm_clock(devices), held_down(devices)
-        values.append((*known.values(), row.unit, row.drift, *clocks))
+        step = () if compat else _step(row)
+        values.append((*known.values(), row.unit, row.drift, *clocks, *step))
     notes = () if compat else _what_intervals_hold(rows)
     table = Table(tuple(columns), tuple(values), notes=notes)
     return without_unknown(table, always=len(names) + 1)
+
+
+def _step(row: Row) -> tuple[float, ...]:
+    """The values of a benchmark under ``STEP_COLUMNS``."""
+    p95 = median(rank.p95 for rank in row.timed)
+    shares = []
+    for name, parts in STEP.items():
+        known = [share for part in parts if not math.isnan(share := share_of(row, part))]
+        is_shown = known and (name != HOST or sum(known) >= FEW)
+        shares.append(math.fsum(known) if is_shown else NAN)
+    return (*map(row.like_perf, (row.step_ms, p95, row.used.mfu)), *shares)
 
 
 def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:
@@ -124,7 +156,7 @@ def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:
     if not known:
         return ()
     if not single:
-        return ("(± and sem% are over launches)",)
+        return ("(± is over launches)",)
     of = "" if len(single) == len(known) else f" of {', '.join(single)}"
     over = "" if not of else "over launches, but "
-    return (f"(± and sem% are {over}within the launch{of}: another launch can differ by more)",)
+    return (f"(± is {over}within the launch{of}: another launch can differ by more)",)

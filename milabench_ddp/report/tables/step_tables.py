@@ -34,7 +34,7 @@ def steps(rows: Rows) -> Table:
             known.append(row)
         for rank in row.ranks:
             names |= rank.shares.keys()
-    if not any(_share(row, HOST) >= FEW for row in known):
+    if not any(share_of(row, HOST) >= FEW for row in known):
         names.discard(HOST)
     parts = [part for part in PARTS if part in names]
     parts += sorted(names - PARTS.keys())
@@ -53,7 +53,7 @@ def steps(rows: Rows) -> Table:
     )
     values = []
     for row in known:
-        shares = [_share(row, part) for part in parts]
+        shares = [share_of(row, part) for part in parts]
         p95 = median(rank.p95 for rank in row.timed)
         shown = (
             row.name,
@@ -96,7 +96,7 @@ def _tflops(row: Row) -> Measured:
     return row.like_perf(row.told_mean(TFLOPS))
 
 
-def _share(row: Row, part: str) -> float:
+def share_of(row: Row, part: str) -> float:
     """The part's share of a step, as the mean over ranks; NaN if it is not known."""
     return mean(rank.shares.get(part) for rank in row.ranks)
 

@@ -9,7 +9,8 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import report_json, sweep_csv
 from milabench_ddp.report.sweeps.sweep import sweep_of
-from milabench_ddp.report.text import report_text
+from milabench_ddp.report.tables.step_tables import steps
+from milabench_ddp.report.text import report_text, table_text
 from tests.support.claimed_flops import OK, only, planted
 from tests.support.result_files import config, rates, start, told, write
 
@@ -77,7 +78,7 @@ def test_recomputation_does_not_exceed_the_peak(
     facts = told(tflops_per_gpu=70.0, hardware_flops_ratio=ratio, compute_dtype="bf16")
     write(tmp_path, "b.D0", settings, start(), rates([1.0] * 9), facts, OK)
     made = report_of([tmp_path])
-    text = report_text(made)
+    text = table_text(steps(made.rows))
     if hfu is not None:
         assert hfu in text
         assert made.errors == []

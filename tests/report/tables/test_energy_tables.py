@@ -10,7 +10,7 @@ from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables.energy_tables import energy, energy_by_device
-from milabench_ddp.report.text import report_text, sweep_text
+from milabench_ddp.report.text import sweep_text, table_text
 from tests.support.result_files import config, end, job, sampled, start, timed_rates, write
 
 RATE = 100.0
@@ -45,8 +45,10 @@ def test_a_job_takes_what_all_its_devices_draw(
     (row,) = energy(report.rows).rows
     assert row[:3] == ("b", 2, pytest.approx(700.0))
     assert (float(row[3]), row[4]) == (pytest.approx(7.0), "item")
-    assert "b     |    2 | 700.0 | 7.000 ±0.010 | item" in report_text(report).splitlines()
-    assert "(of the GPU boards, not of the node" in report_text(report)
+    assert (
+        "b     |    2 | 700.0 | 7.000 ±0.010 | item" in table_text(energy(report.rows)).splitlines()
+    )
+    assert "(of the GPU boards, not of the node" in table_text(energy(report.rows))
     devices = [(row[1], float(row[3])) for row in energy_by_device(report.rows).rows]
     assert devices == [("GPU 0", pytest.approx(8.0)), ("GPU 1", pytest.approx(6.0))]
     assert main(["report", str(tmp_path), "--format", "json"]) == 0
@@ -86,8 +88,8 @@ def test_a_job_over_nodes_counts_each_device_once(tmp_path: Path) -> None:
 
 def test_below_5_s_there_is_none(tmp_path: Path) -> None:
     report = report_of([job_of(tmp_path, drawing(4, {"d0": 400.0, "d1": 300.0}), 4)])
-    assert "b     |    2 | - | -" in report_text(report)
-    assert "(measured for less than 5 s: b)" in report_text(report)
+    assert "b     |    2 | - | -" in table_text(energy(report.rows))
+    assert "(measured for less than 5 s: b)" in table_text(energy(report.rows))
     assert energy_by_device(report.rows).rows == ()
 
 
@@ -97,11 +99,11 @@ def test_a_sum_that_lacks_a_device_is_not_told(tmp_path: Path) -> None:
 
 def test_both_ways_are_shown_where_they_differ(tmp_path: Path) -> None:
     near = job_of(tmp_path / "near", drawing(60, {"d0": 400.0}, power=416.0), ranks=1)
-    assert "J by power" not in report_text(report_of([near]))
+    assert "J by power" not in table_text(energy(report_of([near]).rows))
     far = job_of(tmp_path / "far", drawing(60, {"d0": 400.0}, power=430.0), ranks=1)
     (row,) = energy(report_of([far]).rows).rows
     assert (float(row[3]), float(row[5])) == (pytest.approx(4.0), pytest.approx(4.3))
-    assert "samples of the power differ from it" in report_text(report_of([far]))
+    assert "samples of the power differ from it" in table_text(energy(report_of([far]).rows))
 
 
 def test_without_a_counter_samples_of_the_power_tell(tmp_path: Path) -> None:
@@ -131,4 +133,4 @@ def test_too_little_energy_to_divide_by_is_shown_as_none(tmp_path: Path) -> None
     told = "".join(sampled(1000.5 + k, d0={"energy": k * 1e-290}) for k in range(60))
     settings, rates = job("b", 1), timed_rates([1e99] * 60)
     write(tmp_path, "b.0", settings, start(), told, rates, end(0, outcome="ok"))
-    assert "Energy" in report_text(report_of([tmp_path]))
+    assert "Energy" in table_text(energy(report_of([tmp_path]).rows))

@@ -35,11 +35,10 @@ def test_the_main_table_says_what_its_errors_hold() -> None:
         return " ".join(main_table(rows).notes)
 
     assert note(row("a", 1), row("b", 1)) == (
-        "(± and sem% are within the launch: another launch can differ by more)"
+        "(± is within the launch: another launch can differ by more)"
     )
     assert note(row("a", 1), row("b", 5)) == (
-        "(± and sem% are over launches, but within the launch of a: another launch can differ by "
-        "more)"
+        "(± is over launches, but within the launch of a: another launch can differ by more)"
     )
-    assert note(row("b", 5)) == "(± and sem% are over launches)"
+    assert note(row("b", 5)) == "(± is over launches)"
     assert main_table([row("b", 5)], compat=True).notes == ()

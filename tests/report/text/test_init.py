@@ -7,12 +7,12 @@ import pytest
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import NAN, Finding, Report, Row, Severity
-from milabench_ddp.report.tables.main_table import main_table
-from milabench_ddp.report.text import MOST_ALIKE, report_text
-from milabench_ddp.table import text_lines
+from milabench_ddp.report.model import Report
+from milabench_ddp.report.tables import REPORT_TABLES, TABLES
+from milabench_ddp.report.text import report_text, table_text
 from tests.golden import check_golden
 from tests.support.rates import noisy
+from tests.support.reported_runs import write_rich
 from tests.support.result_files import (
     RECORDED,
     TORCHRUN,
@@ -115,74 +115,11 @@ def test_milabenchs_formulas(here: Path) -> None:
 def test_a_run_that_has_only_just_been_made(here: Path) -> None:
     here.mkdir()
     (here / "run.json").touch()
-    assert report_text(report_of([here])).split("\n")[:3] == [
+    assert report_text(report_of([here])).split("\n") == [
+        "Verdict  FAIL: nothing was measured",
         "Run      runs",
         "",
-        "Nothing was measured.",
     ]
-
-
-def test_the_table_stays_in_line_whatever_is_in_it() -> None:
-    rows = [
-        Row("a", 0, 1, 8, 1.5e12, 0.5, 12.0, 143771, 1.5e13, 1, unit="tokens/s"),
-        Row("a-very-long-name-of-a-benchmark", NAN, NAN, 0, NAN, NAN, NAN, NAN, NAN, 100),
-    ]
-    lines = list(text_lines(main_table(rows)))
-    bars = [[k for k, c in enumerate(line) if c == "|"] for line in lines]
-    assert bars[0] == bars[1]
-    assert bars[2] == bars[0][: len(bars[2])]
-
-
-@pytest.mark.parametrize(
-    ("value", "ours", "milabenchs"),
-    [
-        (0.0283, "0.0283", "0.03"),
-        (0.2, "0.200", "0.20"),
-        (0.99999, "1.00", "1.00"),
-        (1.0, "1.00", "1.00"),
-        (0.0, "0.00", "0.00"),
-        (NAN, "-", "nan"),
-    ],
-)
-def test_a_small_rate_has_three_digits(value: float, ours: str, milabenchs: str) -> None:
-    row = Row("a", 0, 1, 1, value, 0.0, 0.0, NAN, value, 1)
-    for compat, said in ((False, ours), (True, milabenchs)):
-        cells = list(text_lines(main_table([row], compat=compat)))[1].split("|")
-        assert (cells[4].strip(), cells[8].strip()) == (said, said)
-
-
-def test_many_that_were_skipped_for_one_reason_share_a_line(here: Path) -> None:
-    skipped = [SkippedBenchmark(f"s{k}", "not selected by --select") for k in range(6)]
-    skipped.insert(3, SkippedBenchmark("other", "disabled (x.yaml:2)"))
-    for count, shown in (
-        (7, ["6 (s0, s1, s2, ...): not selected by --select", "other: disabled (x.yaml:2)"]),
-        (3, [f"s{k}: not selected by --select" for k in range(3)]),
-    ):
-        write_state(here, "ok", {}, skipped=skipped[:count])
-        lines = report_text(report_of([here])).splitlines()
-        at = lines.index("Skipped") + 2
-        assert lines[at : at + len(shown)] == shown
-        assert lines[at + len(shown) :] == []
-
-
-def test_findings_stand_first_with_what_to_do_and_are_cut_where_many_are_alike() -> None:
-    broken = Finding("GPU 3 is lost", name="lost", severity=Severity.ERROR, advice="see dmesg")
-    slow = [Finding(f"w{k}", name="slow", advice="look") for k in range(MOST_ALIKE + 3)]
-    other = Finding("last", name="other")
-    noted = Finding("as planned", severity=Severity.NOTE, advice="not told")
-    rows = (Row.unmeasured("b", 0, 1.0, {}),)
-    made = report_text(Report(False, (), rows, findings=(broken, *slow, other, noted)))
-    assert made.split("\n\nbench")[0].splitlines() == [
-        "Findings: 1 error, 9 warnings, 1 note (below the tables)",
-        "  error    GPU 3 is lost",
-        "           -> see dmesg",
-        *[f"  warning  w{k}" for k in range(MOST_ALIKE)],
-        "           ... and 3 more like these: --table findings has all",
-        "           -> look",
-        "  warning  last",
-    ]
-    assert "\nNotes\n-----\nas planned\n" in made
-    assert report_text(Report(False, (), rows)).startswith("Findings: none\n\nbench")
 
 
 def test_plain_text_has_no_escapes(here: Path) -> None:
@@ -193,13 +130,44 @@ def test_plain_text_has_no_escapes(here: Path) -> None:
     assert "\x1b" not in made
 
 
-@pytest.mark.parametrize(
-    ("error", "shown"),
-    [(0.0, "0.0%"), (0.02, "2.0%"), (0.0005, "0.1%"), (0.0004, "0.04%"), (1e-9, "<0.0001%")],
-)
-def test_an_uncertainty_that_is_known_is_not_shown_as_0(error: float, shown: str) -> None:
-    row = replace(Row.unmeasured("b", 0, 1.0, {}), perf=1.0, sem=error)
-    *_, line = text_lines(main_table([row]))
-    assert line.split("|")[5].strip() == shown
-    *_, line = text_lines(main_table([row], compat=True))
-    assert line.split("|")[5].strip() == f"{error:.1%}"
+@pytest.fixture
+def rich(here: Path) -> Report:
+    write_rich(here / "monday")
+    return report_of([here / "monday"])
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_a_report_in_sixty_seconds(rich: Report, width: int) -> None:
+    """Findings, failures, a sweep, what was not run; a name and sentences that are too long."""
+    check_golden(f"report/rich_{width}.txt", report_text(rich, width))
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_recorded_run(here: Path, width: int) -> None:
+    """The README shows it at 100."""
+    here.mkdir()
+    (here / "first").symlink_to(RECORDED / "first")
+    check_golden(f"report/first_{width}.txt", report_text(report_of([here / "first"]), width))
+
+
+def test_tables_on_demand_fit_and_have_all_their_columns(rich: Report) -> None:
+    tables = [make(rich.rows) for make in TABLES.values()]
+    tables += [make(rich) for make in REPORT_TABLES.values()]
+    for table in filter(None, tables):
+        text = table_text(table, 80)
+        assert max(map(len, text.splitlines())) <= 80
+        for column in table.columns:
+            assert column.name in text
+
+
+def test_the_tables_that_have_something_to_tell_are_named(rich: Report, here: Path) -> None:
+    *_, names = report_text(rich, 1000).splitlines()
+    assert names.startswith("More: --table steps, strategies, stragglers, ranks, ")
+    assert "speedup" not in names
+    assert names.endswith(", findings")
+
+
+def test_a_sweep_of_one_axis_is_a_list_and_of_two_a_block(rich: Report) -> None:
+    assert "Throughput of models" in report_text(rich)
+    one = [row for row in rich.rows if "eager" not in row.name]
+    assert "Throughput of models" not in report_text(replace(rich, rows=tuple(one)))

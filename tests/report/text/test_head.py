@@ -1,0 +1,65 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.report.model import NAN, Failure, Report, Row, Score
+from milabench_ddp.report.run_info import RunInfo
+from milabench_ddp.report.text.head import runs_lines, verdict_lines
+
+GOOD = Row("a", 0, 2, 1, 10.0, NAN, NAN, NAN, 10.0, 1.0)
+BAD = replace(GOOD, name="b", fail=1.0, perf=NAN)
+UNMEASURED = replace(GOOD, name="c", perf=NAN)
+RUN = RunInfo("r", Path("runs/r"), "ok", host="node3", preset="full")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "rows", "verdict"),
+    [
+        ("ok", [GOOD], "PASS: 1 benchmark, 2 processes, none failed"),
+        (
+            "ok",
+            [GOOD, replace(GOOD, name="z", n=1)],
+            "PASS: 2 benchmarks, 3 processes, none failed",
+        ),
+        ("failed", [GOOD, BAD], "FAIL: 1 of 4 processes failed (25%), in b"),
+        (None, [GOOD, BAD], "FAIL: 1 of 4 processes failed (25%), in b"),
+        (None, [GOOD], "none yet: the run goes on; 2 processes, none failed so far"),
+        ("ok", [GOOD, UNMEASURED], "FAIL: nothing was measured in c"),
+        ("ok", [UNMEASURED], "FAIL: nothing was measured"),
+        ("ok", [], "FAIL: nothing was measured"),
+        ("cancelled", [GOOD], "FAIL: the run was cancelled"),
+    ],
+)
+def test_the_verdict(outcome: str | None, rows: list[Row], verdict: str) -> None:
+    failures = tuple(Failure(row.name, "r", None, "failed", "") for row in rows if row.fail)
+    report = Report(False, (replace(RUN, outcome=outcome),), tuple(rows), failures)
+    assert list(verdict_lines(report, 200)) == [f"Verdict  {verdict}"]
+
+
+def test_the_score_is_told_where_it_was_asked_for() -> None:
+    report = Report(False, (RUN,), (GOOD,), score=Score(reason="it is relative to a baseline run"))
+    assert len(list(verdict_lines(report, 80))) == 1
+    scored = replace(report, score=Score(0.974, baseline=Path("runs/base")))
+    assert list(verdict_lines(scored, 80))[1] == "Score    0.97 of runs/base"
+    without = replace(report, score=Score(reason="the run has not ended", baseline=Path("b")))
+    assert list(verdict_lines(without, 80))[1] == "Score    none: the run has not ended"
+
+
+def test_what_several_runs_share_is_told_once() -> None:
+    other = replace(RUN, path=Path("runs/s"), outcome="failed")
+    elsewhere = replace(other, path=Path("runs/t"), host="node4")
+    assert list(runs_lines([RUN, other, elsewhere], 80)) == [
+        "Run      runs/r: ok",
+        "Machine  node3",
+        "Preset   full",
+        "Run      runs/s: failed",
+        "Run      runs/t: failed",
+        "Machine  node4",
+    ]
+
+
+def test_many_benchmarks_that_wait_are_counted() -> None:
+    waiting = replace(RUN, outcome=None, running=("a",), waiting=tuple(f"w{k}" for k in range(300)))
+    lines = list(runs_lines([waiting], 80))
+    assert lines[1] == "State    running: a; waiting: 300 (w0, w1, w2, ...)"

@@ -1,0 +1,87 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from milabench_ddp.fitted import fitted_lines
+from milabench_ddp.report.model import NAN, Row
+from milabench_ddp.report.tables.main_table import MAIN_COLUMNS, STEP_COLUMNS, main_table
+from milabench_ddp.report.text.main import ORDER, STAY, compact
+from milabench_ddp.table import text_lines
+
+KNOWN = Row("a", 0, 2, 8, 1234.5, 0.01, 0.02, 40000.0, 9876.0, 1.0, unit="images/s")
+
+
+def header(*rows: Row) -> list[str]:
+    return [column.name for column in compact(main_table(rows)).columns]
+
+
+def test_each_column_has_its_place() -> None:
+    names = {column.name for column in (*MAIN_COLUMNS, *STEP_COLUMNS)}
+    names |= {"unit", "drift", "SM MHz", "held down by"}
+    assert set(ORDER) == names == {*STAY, "bench"}
+
+
+def test_columns_that_say_nothing_are_left_out() -> None:
+    always = ["bench", "n", "ngpu", "perf", "unit", "std%", "sem%", "peak_memory"]
+    assert header(KNOWN, KNOWN) == [*always, "score"]
+    assert header(replace(KNOWN, score=KNOWN.perf)) == always
+    assert header(KNOWN, replace(KNOWN, fail=1)) == ["bench", "fail", *always[1:], "score"]
+    assert header(KNOWN, replace(KNOWN, weight=2.0)) == [*always, "score", "weight"]
+    unknown = Row("b", 1, 0, 0, NAN, NAN, NAN, NAN, NAN, 1.0)
+    assert header(unknown) == ["bench", "fail", "n", "ngpu"]
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (38, ["bench", "perf", "unit", "n", "ngpu"]),
+        (52, ["bench", "n", "ngpu", "perf", "unit", "peak_memory"]),
+    ],
+)
+def test_the_most_important_columns_stay(width: int, columns: Sequence[str]) -> None:
+    other = replace(KNOWN, name="b", n=4, ngpu=1, perf=5.0, unit="GB/s", peak_memory=1.0, score=9.0)
+    lines = list(fitted_lines(compact(main_table([KNOWN, other])), width, stay=STAY))
+    assert sorted(cell.strip() for cell in lines[0].split("|")) == sorted(columns)
+    assert "(left out: " in " ".join(lines)
+
+
+def test_the_table_stays_in_line_whatever_is_in_it() -> None:
+    rows = [
+        Row("a", 0, 1, 8, 1.5e12, 0.5, 12.0, 143771, 1.5e13, 1, unit="tokens/s"),
+        Row("a-very-long-name-of-a-benchmark", NAN, NAN, 0, NAN, NAN, NAN, NAN, NAN, 100),
+    ]
+    lines = list(text_lines(compact(main_table(rows))))
+    bars = [[k for k, c in enumerate(line) if c == "|"] for line in lines]
+    assert bars[0] == bars[1]
+    assert bars[2] == bars[0][: len(bars[2])]
+
+
+@pytest.mark.parametrize(
+    ("value", "ours", "milabenchs"),
+    [
+        (0.0283, "0.0283", "0.03"),
+        (0.2, "0.200", "0.20"),
+        (0.99999, "1.00", "1.00"),
+        (1.0, "1.00", "1.00"),
+        (0.0, "0.00", "0.00"),
+        (NAN, "-", "nan"),
+    ],
+)
+def test_a_small_rate_has_three_digits(value: float, ours: str, milabenchs: str) -> None:
+    row = Row("a", 0, 1, 1, value, 0.0, 0.0, NAN, value, 1)
+    for compat, said in ((False, ours), (True, milabenchs)):
+        cells = list(text_lines(main_table([row], compat=compat)))[1].split("|")
+        assert (cells[4].strip(), cells[8].strip()) == (said, said)
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [(0.0, "0.0%"), (0.02, "2.0%"), (0.0005, "0.1%"), (0.0004, "0.04%"), (1e-9, "<0.0001%")],
+)
+def test_an_uncertainty_that_is_known_is_not_shown_as_0(error: float, shown: str) -> None:
+    row = replace(Row.unmeasured("b", 0, 1.0, {}), perf=1.0, sem=error)
+    *_, line = text_lines(main_table([row]))
+    assert line.split("|")[5].strip() == shown
+    *_, line = text_lines(main_table([row], compat=True))
+    assert line.split("|")[5].strip() == f"{error:.1%}"

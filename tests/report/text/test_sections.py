@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.config.schema import SkippedBenchmark
+from milabench_ddp.report.model import Failure, Report
+from milabench_ddp.report.text.sections import failures, skipped_lines, some
+
+SMALL = "disabled by the preset small"
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [("a", "a"), ("abc", "3 (a, b, c)"), ("abcd", "4 (a, b, c, ...)")],
+)
+def test_names(names: str, text: str) -> None:
+    assert some(list(names)) == text
+
+
+def test_what_was_not_run_has_a_line_for_each_reason() -> None:
+    reasons = {
+        "a": f"{SMALL} (x.yaml:1)",
+        "b": "not selected by --select",
+        "c": f"{SMALL}: only CUDA has it (x.yaml:3)",
+        "d": "it needs 8 GPUs, and there are 2",
+        "e": f"{SMALL} (x.yaml:5)",
+        "f": "disabled: it needs `milabench prepare`; then --select f (x.yaml:7)",
+    }
+    skipped = [SkippedBenchmark(name, reason) for name, reason in reasons.items()]
+    assert list(skipped_lines(skipped * 2, 60)) == [
+        f"3 (a, c, e): {SMALL}",
+        "b: not selected by --select",
+        "d: it needs 8 GPUs, and there are 2",
+        "f: disabled: it needs `milabench prepare`; then --select f",
+    ]
+
+
+def test_a_failure_with_the_end_of_its_output() -> None:
+    lines = ("  File main.py, in train", '    raise ValueError("all of the loss is NaN")')
+    whole = Path("/scratch/of/somebody/runs/monday/b.0.stderr")
+    first = Failure("b", "monday", "b.0", "failed", "rank 1: it broke", 1, lines, whole)
+    silent = Failure("c", "monday", "c.0", "failed", "exit status 3")
+    made = Report(False, (), (), (first, silent))
+    assert list(failures(made, 40)) == [
+        "b.0, rank 1: failed: it broke",
+        "      File main.py, in train",
+        '        raise ValueError("all of the',
+        '        loss is NaN")',
+        "    -> all of it:",
+        "       /scratch/of/somebody/runs/monday/b.0.stderr",
+        "",
+        "c.0: failed: exit status 3",
+        "    (it printed nothing)",
+    ]

@@ -5,18 +5,24 @@ exactly one ``start`` and one ``end`` is not counted at all: neither as a proces
 """
 
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated
 
 from ..codec import about
+from ..results.columns import Numbers
 from ..results.defects import DefectKind
 from ..results.records import Payload, Record, is_finite, is_number
 from ..samples import DeviceSample
 from .monitored import samples_in_use
 from .process import has_nan_loss
-from .statistics.values import NAN, percentile
+from .statistics.values import NAN, percentile, total
+
+if TYPE_CHECKING:
+    from .statistics.values import Floats
 
 UNFIT = (
     DefectKind.NOT_OBJECT,
@@ -73,7 +79,7 @@ def why_left_out(record: Record) -> str:
         return "its `start` or its `end` has no time"
     if not record.stopped and "return_code" not in end:
         return "its `end` has no return code"
-    if not all(map(is_number, record.losses)):
+    if not all(map(is_number, record.losses.odd)):
         return "a loss is not a number"
     if isinstance(record.device, list | dict):
         return "its device is not an index"
@@ -101,19 +107,25 @@ def ngpu(config: Payload) -> int:
 
 def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     """milabench's statistics; of 5 or more values, the smallest and the largest are dropped."""
-    known = [value for value in values if value is not None]
-    numbers = sorted(filter(is_number, known))
-    if not numbers or len(numbers) < len(known):
+    import numpy as np
+
+    if isinstance(values, array):
+        numbers = np.sort(np.asarray(values, float))
+    else:
+        known = [value for value in values if value is not None]
+        told = sorted(filter(is_number, known))
+        numbers = np.array(told if len(told) == len(known) else [], float)
+    if not len(numbers):
         return MilabenchStatistics(NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN)
     if len(numbers) >= 5:
         numbers = numbers[1:-1]
-    mean = _sum(numbers) / len(numbers)
-    distances = [value - mean for value in numbers]
-    variance = _sum([distance * distance for distance in distances]) / len(numbers)
-    std = math.sqrt(variance)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = _sum(numbers) / len(numbers)
+        variance = _sum((numbers - mean) ** 2) / len(numbers)
+        std = math.sqrt(variance)
     sem = std / math.sqrt(len(numbers))
-    if any(map(math.isnan, numbers)):
-        numbers = [NAN]
+    if np.isnan(numbers).any():
+        numbers = np.array([NAN])
     return MilabenchStatistics(
         min=percentile(numbers, 0),
         q1=percentile(numbers, 0.25),
@@ -126,26 +138,36 @@ def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     )
 
 
-def _sum(numbers: Sequence[float]) -> float:
+def _sum(numbers: "Floats") -> float:
     try:
-        return math.fsum(numbers)
+        return total(numbers)
     except (OverflowError, ValueError):  # too large, or infinities of both signs
-        return sum(numbers)
+        return float(sum(numbers.tolist()))
+
+
+def _all(told: Sequence[Numbers]) -> Iterable[object]:
+    """The numbers of several files; as an array, unless a file holds others than finite ones."""
+    import numpy as np
+
+    whole = array("d")
+    for numbers in told:
+        found = numbers.floats()
+        if not np.isfinite(found).all():  # numbers that are not finite have no order
+            return chain.from_iterable(told)
+        whole.frombytes(found.tobytes())
+    return whole
 
 
 def summarize(records: Sequence[Record]) -> MilabenchSummary:
     """milabench's summary of the files of a benchmark."""
-    rates: list[object] = []
     walltimes: list[object] = []
-    rates_by_device: dict[object, list[object]] = defaultdict(list)
+    rates_by_device: dict[object, list[Numbers]] = defaultdict(list)
     samples_by_device: dict[str, list[DeviceSample]] = defaultdict(list)
     for record in records:
-        observed = [observation.rate for observation in record.rates]
-        rates += observed
         if record.start and record.end:
             walltimes.append(record.end["time"] - record.start["time"])
-        if record.device is not None and observed:
-            rates_by_device[record.device] += observed
+        if record.device is not None and record.rates:
+            rates_by_device[record.device].append(record.rates.rates)
         for device, sample in samples_in_use(record):
             samples_by_device[device].append(sample)
     successes = sum(map(succeeded, records))
@@ -154,9 +176,9 @@ def summarize(records: Sequence[Record]) -> MilabenchSummary:
         ngpu=max(ngpu(record.config) for record in records),
         successes=successes,
         failures=len(records) - successes,
-        train_rate=statistics_of(rates),
+        train_rate=statistics_of(_all([record.rates.rates for record in records])),
         walltime=statistics_of(walltimes),
-        per_gpu={device: statistics_of(rates) for device, rates in rates_by_device.items()},
+        per_gpu={device: statistics_of(_all(told)) for device, told in rates_by_device.items()},
         gpu_load={device: _load(found) for device, found in samples_by_device.items()},
     )
 

@@ -5,6 +5,7 @@ Observations that the program marked as warm-up are left out, and then those bef
 """
 
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +13,11 @@ from functools import cached_property
 
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..results.rates import why_nothing_measured
-from ..results.records import Observation, Payload, Record, Run, unit_of
+from ..results.records import Payload, Record, Run, unit_of
 from .ranks.rank_launch import LaunchKey
 from .ranks.rank_summary import RankId, rank_id
 from .statistics import steady
-from .statistics.durations import Weighed, between, sum_of_ranks, weighed
+from .statistics.durations import Lines, Weighed, between, joined, lines_of, sum_of_ranks, weighed
 from .statistics.interval import Series
 from .statistics.window import Window, window_of
 
@@ -58,23 +59,22 @@ class ProcessResult:
         return self.status not in (Status.RUNNING, Status.OK, Status.SKIPPED)
 
     @cached_property
-    def _weighed(self) -> list[Weighed]:
+    def measured(self) -> Weighed:
         """The observations that count, with their durations; of several ranks, their sums."""
         if self.unmeasured:
-            return []
-        by_rank: dict[int, list[Observation]] = defaultdict(list)
+            return Weighed.nothing()
+        found: dict[int, list[Lines]] = defaultdict(list)
         for record in self._summed:
-            for seen in record.rates:
-                by_rank[seen.rank].append(seen)
-        ranks = [weighed(by_rank[rank]) for rank in sorted(by_rank)]
-        return sum_of_ranks([seen for seen in ranks if seen])
+            for rank, lines in lines_of(record.rates).items():
+                found[rank].append(lines)
+        ranks = [weighed(joined(found[rank])) for rank in sorted(found)]
+        return sum_of_ranks([seen for seen in ranks if len(seen)] or [Weighed.nothing()])
 
     @cached_property
     def between(self) -> tuple[float, float]:
         """The seconds between its observations that are in none of them, and all seconds."""
-        if self.unmeasured:
-            return 0.0, 0.0
-        return between([seen for seen in self.record.rates if seen.rank == 0])
+        lines = {} if self.unmeasured else lines_of(self.record.rates)
+        return between(lines[0]) if 0 in lines else (0.0, 0.0)
 
     @property
     def _summed(self) -> Sequence[Record]:
@@ -83,35 +83,25 @@ class ProcessResult:
         telling = [record for record in job if record.told.usable]
         return telling if telling and telling[0] is self.record else []
 
-    @property
-    def measured(self) -> list[Observation]:
-        """The observations that are neither of the warm-up nor damaged; of ranks, their sums."""
-        return [seen for seen, _ in self._weighed]
-
-    @property
-    def durations(self) -> list[float]:
-        """The duration of each of ``measured``, in a unit that is the same for all."""
-        return [seconds for _, seconds in self._weighed]
-
     @cached_property
     def steady(self) -> steady.Steady:
         """Where the steady state begins, as an index of ``measured``."""
-        return steady.steady_state([float(seen.rate) for seen in self.measured])
+        return steady.steady_state(self.measured.lines.rate)
 
     @cached_property
     def series(self) -> Series | None:
-        """The observations in the steady state, weighed as in ``durations``; None without any."""
-        return _series(self._weighed, self.steady)
+        """The observations in the steady state with their durations; None without any."""
+        return _series(self.measured, self.steady)
 
     @cached_property
     def window(self) -> Window | None:
         """When it measured its steady state; None if it has none, or no clock tells it."""
-        return window_of(self._weighed, self.steady.start)
+        return window_of(self.measured, self.steady.start)
 
     @cached_property
     def steady_over_all(self) -> float:
         """The mean rate in the steady state over that of all steps after the warm-up."""
-        whole = _series(self._weighed, steady.Steady())
+        whole = _series(self.measured, steady.Steady())
         if self.series is None or whole is None or not whole.mean > 0:
             return 1.0
         return self.series.mean / whole.mean
@@ -122,20 +112,18 @@ class ProcessResult:
         All ranks of a process make each step together. If the program does not say how many steps
         an observation covers, all are taken to cover equally many.
         """
-        before = self.measured[: self.steady.start]
+        before = self.steady.start
         if not before:
             return 0
-        total = 0
-        for observation in before:
-            if not observation.steps:
-                return round(count * len(before) / len(self.measured))
-            total += observation.steps
-        return total
+        steps = float(self.measured.lines.steps[:before].sum())
+        if math.isnan(steps):  # a line does not tell them
+            return round(count * before / len(self.measured))
+        return int(steps)
 
     @property
     def warmup_marked(self) -> int:
         """The number of observations that the program marked as warm-up."""
-        return sum(observation.warmup for observation in self.record.rates)
+        return int(self.record.rates.warmup.values().sum())
 
     @property
     def launch(self) -> LaunchKey:
@@ -195,13 +183,12 @@ def per_launch(processes: Processes) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-def _series(observations: Sequence[Weighed], found: steady.Steady) -> Series | None:
+def _series(measured: Weighed, found: steady.Steady) -> Series | None:
     """The steady observations as a series; None without any."""
-    kept = observations[found.start :]
-    if not kept:
+    if len(measured) <= found.start:
         return None
-    rates = tuple(float(seen.rate) for seen, _ in kept)
-    return Series(rates, tuple(seconds for _, seconds in kept), found)
+    rates, seconds = measured.lines.rate[found.start :], measured.seconds[found.start :]
+    return Series(array("d", rates.tobytes()), array("d", seconds.tobytes()), found)
 
 
 def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
@@ -227,7 +214,7 @@ def is_bandwidth(processes: Processes) -> bool:
 
 def has_nan_loss(record: Record) -> bool:
     """Whether a loss became NaN."""
-    return any(isinstance(loss, float) and math.isnan(loss) for loss in record.losses)
+    return record.losses.has_nan
 
 
 def _without_end(record: Record, run: Run) -> Verdict | None:

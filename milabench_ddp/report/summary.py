@@ -10,6 +10,7 @@ those that did not fail.
 """
 
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -112,11 +113,11 @@ def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
     )
 
 
-def _rates(launches: Launches) -> list[float]:
-    rates: list[float] = []
+def _rates(launches: Launches) -> "array[float]":
+    rates = array("d")
     for launch in launches:
         for series in launch:
-            rates += series.rates
+            rates.extend(series.rates)
     return rates
 
 

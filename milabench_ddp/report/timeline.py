@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import RunDirError, SelectionError
 from ..results.rank import MOST, Rank
-from ..results.records import Record, is_finite
+from ..results.records import Record
 from ..samples import DeviceSample
 from .model import Finding, Report
 from .process import ProcessResult
@@ -193,11 +193,10 @@ def _named(kind: str, pid: int, tid: int, args: Mapping[str, object]) -> Event:
 
 def _began(record: Record) -> float | None:
     """When the first measured step began, in seconds since the epoch; None if no line tells it."""
-    begins = []
-    for seen in record.rates:
-        if not seen.warmup and is_finite(seen.time) and is_finite(seen.elapsed):
-            begins.append(seen.time - seen.elapsed)
-    return min((began for began in begins if 0 <= began < MOST), default=None)
+    seen = record.rates
+    began = seen.told["time"].values() - seen.told["elapsed"].values()
+    began = began[(seen.warmup.values() == 0) & (began >= 0) & (began < MOST)]
+    return float(began.min()) if len(began) else None
 
 
 def _sentence(record: Record, tracks: Sequence[Track]) -> str:

@@ -4,16 +4,14 @@ Of a number that a rank tells more than once, what it told in the steady state c
 The mean of a speed is over time, as that of the rate.
 """
 
-import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from operator import mul
 
-from ..results.records import ToldNumber
+from ..results.columns import ToldNumbers
 from .process import Processes, ProcessResult
-from .statistics.values import deviation
+from .statistics.values import deviation, total
 
 TFLOPS = "tflops_per_gpu"  # model TFLOP/s of a device
 # Programs that tell these once do so over all steps after their warm-up. The rate of the steady
@@ -57,20 +55,28 @@ def told_by(processes: Processes, name: str) -> Told | None:
     return Told(tuple(values)) if values else None
 
 
-def _in_steady_state(process: ProcessResult, name: str, told: Sequence[ToldNumber]) -> float:
+def _in_steady_state(process: ProcessResult, name: str, told: ToldNumbers) -> float:
     """The mean of what a rank told under a name; an integer that was told once stays one."""
     power = POWER_OF_RATE.get(name)
     if len(told) == 1:
         value = told[0].value
         return value if power is None else value * process.steady_over_all**power
-    durations = process.durations
+    import numpy as np
+
+    durations = process.measured.seconds
     # several ranks may have told rates, which are one series of their sums
     rates_each = process.record.told.usable / max(len(durations), 1)
     before = process.steady.start * rates_each
+    values, seen = told.values(), told.seen.values()
     # what is told of an observation comes after it; what comes before all is of none of them
-    steady = [one for one in told if one.seen == 0 or one.seen > before] or told
-    values = tuple(one.value for one in steady)
-    if power != 1 or not durations:
-        return Told(values).mean
-    seconds = [durations[max(math.ceil(one.seen / rates_each) - 1, 0)] for one in steady]
-    return math.fsum(map(mul, values, seconds)) / math.fsum(seconds)
+    is_steady = (seen == 0) | (seen > before)
+    if not is_steady.any():
+        is_steady[:] = True
+    values = values[is_steady]
+    if power == 1 and len(durations):
+        place = np.maximum(np.ceil(seen[is_steady] / rates_each) - 1, 0).astype(int)
+        seconds = durations[place]
+        return total(values * seconds) / total(seconds)
+    if (values == values[0]).all():
+        return told[int(np.argmax(is_steady))].value
+    return total(values) / len(values)

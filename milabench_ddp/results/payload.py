@@ -8,18 +8,26 @@ import msgspec
 
 from ..codec import convert
 from ..samples import DeviceSample, HostSample
+from .columns import Observation, ToldNumbers
 from .defects import DefectKind
 from .rank import Bucket, Collections, Rank
 from .rates import is_rate, is_warmup, rank_of, training_rates
-from .records import FACTS, TABLES, Observation, Payload, Record, ToldNumber, is_finite
+from .records import FACTS, TABLES, Payload, Record, is_finite
+from .seen_lines import UNRANKED
 
-NOT_NUMBERS = frozenset(
-    # counts and dates
-    {"rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "warmup", "first_bucket"}
-    # read elsewhere
-    | {"device", "gpudata", "hostdata", "step_times", "part_ms", "startup", "garbage_collections"}
+READ_ELSEWHERE = frozenset(
+    {"device", "gpudata", "hostdata", "step_times", "part_ms", "startup", "garbage_collections"}
     | {*TABLES}
 )
+NOT_NUMBERS = READ_ELSEWHERE | {
+    # counts and dates
+    *("rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "arrived", "warmup"),
+    "first_bucket",
+}
+# Keys that lines with numbers alone do not have
+READ_ALONE = READ_ELSEWHERE | {
+    *("node", "shares", "memory_peak", "buckets", "compute_dtype", "train_rate", *FACTS)
+}
 
 NOT_FINITE = (
     "nan",
@@ -85,8 +93,8 @@ def _add_numbers(record: Record, rank: int, data: Payload) -> None:
 
 def _add_number(record: Record, name: str, rank: int, value: Any) -> None:
     if is_finite(value):
-        told = ToldNumber(value, record.told.usable)
-        record.numbers.setdefault(name, {}).setdefault(rank, []).append(told)
+        told = record.numbers.setdefault(name, {}).setdefault(rank, ToldNumbers())
+        told.append(value, record.told.usable)
     elif isinstance(value, float | str) and str(value).lower() in NOT_FINITE:
         record.not_finite.setdefault(name, Counter())[str(value)] += 1
 
@@ -123,12 +131,10 @@ def _steps(steps: Any, report_defect: ReportDefect) -> int | None:
 
 def _is_repeated(record: Record, rate: Any, data: Payload) -> bool:
     """Whether the same line was written before: only if it tells both its step and its time."""
-    line = data.get("rank"), data.get("step"), data.get("time"), rate
-    if not all(map(is_finite, line[1:])):
+    rank, step, time = data.get("rank"), data.get("step"), data.get("time")
+    if not (is_finite(step) and is_finite(time) and is_finite(rate)):
         return False
-    before = len(record.lines)
-    record.lines.add(line if is_finite(line[0]) else line[1:])
-    return len(record.lines) == before
+    return record.lines.add(rank if is_finite(rank) else UNRANKED, step, time, rate)
 
 
 def _samples(record: Record, gpudata: Any, time: Any, report_defect: ReportDefect) -> None:

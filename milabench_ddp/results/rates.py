@@ -12,9 +12,17 @@ from typing import Any, TypeGuard
 from ..events import NO_RATE, NO_USABLE_RATE
 
 LARGEST = 1e100  # the squares of such numbers can still be added up
+LARGEST_RANK = 2**31  # and more than any
 OFTEN = 10  # times that a channel is opened: not once by a rank, but again and again
 MEASURED = ("", "0", "false", "no", "none", "off")  # texts of `warmup` that mean none
 _SHOWN = 20  # characters of a rate that cannot be used
+
+
+def is_finite(value: object) -> TypeGuard[float]:
+    """Whether a value of a result file is a finite number, no larger than LARGEST."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -LARGEST < value < LARGEST  # false for NaN, too, and right for an int of 400 digits
 
 
 def is_rate(value: object) -> TypeGuard[float]:
@@ -35,7 +43,7 @@ def training_rates(payload: Mapping[str, Any]) -> Iterator[object]:
 def rank_of(payload: Mapping[str, Any]) -> int | None:
     """The rank that a payload tells; None if it tells none."""
     rank = payload.get("rank")
-    return rank if type(rank) is int and rank >= 0 else None  # not a bool
+    return rank if type(rank) is int and 0 <= rank < LARGEST_RANK else None  # not a bool
 
 
 def is_warmup(payload: Mapping[str, Any]) -> bool:

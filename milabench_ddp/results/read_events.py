@@ -4,29 +4,39 @@ The files grow with the run. So a line is dropped once it has been read, and lin
 are most of a file, are not parsed.
 """
 
+import gc
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..codec import convert
 from ..samples import DeviceProblem
+from .add_lines import LineGroup, add_groups
 from .defects import DefectKind, FileDefect
-from .payload import add_payload
+from .line_shapes import shape_of, skeleton
+from .payload import NOT_NUMBERS, add_payload
 from .records import Record
 
 KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin", "writers")
 NOT_PARSED = b'{"event": "line", '
+AT_ONCE = 1 << 19  # bytes of lines
+TOGETHER = 16  # lines of one shape: for fewer no decoder is made
+MOST_ALONE = 64  # lines among the others: with more, each line is read by itself
+_OUTPUT = skeleton(NOT_PARSED)
+_GARBLED = object()
 
 
 def read_events(path: Path) -> Record:
     """Everything in a `.data` file that a report uses, with the defects of the file."""
     reader = _EventReader(path)
     try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                reader.read_line(number, line)
+        with path.open("rb") as file, _without_garbage_collection():
+            while block := file.read(AT_ONCE):
+                reader.read_block(block + file.readline())
     except OSError as error:
         reader.defect(DefectKind.UNREADABLE, None, error.strerror or str(error))
     else:
@@ -56,25 +66,71 @@ class _EventReader:
         self.record = Record(path)
         self.defects: dict[tuple[DefectKind, str], FileDefect] = {}
         self._lines = 0
+        self._cut_off = 0  # the number of a last line without its end
         self._events: set[str] = set()  # the names of all events so far
 
-    def defect(self, kind: DefectKind, line: int | None, detail: str = "") -> None:
+    def defect(self, kind: DefectKind, line: int | None, detail: str = "", count: int = 1) -> None:
         """Note a defect; a repeated one only raises the count."""
         new = FileDefect(self.record.path, kind, line, 0, detail)
         known = self.defects.get((kind, detail), new)
-        self.defects[kind, detail] = replace(known, count=known.count + 1)
+        self.defects[kind, detail] = replace(known, count=known.count + count)
 
-    def read_line(self, number: int, line: bytes) -> None:
-        """Take the event of a line, or note a defect."""
-        self._lines = number
-        if line.startswith(NOT_PARSED) and line.endswith(b"}\n"):
-            self._events.add("line")
+    def read_block(self, block: bytes) -> None:
+        """Take the events of whole lines, or note their defects."""
+        first = self._lines + 1
+        lines, skeletons = block.split(b"\n"), skeleton(block).split(b"\n")
+        if not lines[-1]:
+            del lines[-1], skeletons[-1]
+        else:
+            self._cut_off = self._lines + len(lines)
+        self._lines += len(lines)
+        found: dict[bytes, list[int]] = defaultdict(list)
+        for place, common in enumerate(skeletons):
+            found[common].append(place)
+        for common in [common for common in found if common.startswith(_OUTPUT)]:
+            others = [k for k in found[common] if not _is_output(lines[k])]
+            if len(others) < len(found[common]):
+                self._events.add("line")
+            found[common] = others
+        groups, alone = _groups(lines, found)
+        entries = {}
+        for place in alone:
+            entry = self._entry(first + place, lines[place])
+            if _is_of_series(entry):
+                entries[place] = entry
+            elif entry is not _GARBLED:
+                self._take(first + place, entry)
+        if len(entries) > MOST_ALONE:
+            for group in groups:
+                for place in group.places.tolist():
+                    entries[place] = self._entry(first + place, lines[place])
+            groups = []
+        begin = 0
+        for place in sorted(entries):
+            self._add(first, groups, begin, place)
+            self._take(first + place, entries[place])
+            begin = place
+        self._add(first, groups, begin, len(lines))
+
+    def _add(self, first: int, groups: Sequence[LineGroup], begin: int, end: int) -> None:
+        """Add the lines of the groups from one place on, and before another."""
+        if not groups:
             return
+        self._events.add("data")
+        again = add_groups(self.record, [group.between(begin, end) for group in groups])
+        if len(again):
+            self.defect(DefectKind.REPEATED_RATE, first + int(again[0]), count=len(again))
+
+    def _entry(self, number: int, line: bytes) -> Any:
+        """The JSON of a line; ``_GARBLED`` if it has none, which is noted."""
         try:
-            entry = json.loads(line.decode())
-        except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
+            return json.loads(line.decode())
+        except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError, too
             self._garbled(number, line, error)
-            return
+            return _GARBLED
+
+    def _take(self, number: int, entry: Any) -> None:
+        """Take the event of a line, or note a defect."""
         match entry:
             case {"event": str(event)}:
                 self._events.add(event)
@@ -84,11 +140,11 @@ class _EventReader:
             case _:
                 self.defect(DefectKind.NOT_OBJECT, number)
 
-    def _garbled(self, number: int, line: bytes, error: ValueError) -> None:
+    def _garbled(self, number: int, line: bytes, error: Exception) -> None:
         """Note a line that cannot be decoded; an empty line is not a defect."""
         if not line.strip():
             return
-        if not line.endswith(b"\n"):
+        if number == self._cut_off:
             self.defect(DefectKind.CUT_OFF, number)
         elif isinstance(error, UnicodeDecodeError):
             self.defect(DefectKind.NOT_UTF8, number)
@@ -152,3 +208,67 @@ class _EventReader:
             self.defect(DefectKind.LAUNCHER, None)
         elif self.record.start is None:
             self.defect(DefectKind.NO_START, None)
+
+
+def _is_output(line: bytes) -> bool:
+    return line.startswith(NOT_PARSED) and line.endswith(b"}")
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Without its looks at what is read here, which has no cycles: they take half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _groups(
+    lines: Sequence[bytes], found: Mapping[bytes, list[int]]
+) -> tuple[list[LineGroup], list[int]]:
+    """The lines of each shape, and the places of those that are read one by one."""
+    groups: list[LineGroup] = []
+    alone: list[int] = []
+    for common, places in found.items():
+        shape = None
+        if len(places) >= TOGETHER:
+            shape = shape_of(common, lines[places[0]])
+        if shape is None:
+            alone += places
+            continue
+        batch = shape.batch([lines[place] for place in places])
+        if batch is None:
+            alone += [place for place in places if not shape.has(lines[place])]
+            places = [place for place in places if shape.has(lines[place])]
+            batch = shape.batch([lines[place] for place in places])
+        if batch is None:  # none is left
+            continue
+        import numpy as np  # by files alone that are large enough to need it
+
+        there, regular = np.array(places), batch.regular
+        if not regular.all():
+            alone += there[~regular].tolist()
+            columns = {name: values[regular] for name, values in batch.columns.items()}
+            groups.append(LineGroup(shape, there[regular], columns))
+            continue
+        groups.append(LineGroup(shape, there, batch.columns))
+    return groups, sorted(alone)
+
+
+def _is_of_series(entry: Any) -> bool:
+    """Whether a line must be taken in its place among those with rates and numbers.
+
+    All but those that hold only samples, step times and other things that are kept by themselves.
+    """
+    match entry:
+        case {"event": "data", "data": dict(data)}:
+            pass
+        case _:
+            return entry is not _GARBLED
+    if not data.keys().isdisjoint(("rate", "train_rate", "loss")):
+        return True
+    numbers = (int, float, str, dict)
+    return any(isinstance(data[key], numbers) for key in data.keys() - NOT_NUMBERS - {"task"})

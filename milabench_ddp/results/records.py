@@ -5,25 +5,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 from ..config.schema import SkippedBenchmark
 from ..events import Status, Verdict
 from ..samples import DeviceProblem, DeviceSample, HostSample
+from .columns import Numbers, Observations, ToldNumbers
 from .defects import DefectKind, FileDefect
 from .rank import Rank
-from .rates import LARGEST, RateCounts
+from .rates import RateCounts
+from .rates import is_finite as is_finite
+from .seen_lines import SeenLines
 from .state import RunState
 
 Payload = Mapping[str, Any]
 """A JSON object as a program or milabench wrote it; its keys and types are not checked."""
-
-
-def is_finite(value: object) -> TypeGuard[float]:
-    """Whether a value of a result file is a finite number, no larger than LARGEST."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return -LARGEST < value < LARGEST  # false for NaN, too, and right for an int of 400 digits
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -49,26 +45,6 @@ TABLES = ("comm", "comm_fit", "sweep", "bandwidth", "pair")
 """The keys of payloads that it reports for one size or shape after another, a table row each."""
 
 
-class ToldNumber(NamedTuple):
-    """A number in a metric line, and its place among the observations of the same file."""
-
-    value: float
-    seen: int  # how many observations after the warm-up came before it
-
-
-class Observation(NamedTuple):
-    """An observation of the training rate, as it was written."""
-
-    rate: Any  # units per second; in a damaged file, any JSON value
-    steps: int | None = None  # how many steps it covers; milabench does not say
-    warmup: bool = False
-    rank: int = 0  # whose rate it is; 0 if it is not told
-    time: Any = None  # when the program wrote it, in seconds since the epoch, as it says
-    elapsed: Any = None  # milabench: its duration in seconds; ours: since the loop began
-    arrived: Any = None  # when the supervisor read it, in seconds since the epoch
-    repeated: bool = False  # the same line was written before
-
-
 @dataclass
 class Record:
     """The contents of a `.data` file: one process and, under torchrun, its ranks."""
@@ -79,12 +55,12 @@ class Record:
     start: Payload | None = None
     end: Payload | None = None
     stopped: bool = False  # it sent `stop`: it had enough observations
-    rates: list[Observation] = field(default_factory=list)
+    rates: Observations = field(default_factory=Observations)
     told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate, counted
-    lines: set[object] = field(default_factory=set)  # what identifies each rate so far
+    lines: SeenLines = field(default_factory=SeenLines)  # those with a rate so far
     units: str = ""
     compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
-    losses: list[Any] = field(default_factory=list)
+    losses: Numbers = field(default_factory=Numbers)
     samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
     host: list[HostSample] = field(default_factory=list)  # of its node
     device_problems: list[DeviceProblem] = field(default_factory=list)
@@ -92,7 +68,7 @@ class Record:
     devices: dict[int, Payload] = field(default_factory=dict)  # as its ranks told them, by rank
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
     # every number of the metric lines, by name and rank, but rates and what only counts or dates
-    numbers: dict[str, dict[int, list[ToldNumber]]] = field(default_factory=dict)
+    numbers: dict[str, dict[int, ToldNumbers]] = field(default_factory=dict)
     # numbers of the metric lines that are infinite or NaN, by name: how often each was told
     not_finite: dict[str, Counter[str]] = field(default_factory=dict)
     tables: dict[str, list[Payload]] = field(default_factory=dict)  # by TABLES

@@ -48,21 +48,21 @@ def test_warm_up_and_damaged_rates_are_not_measured(tmp_path: Path) -> None:
     process = result(
         tmp_path, rate(1.0, warmup=True), rates([2.0, 3.0]), rate(None), rate(-1.0), end(0)
     )
-    assert [observation.rate for observation in process.measured] == [2.0, 3.0]
+    assert process.measured.lines.rate.tolist() == [2.0, 3.0]
     assert process.warmup_marked == 1
 
 
 def test_an_observation_weighs_as_much_as_it_took(tmp_path: Path) -> None:
     process = result(tmp_path, rate(10.0, steps=5), rate(20.0, steps=5), end(0))
     assert process.series is not None
-    assert process.series.rates == (10.0, 20.0)
-    assert process.series.seconds == (0.5, 0.25)
+    assert list(process.series.rates) == [10.0, 20.0]
+    assert list(process.series.seconds) == [0.5, 0.25]
 
 
 def test_observations_of_unknown_length_are_for_the_same_work(tmp_path: Path) -> None:
     process = result(tmp_path, rate(10.0, steps=5), rate(20.0), end(0))
     assert process.series is not None
-    assert process.series.seconds == (1.0, 0.5)
+    assert list(process.series.seconds) == [1.0, 0.5]
 
 
 def test_nothing_measured_is_no_series(tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ A loss that stays where it is within its noise is no finding: on random data, wh
 step, there is nothing to learn.
 """
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...results.records import is_finite
+from ...results.rates import LARGEST
 from ..model import Finding, Findings, Row
 from ..process import counted
-from ..statistics.values import median
 from .finder import in_some_of
+
+if TYPE_CHECKING:
+    from ..statistics.values import Floats
 
 FEWEST = 30  # losses: fewer of them are noise
 ABOVE = 0.95  # of the pairs of an early and a late loss: the late one is higher
@@ -22,33 +24,36 @@ def losses_not_falling(row: Row) -> Findings:
     found = []
     processes = counted(row.processes)
     for process in processes:
-        losses = [float(loss) for loss in process.record.losses if is_finite(loss)]
+        told = process.record.losses.floats()
+        losses = told[abs(told) < LARGEST]
         said = _rise(losses) or _standstill(losses)
         if said:
             found.append((process.record.tag, said, losses))
     if found:
         tag, said, losses = found[0]
-        evidence = {"losses": len(losses), "first": losses[0], "last": losses[-1]}
+        evidence = {"losses": len(losses), "first": float(losses[0]), "last": float(losses[-1])}
         where = in_some_of(len(found), len(processes))
         yield Finding(f"{tag}: its loss {said}{where}", place=tag, evidence=evidence)
 
 
-def _rise(losses: Sequence[float]) -> str:
+def _rise(losses: "Floats") -> str:
     """From where to where the losses rise; empty if they do not."""
+    import numpy as np
+
     if len(losses) < FEWEST:
         return ""
     third = len(losses) // 3
-    early, late = losses[:third], losses[-third:]
-    higher = sum(after > before for after in late for before in early)
-    rise = median(late) - median(early)
+    early, late = np.sort(losses[:third]), losses[-third:]
+    higher = int(np.searchsorted(early, late).sum())
+    before, after = float(np.median(early)), float(np.median(late))
     # a loss that has fallen to almost nothing moves by many times itself
-    if higher < ABOVE * third**2 or rise < MATTERS * max(map(abs, early)):
+    if higher < ABOVE * third**2 or after - before < MATTERS * float(abs(early).max()):
         return ""
-    return f"rises, from {median(early):.4g} to {median(late):.4g}"
+    return f"rises, from {before:.4g} to {after:.4g}"
 
 
-def _standstill(losses: Sequence[float]) -> str:
+def _standstill(losses: "Floats") -> str:
     """That all losses are the same number; empty if they differ. One of 0 has been learned."""
-    if len(losses) < FEWEST or len(set(losses)) > 1 or not losses[0]:
+    if len(losses) < FEWEST or not losses[0] or (losses != losses[0]).any():
         return ""
     return f"is {losses[0]:.6g} in each of {len(losses)} lines: nothing is learned"

@@ -27,17 +27,19 @@ only by the clock (2, 3); without one it is left out.
 """
 
 import math
-import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
-from operator import truediv
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from ...results.rates import is_rate
-from ...results.records import Observation, is_finite
+from ...results.columns import Observations
 
 if TYPE_CHECKING:
-    from .values import Floats
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .values import Floats, Marks
+
+    Places = NDArray[np.int_]
 
 FEWEST = 3  # times between lines, or bunches: with fewer, they show no pattern
 SOON = 0.01  # seconds: a line that comes sooner after another was held in a buffer
@@ -47,36 +49,97 @@ PAUSE = 5.0
 LATE = 1.2  # a line that comes later than so many of its durations came after something else
 OVERLAPS = 0.1  # the largest share of lines whose clocks may disagree
 
-Weighed = tuple[Observation, float]
-"""An observation and its duration, in a unit that is the same for all observations of a rank."""
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Observations of one rank in the order in which they were written, shape (n,) each."""
+
+    rate: "Floats"
+    steps: "Floats"  # NaN where a line does not tell it, as in the next three
+    time: "Floats"
+    elapsed: "Floats"
+    arrived: "Floats"
+    counts: "Marks"
+
+    def __len__(self) -> int:
+        return len(self.rate)
+
+    def at(self, chosen: "Marks | slice") -> "Lines":
+        """Some of the lines."""
+        return Lines(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def counts(line: Observation) -> bool:
-    """Whether an observation counts: not as warm-up, not written twice, and with a usable rate."""
-    return not line.warmup and not line.repeated and is_rate(line.rate)
+def lines_of(seen: Observations) -> dict[int, Lines]:
+    """The observations of each rank, in the order of their numbers."""
+    import numpy as np
+
+    told = {name: column.values() for name, column in seen.told.items()}
+    lines, ranks = (
+        Lines(rate=seen.rates.floats(), counts=seen.counts(), **told),
+        seen.ranks.values(),
+    )
+    if not len(lines):
+        return {}
+    if (ranks == ranks[0]).all():
+        return {int(ranks[0]): lines}
+    return {int(rank): lines.at(ranks == rank) for rank in np.unique(ranks)}
 
 
-def weighed(lines: Sequence[Observation]) -> list[Weighed]:
-    """The observations that count, with their durations, by the rule above.
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Observations that count, and their durations, in a unit that is the same for all."""
 
-    Args:
-        lines: all observations of one rank, in the order in which they were written.
-    """
+    lines: Lines
+    seconds: "Floats"  # shape (n,)
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    @classmethod
+    def nothing(cls) -> "Weighed":
+        """No observations."""
+        import numpy as np
+
+        none = np.empty(0)
+        return cls(Lines(none, none, none, none, none, np.empty(0, bool)), none)
+
+
+def joined(parts: Sequence[Lines]) -> Lines:
+    """The lines of several files as those of one; at least one file."""
+    import numpy as np
+
+    if len(parts) == 1:
+        return parts[0]
+    names = [field.name for field in fields(Lines)]
+    return Lines(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def weighed(lines: Lines) -> Weighed:
+    """The observations of a rank that count, with their durations, by the rule above."""
+    import numpy as np
+
     lasted = _durations(lines)
-    return [(lines[k], seconds) for k, seconds in lasted.items() if math.isfinite(seconds)]
+    seen = lines if lines.counts.all() else lines.at(lines.counts)
+    is_known = np.isfinite(lasted)
+    if is_known.all():
+        return Weighed(seen, lasted)
+    return Weighed(seen.at(is_known), lasted[is_known])
 
 
-def _durations(lines: Sequence[Observation]) -> dict[int, float]:
-    """The durations of the observations that count, by their places."""
-    counting = [k for k, line in enumerate(lines) if counts(line)]
-    seen = [lines[k] for k in counting]
-    seconds = _by_steps(seen) or by_elapsed(seen) or _by_clock(lines, counting)
+def _durations(lines: Lines) -> "Floats":
+    """The durations of the observations that count."""
+    seen = lines if lines.counts.all() else lines.at(lines.counts)
+    if not len(seen):
+        return seen.rate
+    seconds = _by_steps(seen)
     if seconds is None:
-        seconds = _for_same_work(seen)
-    return dict(zip(counting, seconds, strict=True))
+        seconds = by_elapsed(seen)
+    if seconds is None:
+        seconds = _by_clock(lines)
+    return _for_same_work(seen) if seconds is None else seconds
 
 
-def between(lines: Sequence[Observation]) -> tuple[float, float]:
+def between(lines: Lines) -> tuple[float, float]:
     """The seconds between observations that are in none of them, and all seconds, by the clock.
 
     An observation that came much later than the others, for its duration, came after something
@@ -84,153 +147,188 @@ def between(lines: Sequence[Observation]) -> tuple[float, float]:
     they tell their durations in seconds.
 
     Args:
-        lines: all observations of one rank, in the order in which they were written.
+        lines: all observations of one rank.
     """
-    lasted = _durations(lines)
-    took, measured = [], []
-    for bunch in _clock(lines):
-        # the wait for the start of all processes is before the first that counts
-        if lasted.keys() >= {bunch.lines[0] - 1, *bunch.lines}:
-            took.append(bunch.seconds)
-            measured.append(math.fsum(lasted[k] for k in bunch.lines))
-    if len(took) < FEWEST or not all(0 < seconds < math.inf for seconds in measured):
-        return 0.0, math.fsum(took)
-    second = 1.0
-    if not by_elapsed([lines[k] for k in lasted]) or all(lines[k].steps for k in lasted):
-        second = statistics.median(map(truediv, took, measured))
-    gaps = []
-    for seconds, own in zip(took, measured, strict=True):
-        if seconds > LATE * second * own:
-            gaps.append(seconds - second * own)
-    return math.fsum(gaps), math.fsum(took)
+    import numpy as np
+
+    bunches = _clock(lines)
+    # the wait for the start of all processes is before the first that counts
+    bunches = bunches.at(bunches.count_of(lines.counts, before=1) == bunches.sizes + 1)
+    if len(bunches) < FEWEST:
+        return 0.0, float(bunches.seconds.sum())
+    lasted = np.zeros(len(lines))
+    lasted[lines.counts] = _durations(lines)
+    took, measured = bunches.seconds, bunches.sum_of(lasted)
+    if not ((measured > 0) & np.isfinite(measured)).all():
+        return 0.0, float(took.sum())
+    second, seen = 1.0, lines.at(lines.counts)
+    if by_elapsed(seen) is None or not np.isnan(seen.steps).any():
+        second = float(np.median(took / measured))
+    is_late = took > LATE * second * measured
+    return float((took - second * measured)[is_late].sum()), float(took.sum())
 
 
-def _for_a_unit(line: Observation) -> float:
+def _for_a_unit(rates: "Floats") -> "Floats":
     """Seconds for one unit of work; infinite if the rate is 0."""
-    return 1 / line.rate if line.rate else math.inf
+    import numpy as np
+
+    with np.errstate(divide="ignore"):
+        return 1 / rates
 
 
-def _for_same_work(seen: Sequence[Observation]) -> list[float]:
+def _for_same_work(seen: Lines) -> "Floats":
     """The durations of lines for the same work; exactly 1 if all rates are equal."""
-    level = next((line.rate for line in seen if line.rate), 1.0)
-    return [level / line.rate if line.rate else math.inf for line in seen]
+    import numpy as np
+
+    there = seen.rate != 0
+    level = seen.rate[np.argmax(there)] if there.any() else 1.0
+    with np.errstate(divide="ignore"):
+        durations: Floats = level / seen.rate
+    return durations
 
 
-def _by_steps(seen: Sequence[Observation]) -> list[float] | None:
-    if not all(line.steps for line in seen):
+def _by_steps(seen: Lines) -> "Floats | None":
+    import numpy as np
+
+    if np.isnan(seen.steps).any():
         return None
-    return [(line.steps or 1) * _for_a_unit(line) for line in seen]
+    return seen.steps * _for_a_unit(seen.rate)
 
 
-def by_elapsed(seen: Sequence[Observation]) -> list[float] | None:
+def by_elapsed(seen: Lines) -> "Floats | None":
     """What the lines tell as ``elapsed``, if that is the time of each and not of all so far."""
-    overlaps, before = 0, -math.inf
-    seconds: list[float] = []
-    for line in seen:
-        if not (is_finite(line.time) and is_finite(line.elapsed) and line.elapsed > 0):
-            return None
-        overlaps += line.time - before < (1 - OVERLAPS) * line.elapsed
-        before = line.time
-        seconds.append(float(line.elapsed))
-    return seconds if overlaps <= OVERLAPS * len(seen) and len(seen) > 1 else None
+    import numpy as np
+
+    if len(seen) < 2 or not (seen.elapsed > 0).all() or np.isnan(seen.time).any():
+        return None
+    overlaps = np.count_nonzero(np.diff(seen.time) < (1 - OVERLAPS) * seen.elapsed[1:])
+    return seen.elapsed if overlaps <= OVERLAPS * len(seen) else None
 
 
-@dataclass(frozen=True)
-class _Bunch:
-    """Lines that came together: their places among all lines, and the seconds that they took."""
+@dataclass(frozen=True, eq=False)
+class _Bunches:
+    """Lines that came together: where they begin and end among all lines, shape (k,) each."""
 
-    lines: tuple[int, ...]
-    seconds: float
+    begins: "Places"
+    ends: "Places"
+    seconds: "Floats"  # that each took
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    @property
+    def sizes(self) -> "Places":
+        """The number of lines in each."""
+        return self.ends - self.begins
+
+    def at(self, chosen: "Marks") -> "_Bunches":
+        """Some of them."""
+        return _Bunches(self.begins[chosen], self.ends[chosen], self.seconds[chosen])
+
+    def count_of(self, marks: "Marks", before: int = 0) -> "Places":
+        """The number of marked lines in each bunch, and in so many lines before it."""
+        import numpy as np
+
+        count = np.concatenate([[0], np.cumsum(marks)])
+        found: Places = count[self.ends] - count[self.begins - before]
+        return found
+
+    def sum_of(self, values: "Floats") -> "Floats":
+        """The sum over the lines of each bunch."""
+        import numpy as np
+
+        edges = np.stack([self.begins, self.ends], axis=1).ravel()
+        total: Floats = np.add.reduceat(np.append(values, 0.0), edges)[::2]
+        return total
 
 
-def _by_clock(lines: Sequence[Observation], counting: Sequence[int]) -> list[float] | None:
+def _by_clock(lines: Lines) -> "Floats | None":
     """The durations that the times between the lines show; None if they show no pattern."""
-    counted = set(counting)
-    bunches = []
-    for bunch in _clock(lines):
-        if counted.issuperset(bunch.lines):
-            bunches.append(bunch)
+    import numpy as np
+
+    bunches = _clock(lines)
+    bunches = bunches.at(bunches.count_of(lines.counts) == bunches.sizes)
     if len(bunches) < FEWEST:
         return None
-    took = [bunch.seconds for bunch in bunches]
-    by_work, by_count = [], []  # what both kinds of lines make of the bunches
-    for bunch in bunches:
-        by_work.append(math.fsum(_for_a_unit(lines[k]) for k in bunch.lines))
-        by_count.append(float(len(bunch.lines)))
-    unit, off_work = _fit(took, by_work)
-    each, off_count = _fit(took, by_count)
+    own = np.where(lines.counts, _for_a_unit(np.where(lines.counts, lines.rate, 1.0)), 0.0)
+    # what both kinds of lines make of the bunches
+    by_work, by_count = bunches.sum_of(own), bunches.sizes.astype(float)
+    unit, off_work = _fit(bunches.seconds, by_work)
+    each, off_count = _fit(bunches.seconds, by_count)
     if min(off_work, off_count) <= FITS:
-        seen = [lines[k] for k in counting]
-        return _for_same_work(seen) if off_work <= off_count + ALIKE else [1.0] * len(seen)
-    found = dict.fromkeys(counting, each)  # a line whose time is not known is a usual one
-    for bunch, work, count in zip(bunches, by_work, by_count, strict=True):
-        seconds = min(bunch.seconds, PAUSE * max(unit * work, each * count))
-        for k in bunch.lines:
-            share = 1 / count if math.isinf(work) else _for_a_unit(lines[k]) / work
-            found[k] = share * seconds
-    return list(found.values())
+        seen = lines.at(lines.counts)
+        return _for_same_work(seen) if off_work <= off_count + ALIKE else np.ones(len(seen))
+    with np.errstate(invalid="ignore"):
+        most = PAUSE * np.fmax(unit * by_work, each * by_count)
+    seconds = np.minimum(bunches.seconds, most)
+    found = np.full(len(lines), each)  # a line whose time is not known is a usual one
+    sizes = bunches.sizes
+    place = np.repeat(np.arange(len(bunches)), sizes)
+    line = np.arange(sizes.sum()) + np.repeat(bunches.begins - np.cumsum(sizes) + sizes, sizes)
+    with np.errstate(invalid="ignore"):
+        share = own[line] / by_work[place]
+    share = np.where(np.isinf(by_work[place]), 1 / by_count[place], share)
+    found[line] = share * seconds[place]
+    return found[lines.counts]
 
 
-def _clock(lines: Sequence[Observation]) -> list[_Bunch]:
+def _clock(lines: Lines) -> _Bunches:
     """The bunches of lines by the better of both clocks."""
-    arrived = _bunches([line.arrived for line in lines])
-    told = _bunches([line.time for line in lines])
+    arrived, told = _bunches(lines.arrived), _bunches(lines.time)
     return told if len(told) > len(arrived) else arrived
 
 
-def _bunches(times: Sequence[object]) -> list[_Bunch]:
+def _bunches(times: "Floats") -> _Bunches:
     """The lines by the times at which they came, without the first; none if the clock is unsure."""
-    known = [time for time in times if is_finite(time)]
-    if len(known) < max(len(times), 2) or known != sorted(known):
-        return []
-    bunches: list[_Bunch] = []
-    begun, since = 0, -math.inf
-    for k in range(1, len(known)):
-        if known[k] - known[k - 1] > SOON:
-            bunches.append(_Bunch(tuple(range(begun, k)), known[k - 1] - since))
-            begun, since = k, known[k - 1]
-    bunches.append(_Bunch(tuple(range(begun, len(known))), known[-1] - since))
-    return bunches[1:]
+    import numpy as np
+
+    apart = np.diff(times)
+    if len(times) < 2 or not (apart >= 0).all():  # false for NaN
+        return _Bunches(np.empty(0, int), np.empty(0, int), np.empty(0))
+    begins = np.flatnonzero(apart > SOON) + 1
+    ends = np.append(begins[1:], len(times))[: len(begins)]
+    return _Bunches(begins, ends, times[ends - 1] - times[begins - 1])
 
 
-def _fit(took: Sequence[float], expected: Sequence[float]) -> tuple[float, float]:
+def _fit(took: "Floats", expected: "Floats") -> tuple[float, float]:
     """The median of ``took / expected``, and the mean deviation from it, as a fraction.
 
     Each deviation counts as at most a factor of ``PAUSE``: a pause fits neither kind of lines.
     """
-    pairs = [pair for pair in zip(took, expected, strict=True) if math.isfinite(pair[1])]
-    if not pairs:
+    import numpy as np
+
+    finite = np.isfinite(expected)
+    if not finite.any():
         return math.inf, math.inf
-    logs = [math.log(max(seconds, 1e-9) / units) for seconds, units in pairs]
-    middle = statistics.median(logs)
-    off = statistics.fmean(min(abs(x - middle), math.log(PAUSE)) for x in logs)
+    logs = np.log(np.maximum(took[finite], 1e-9) / expected[finite])
+    middle = float(np.median(logs))
+    off = float(np.minimum(np.abs(logs - middle), math.log(PAUSE)).mean())
     # a rate of 0 is not for any work
-    return math.exp(middle), off if len(pairs) == len(took) else math.inf
+    return math.exp(middle), off if finite.all() else math.inf
 
 
-def sum_of_ranks(ranks: Sequence[Sequence[Weighed]]) -> list[Weighed]:
+def sum_of_ranks(ranks: Sequence[Weighed]) -> Weighed:
     """The rate of all ranks together, while each observation of the first was made.
 
     Ranks of a job measure during the same time, so the durations of each are taken as fractions of
     it. The mean rate of the result is the sum of those of the ranks.
 
     Args:
-        ranks: the weighed observations of each rank that told any.
+        ranks: the weighed observations of each rank that told any; at least one.
     """
-    if len(ranks) < 2:
-        return list(ranks[0]) if ranks else []
     import numpy as np
 
     first, *others = ranks
+    if not others:
+        return first
     ends, _ = _course(first)
-    rates = np.array([float(seen.rate) for seen, _ in first])
+    rates = first.lines.rate.copy()
     for other in others:
         rates += np.diff(np.interp(ends, *_course(other))) / np.diff(ends)
-    added = zip(first, rates.tolist(), strict=True)
-    return [(seen._replace(rate=rate), seconds) for (seen, seconds), rate in added]
+    return Weighed(replace(first.lines, rate=rates), first.seconds)
 
 
-def _course(seen: Sequence[Weighed]) -> tuple["Floats", "Floats"]:
+def _course(seen: Weighed) -> tuple["Floats", "Floats"]:
     """The units that were done until each moment, both as fractions of the time of the rank.
 
     Returns:
@@ -238,8 +336,6 @@ def _course(seen: Sequence[Weighed]) -> tuple["Floats", "Floats"]:
     """
     import numpy as np
 
-    seconds = np.array([0.0, *(seconds for _, seconds in seen)])
-    share = seconds / seconds.sum()
-    rates = np.array([0.0, *(float(line.rate) for line, _ in seen)])
+    share = np.concatenate([[0.0], seen.seconds / seen.seconds.sum()])
     ends = np.cumsum(share)
-    return ends / ends[-1], np.cumsum(rates * share)
+    return ends / ends[-1], np.cumsum(np.concatenate([[0.0], seen.lines.rate]) * share)

@@ -18,6 +18,7 @@ rate that its start-up approaches (see ``steady``).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import mul
 
 from .batch_means import MeanError, mean_error
@@ -33,11 +34,11 @@ FEWEST = 60  # of a process: what happens in one of 20 steps is hardly missed by
 class Series:
     """The steady observations of a process."""
 
-    rates: tuple[float, ...]
-    seconds: tuple[float, ...]  # the weight of each observation: its duration, or 1
+    rates: Sequence[float]
+    seconds: Sequence[float]  # the weight of each observation: its duration, or 1
     found: Steady = field(default_factory=Steady)  # where they begin, and whether they still move
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Units per second over the whole series: total units over total time."""
         units = map(mul, self.rates, self.seconds)

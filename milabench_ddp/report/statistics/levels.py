@@ -10,7 +10,6 @@ observations, or for one or two in a row, cannot be told from a pause.
 
 import math
 from collections.abc import Iterator
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from .start_up import COLD
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from .values import Floats, Marks
 
 WINDOWS = 30  # sliding medians reach over this part of a series on each side
-SHARED = 8  # of them in half of such a window: the windows of a long series would fill the memory
+SHARED = 8  # of them in half of such a window
 APART = 0.85  # the share of the squared deviations that two levels explain; of normal noise 0.64
 MATTERS = 0.005  # the smallest distance of two levels, as a fraction
 STAYS = 3  # observations in a row: a pause is shorter,
@@ -78,8 +77,8 @@ def _calm(rates: "Floats") -> "Floats":
     near = len(rates) // WINDOWS
     around = np.pad(rates, near, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(around, 2 * near + 1)
-    medians: Floats = np.median(windows[:: max(1, near // SHARED)], axis=1)
-    return medians
+    # one by one: the windows of a long series would fill the memory
+    return np.array([np.median(window) for window in windows[:: max(1, near // SHARED)]])
 
 
 def _is_high(calm: "Floats") -> "Marks":
@@ -112,5 +111,7 @@ def _is_away(rates: "Floats") -> "Iterator[Marks]":
 
 def _longest(marks: "Marks") -> int:
     """The longest stretch of marked ones."""
-    stretches = [len(list(same)) for is_marked, same in groupby(marks) if is_marked]
-    return max(stretches, default=0)
+    import numpy as np
+
+    edges = np.flatnonzero(np.diff(marks, prepend=False, append=False))
+    return int((edges[1::2] - edges[::2]).max(initial=0))

@@ -48,6 +48,7 @@ MAY_MOVE = 1.0  # and of one to whose end the interval surely reaches
 MATTERS = 0.005  # the smallest change that is told, as a fraction
 FITTED = 3  # parameters: two levels, and the place between them
 NEAR = 3  # neighbours on each side of a pause
+BLOCK = 2**14  # observations
 EDGE = 10  # a step has at least this part of the series on each side
 
 
@@ -69,7 +70,7 @@ class Steady:
         return replace(self, below=below, above=above)
 
 
-def steady_state(rates: Sequence[float]) -> Steady:
+def steady_state(rates: "Sequence[float] | Floats") -> Steady:
     """Find the steady state of a series of rates.
 
     Args:
@@ -131,7 +132,10 @@ def _without_pauses(rates: "Floats") -> "Floats":
     import numpy as np
 
     around = np.pad(rates, NEAR, mode="reflect")
-    middle = np.median(np.lib.stride_tricks.sliding_window_view(around, 2 * NEAR + 1), axis=1)
+    windows = np.lib.stride_tricks.sliding_window_view(around, 2 * NEAR + 1)
+    middle = np.empty(len(rates))
+    for k in range(0, len(rates), BLOCK):  # the windows of a long series would fill the memory
+        middle[k : k + BLOCK] = np.partition(windows[k : k + BLOCK], NEAR, axis=1)[:, NEAR]
     is_pause = is_far(rates - middle, float(np.median(rates)))
     is_pause[:NEAR] = False  # a start-up
     return np.where(is_pause, middle, rates)

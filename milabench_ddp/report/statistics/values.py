@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,11 @@ def known(values: Iterable[object]) -> list[float]:
     return [float(value) for value in values if is_finite(value)]
 
 
+def total(numbers: "Floats") -> float:
+    """The sum of finite numbers, rounded once."""
+    return math.fsum(numbers.data)  # without a list of them
+
+
 def mean(values: Iterable[object]) -> float:
     """The mean of the known values."""
     numbers = known(values)
@@ -40,8 +46,15 @@ def median(values: Iterable[object]) -> float:
 
 def deviation(values: Iterable[object]) -> float:
     """The standard deviation of the n known values, with the divisor n; NaN for fewer than two."""
-    numbers = known(values)
-    return statistics.pstdev(numbers) if len(numbers) > 1 else NAN
+    if not isinstance(values, array):
+        numbers = known(values)
+        return statistics.pstdev(numbers) if len(numbers) > 1 else NAN
+    import numpy as np
+
+    rates = np.asarray(values)  # millions of them, all known
+    if len(rates) < 2:
+        return NAN
+    return math.sqrt(total((rates - total(rates) / len(rates)) ** 2) / len(rates))
 
 
 def robust_std(values: Iterable[float], middle: float) -> float:

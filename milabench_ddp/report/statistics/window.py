@@ -1,36 +1,33 @@
 """When a process measured its steady state, by the clock of its node."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...results.records import Observation, is_finite
-from .durations import LATE, Weighed, by_elapsed
+from .durations import LATE, Lines, Weighed, by_elapsed
+from .values import total
 
 if TYPE_CHECKING:
     from .values import Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Window:
     """The time of the observations in the steady state, from its begin to its end."""
 
     # the begin, then the end of each observation: seconds since the epoch, shape (n + 1,)
-    ends: tuple[float, ...]
-    work: tuple[float, ...]  # the share of the work that was done until then, from 0 to 1
+    ends: "Floats"
+    work: "Floats"  # the share of the work that was done until then, from 0 to 1, shape (n + 1,)
 
     @property
     def begin(self) -> float:
         """When the first observation began."""
-        return self.ends[0]
+        return float(self.ends[0])
 
     @property
     def end(self) -> float:
         """When the last observation ended."""
-        return self.ends[-1]
+        return float(self.ends[-1])
 
     @property
     def seconds(self) -> float:
@@ -48,61 +45,62 @@ class Window:
         """
         import numpy as np
 
-        middles = [(before + after) / 2 for before, after in pairwise(times)]
-        edges = np.array([self.begin, *middles, self.end])
+        middles = (np.array(times[1:]) + np.array(times[:-1])) / 2
+        edges = np.concatenate([[self.begin], middles, [self.end]])
         return np.diff(np.interp(edges, self.ends, self.work)), np.diff(edges)
 
 
-def window_of(observations: Sequence[Weighed], start: int) -> Window | None:
+def window_of(observations: Weighed, start: int) -> Window | None:
     """The window of the observations from ``start`` on; None if no clock tells it.
 
     Args:
-        observations: those that count, with their durations, in the order of time.
+        observations: those that count, with their durations.
         start: how many come before the steady state.
     """
-    lines = [line for line, _ in observations]
+    import numpy as np
+
+    lines, seconds = observations.lines, observations.seconds
     ends, begin = _ends(lines)
-    if start == 0 and (begin is None or _is_late(observations, ends, begin)):
+    if start == 0 and (begin is None or _is_late(seconds, ends, begin)):
         start = 1  # the end of the first is the begin of the second
-    if len(ends) <= start or list(ends) != sorted(ends):
+    if len(ends) <= start or not (np.diff(ends) >= 0).all():
         return None
     first = ends[start - 1] if start or begin is None else begin
-    done = [0.0]
-    for line, seconds in observations[start:]:
-        done.append(done[-1] + line.rate * seconds)
+    done = np.concatenate([[0.0], np.cumsum(lines.rate[start:] * seconds[start:])])
     if not (done[-1] > 0 and ends[-1] > first):
         return None
-    return Window((first, *ends[start:]), tuple(units / done[-1] for units in done))
+    return Window(np.concatenate([[first], ends[start:]]), done / done[-1])
 
 
-def _is_late(observations: Sequence[Weighed], ends: Sequence[float], begin: float) -> bool:
+def _is_late(seconds: "Floats", ends: "Floats", begin: float) -> bool:
     """Whether the first observation ended later than it lasted: its loop began with a warm-up."""
-    others = math.fsum(seconds for _, seconds in observations[1:])
+    others = total(seconds[1:])
     if not others > 0:
         return False
-    second = (ends[-1] - ends[0]) / others
-    return ends[0] - begin > LATE * second * observations[0][1]
+    second = float(ends[-1] - ends[0]) / others
+    return float(ends[0]) - begin > LATE * second * float(seconds[0])
 
 
-def _ends(lines: Sequence[Observation]) -> tuple[Sequence[float], float | None]:
+def _ends(lines: Lines) -> tuple["Floats", float | None]:
     """When each observation ended, and when the first began, if that is known.
 
     A line may be written long after the end of its observation. If lines tell the time since the
     loop began, the one that was written soonest tells when that was.
     """
-    times = _finite(lines, "time") or _finite(lines, "arrived")
-    if times is None:
-        return (), None
-    elapsed = _finite(lines, "elapsed")
-    if elapsed is None or not _finite(lines, "time"):
-        return times, None
-    if by_elapsed(lines):  # milabench's are the duration of each
-        return times, times[0] - elapsed[0]
-    began = min(time - since for time, since in zip(times, elapsed, strict=True))
-    return [began + since for since in elapsed], began
+    import numpy as np
+
+    if not _is_told(lines.time):
+        return (lines.arrived if _is_told(lines.arrived) else np.empty(0)), None
+    if not _is_told(lines.elapsed):
+        return lines.time, None
+    if by_elapsed(lines) is not None:  # milabench's are the duration of each
+        return lines.time, float(lines.time[0] - lines.elapsed[0])
+    began = float((lines.time - lines.elapsed).min())
+    return began + lines.elapsed, began
 
 
-def _finite(lines: Sequence[Observation], name: str) -> list[float] | None:
-    """The values of an attribute; None unless all are known."""
-    values = list(map(attrgetter(name), lines))
-    return values if values and all(map(is_finite, values)) else None
+def _is_told(values: "Floats") -> bool:
+    """Whether every line tells a clock."""
+    import numpy as np
+
+    return len(values) > 0 and not np.isnan(values).any()

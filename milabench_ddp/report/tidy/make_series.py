@@ -6,7 +6,6 @@ from itertools import repeat
 from ...results.records import Record, is_finite
 from ..process import ProcessResult
 from ..ranks.rank_summary import rank_id
-from ..statistics.durations import counts
 from ..statistics.window import Window
 from .lines import EventLine
 from .read_runs import ReportedRun
@@ -78,7 +77,7 @@ def rate_lines(of: ReportedRun) -> Iterator[RateLine]:
         counted: dict[int, int] = {}  # observations of each rank that count so far
         for place, seen in enumerate(record.rates):
             steady = False
-            if teller is not None and counts(seen):
+            if teller is not None and seen.counts:
                 steady = counted.setdefault(seen.rank, 0) >= teller.steady.start
                 counted[seen.rank] += 1
             times = filter(is_finite, (seen.time, seen.arrived))

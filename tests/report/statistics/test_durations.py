@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.statistics.durations import between, sum_of_ranks, weighed
-from milabench_ddp.results.records import Observation
+from milabench_ddp.report.statistics import durations
+from milabench_ddp.report.statistics.durations import Weighed, lines_of, sum_of_ranks
+from milabench_ddp.results.columns import Observation, Observations
 from tests.support.result_files import config, end, job, rate, start, write
 
 FAST, SLOW = 0.010, 0.100  # seconds of a step
@@ -22,10 +23,22 @@ Line = tuple[float, float]  # when it is written, in seconds after the start, an
 Way = Callable[[list[Line]], list[Observation]]
 
 
+def weighed(lines: Iterable[Observation]) -> Weighed:
+    (found,) = lines_of(Observations(lines)).values()
+    return durations.weighed(found)
+
+
+def between(lines: Iterable[Observation]) -> tuple[float, float]:
+    (found,) = lines_of(Observations(lines)).values()
+    return durations.between(found)
+
+
+def mean_of(seen: Weighed) -> float:
+    return float((seen.lines.rate * seen.seconds).sum() / seen.seconds.sum())
+
+
 def perf(lines: Iterable[Observation]) -> float:
-    seen = weighed(list(lines))
-    total = sum(seconds for _, seconds in seen)
-    return sum(line.rate * seconds for line, seconds in seen) / total
+    return mean_of(weighed(lines))
 
 
 def every_steps(steps: Sequence[float], number: int = 1) -> list[Line]:
@@ -199,23 +212,23 @@ def test_what_does_not_count() -> None:
     good = Observation(5.0)
     bad = [Observation(value) for value in (-1.0, float("nan"), 1e300, "5", True)]
     lines = [good, *bad, good._replace(warmup=True), good._replace(repeated=True), good]
-    assert [line for line, _ in weighed(lines)] == [good, good]
-    assert weighed([]) == []
+    assert weighed(lines).lines.rate.tolist() == [5.0, 5.0]
+    assert len(weighed(bad)) == 0
+    assert lines_of(Observations()) == {}
 
 
 def test_the_sum_of_ranks_is_the_sum_of_their_means() -> None:
     ranks = [weighed(arriving(every_steps(steps))) for steps in COURSES.values()]
     seen = sum_of_ranks(ranks)
     assert len(seen) == len(IN_TURN)
-    total = sum(line.rate * seconds for line, seconds in seen) / sum(s for _, s in seen)
-    assert total == pytest.approx(sum(len(steps) / sum(steps) for steps in COURSES.values()))
-    assert sum_of_ranks([ranks[0]]) == ranks[0]
-    assert sum_of_ranks([]) == []
+    total = sum(len(steps) / sum(steps) for steps in COURSES.values())
+    assert mean_of(seen) == pytest.approx(total)
+    assert sum_of_ranks([ranks[0]]) is ranks[0]
 
 
 def test_a_slow_second_on_all_ranks_is_one_in_their_sum() -> None:
     ranks = [weighed([Observation(value, 1) for value in (8.0, 2.0, 8.0)]) for _ in range(4)]
-    assert [line.rate for line, _ in sum_of_ranks(ranks)] == pytest.approx([32.0, 8.0, 32.0])
+    assert sum_of_ranks(ranks).lines.rate.tolist() == pytest.approx([32.0, 8.0, 32.0])
 
 
 def rate_lines(steps: Sequence[float], scale: float = 1.0, **more: object) -> str:
@@ -291,4 +304,4 @@ def test_slow_steps_are_not_time_between_observations(course: list[float]) -> No
         gap, total = between(seen)
         assert gap <= 0.02 * total
     assert between(validated(1000, 0.0)) == (0.0, pytest.approx(1.99, abs=0.01))
-    assert between([]) == (0.0, 0.0)
+    assert between([Observation(5.0)]) == (0.0, 0.0)

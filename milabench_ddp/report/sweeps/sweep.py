@@ -18,7 +18,7 @@ from ...errors import SelectionError
 from ...table import Column, Table
 from ..clocks import taken_while
 from ..failures import CellState, cell_state
-from ..model import Report, Row
+from ..model import Report, Row, Rows
 from . import ddp_experiments
 from .cell import Cell
 from .metrics import Metric, metric_of
@@ -59,9 +59,7 @@ def sweep_of(
         SelectionError: no benchmark has such a metric or setting, or two share a cell.
     """
     table = _all_benchmarks(report)
-    states = {row.name: cell_state(report, row) for row in table}
-
-    metric = metric_of(metric_name, table, lambda row: is_usable(row, states[row.name]))
+    metric, found = cells_of(report, metric_name, table)
     if not rows and not columns and ddp_experiments.fits(table):
         layout = ddp_experiments.layout(table, metric_name)
     else:
@@ -81,7 +79,7 @@ def sweep_of(
         taken[place] = row.name
         order_of_columns.setdefault(column, layout.order(row)[-1])
         cells = blocks.setdefault(title, {}).setdefault(label, {})
-        cells[column] = replace(_cell(metric, row, states[row.name]), benchmark=row.name)
+        cells[column] = found[row.name]
     shown = set(taken.values())
     skipped: list[SkippedBenchmark] = []
     for run in report.runs:
@@ -109,6 +107,20 @@ def _all_benchmarks(report: Report) -> list[Row]:
         rows.setdefault(name, Row.unmeasured(name, 0, 0.0, config))
     order = {name: index for index, name in enumerate(report.planned)}
     return sorted(rows.values(), key=lambda row: order.get(row.name, -1))
+
+
+def cells_of(report: Report, metric_name: str, table: Rows) -> tuple[Metric, dict[str, Cell]]:
+    """A metric, and the cell of each benchmark by name.
+
+    Raises:
+        SelectionError: no benchmark has such a metric.
+    """
+    states = {row.name: cell_state(report, row) for row in table}
+    metric = metric_of(metric_name, table, lambda row: is_usable(row, states[row.name]))
+    cells = {}
+    for row in table:
+        cells[row.name] = replace(_cell(metric, row, states[row.name]), benchmark=row.name)
+    return metric, cells
 
 
 def _cell(metric: Metric, row: Row, state: CellState | None) -> Cell:

@@ -1,0 +1,134 @@
+"""From values to places along an axis, with ticks at round numbers."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ..statistics.values import known
+
+TINY = 1e-100  # what is smaller is 0
+FLAT = 1e-6  # a range that is narrower than this part of its values is widened: ticks differ
+ROUND = (1, 2, 5, 10)
+PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+STEPS = 6  # between ticks, at most, but for the ends
+FEW, DECADES = 6, 3  # steps of decades; decades that have ticks at 1, 2 and 5
+SURE = 1e-9  # of a tick: rounding must not add another
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The ticks of an axis, in ascending order; the first and the last are its ends."""
+
+    ticks: tuple[float, ...]
+    texts: tuple[str, ...]
+    is_log: bool = False
+
+    def share(self, value: float) -> float:
+        """The place of a value, from 0 at the first tick to 1 at the last; beyond, that end."""
+        first, last = self.ticks[0], self.ticks[-1]
+        value = min(max(value, first), last)
+        if self.is_log:
+            first, last, value = math.log(first), math.log(last), math.log(value)
+        return min(max((value - first) / (last - first), 0.0), 1.0)
+
+
+MakeScale = Callable[[Iterable[object]], Scale]
+
+
+def linear(values: Iterable[object]) -> Scale:
+    """A scale that holds all known values, with ticks at multiples of 1, 2 or 5."""
+    low, high = _range(values)
+    if high - low <= FLAT * max(abs(low), abs(high)):
+        room = 0.1 * max(abs(low), abs(high)) or 1.0
+        low, high = (low - room if low else 0.0), high + room  # zeros have their end at 0
+    return _linear(low, high)
+
+
+def from_zero(values: Iterable[object]) -> Scale:
+    """A linear scale that holds 0, too, so that lengths can be compared."""
+    low, high = _range([*values, 0.0])
+    return _linear(low, high if high > low else low + 1.0)
+
+
+def nodes(values: Iterable[object]) -> Scale:
+    """A scale with ticks at powers of two, for numbers of nodes, ranks or bytes."""
+    low, high = _positive_range(values)
+    first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+    last = max(last, first + 1)
+    every = math.ceil((last - first) / (2 * FEW))
+    count = math.ceil((last - first) / every) + 1
+    ticks = tuple(2.0 ** (first + k * every) for k in range(count))
+    texts = tuple(f"{tick:.0f}" if 1 <= tick < 1e9 else f"{tick:g}" for tick in ticks)
+    return Scale(ticks, texts, is_log=True)
+
+
+def logarithmic(values: Iterable[object]) -> Scale:
+    """A scale with ticks at 1, 2 and 5 of each power of ten, or at these alone if many."""
+    low, high = _positive_range(values)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    if last - first <= DECADES:
+        steps = [m * 10.0**k for k in range(first, last + 1) for m in ROUND[:-1]]
+        begin = max(k for k, step in enumerate(steps) if step <= low * (1 + SURE))
+        end = min(k for k, step in enumerate(steps) if step >= high * (1 - SURE))
+        ticks = tuple(steps[begin : max(end, begin + 1) + 1])
+    else:
+        every = math.ceil((last - first) / FEW)
+        count = math.ceil((last - first) / every) + 1
+        ticks = tuple(10.0 ** (first + k * every) for k in range(count))
+    return Scale(ticks, tuple(map(short, ticks)), is_log=True)
+
+
+def spread_out(values: Iterable[object]) -> Scale:
+    """A logarithmic scale where positive values are far apart; else a linear one from 0."""
+    found = known(values)
+    positive = [value for value in found if value > TINY]
+    if positive and len(positive) == len(found) and max(found) > 8 * min(found):
+        return logarithmic(found)
+    return from_zero(found)
+
+
+def short(value: float) -> str:
+    """A number as short as it can be: ``0``, ``0.25``, ``12.5k``, ``3e+20``."""
+    size, prefix = _prefix(abs(value))
+    if 1e3 <= abs(value) < 1e4:
+        return f"{value:,.0f}"
+    return f"{value / size:.4g}{prefix}"
+
+
+def _linear(low: float, high: float) -> Scale:
+    raw = (high - low) / STEPS
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * size for m in ROUND if m * size >= raw * (1 - SURE))
+    places = max(0, 1 - math.floor(math.log10(step)))
+    first, last = math.floor(low / step + SURE), math.ceil(high / step - SURE)
+    ticks = tuple(round(k * step, places) + 0.0 for k in range(first, max(last, first + 1) + 1))
+    return Scale(ticks, _texts(ticks, step))
+
+
+def _texts(ticks: tuple[float, ...], step: float) -> tuple[str, ...]:
+    """The ticks as text, all with the same prefix and as many places."""
+    largest = max(map(abs, ticks))
+    if not 1e-4 <= largest < 1e16:
+        return tuple(f"{tick:.9g}" for tick in ticks)
+    size, prefix = _prefix(largest)
+    places = max(0, -math.floor(math.log10(step / size) + SURE))
+    return tuple(f"{tick / size:,.{places}f}{prefix}" if tick else "0" for tick in ticks)
+
+
+def _prefix(largest: float) -> tuple[float, str]:
+    """The power of ten that numbers up to the largest are written in, and its prefix."""
+    for size, prefix in PREFIXES:
+        if (size if size > 1e3 else 10 * size) <= largest < 1e16:
+            return size, prefix
+    return 1.0, ""
+
+
+def _range(values: Iterable[object]) -> tuple[float, float]:
+    """The smallest and the largest of the known values; 0 and 1 without any."""
+    found = [value if abs(value) > TINY else 0.0 for value in known(values)] or [0.0, 1.0]
+    return min(found), max(found)
+
+
+def _positive_range(values: Iterable[object]) -> tuple[float, float]:
+    found = [value for value in known(values) if value > TINY] or [1.0]
+    return min(found), max(found)

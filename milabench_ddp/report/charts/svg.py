@@ -1,0 +1,116 @@
+"""The elements of an SVG, as text that is always well-formed."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+
+SIZE = 13.0  # of the text
+WIDE = 1.0  # the width of a wide character, such as a Chinese one, relative to its height
+USUAL = 0.6  # and that of the others: fonts differ, so that it is that of a wide font
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The elements of a chart, and how high it is."""
+
+    height: float
+    elements: tuple[str, ...]
+
+
+def number(value: float) -> str:
+    """A coordinate, to a tenth.
+
+    Raises:
+        ValueError: it is not finite: nothing can be drawn there.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is no place in a drawing")
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def clean(words: str) -> str:
+    """The words with a replacement for each character that XML does not have."""
+    return _NOT_XML.sub("\ufffd", words)
+
+
+def text(words: str) -> str:
+    """The words as what is inside an element."""
+    return escape(clean(words), quote=False)
+
+
+def element(name: str, *inside: str, **attributes: str | float) -> str:
+    """An element; ``class_`` is the attribute ``class``, and ``stroke_width`` ``stroke-width``.
+
+    Args:
+        name: of the element.
+        inside: elements, or what ``text`` makes of words.
+        attributes: texts, which are escaped here, or coordinates.
+    """
+    words = [name]
+    for key, value in attributes.items():
+        shown = escape(clean(value)) if isinstance(value, str) else number(value)
+        words.append(f'{key.rstrip("_").replace("_", "-")}="{shown}"')
+    head = " ".join(words)
+    return f"<{head}>{''.join(inside)}</{name}>" if inside else f"<{head}/>"
+
+
+def label(words: str, x: float, y: float, class_: str = "", anchor: str = "start") -> str:
+    """A line of text.
+
+    Args:
+        words: the text.
+        x: the place of its anchor.
+        y: of its base line.
+        class_: of its style.
+        anchor: the part of the text that is at x: ``start``, ``middle`` or ``end``.
+    """
+    attributes: dict[str, str | float] = {"x": x, "y": y}
+    if class_:
+        attributes["class_"] = class_
+    if anchor != "start":
+        attributes["text_anchor"] = anchor
+    return element("text", text(words), **attributes)
+
+
+def hint(words: str) -> str:
+    """What a browser shows of the element that holds it, under the pointer."""
+    return element("title", text(words))
+
+
+def path(places: Iterable[Place]) -> str:
+    """A line through places, as the text of a path; empty without any."""
+    words = [f"{number(x)} {number(y)}" for x, y in places]
+    return f"M{'L'.join(words)}" if words else ""
+
+
+def box(x: float, y: float, width: float, height: float) -> str:
+    """A rectangle, as the text of a path."""
+    return f"M{number(x)} {number(y)}h{number(width)}v{number(height)}h{number(-width)}z"
+
+
+def text_width(words: str) -> float:
+    """About how wide words are, in whatever font: rather more than less."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
+    return SIZE * (WIDE * wide + USUAL * (len(words) - wide))
+
+
+def shortened(words: str, room: float) -> str:
+    """The words with an ellipsis in the middle where they are wider than the room."""
+    if text_width(words) <= room:
+        return words
+    for kept in range(min(len(words) - 1, int(room / SIZE / USUAL)), 1, -1):
+        cut = f"{words[: (kept + 1) // 2]}…{words[len(words) - kept // 2 :]}"
+        if text_width(cut) <= room:
+            return cut
+    return f"{words[:1]}…"
+
+
+def widest(texts: Iterable[str]) -> float:
+    """The width of the widest of some words; 0 without any."""
+    return max(map(text_width, texts), default=0.0)

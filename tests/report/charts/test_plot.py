@@ -1,0 +1,102 @@
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from milabench_ddp.report.charts.plot import Axis, Line, Plot, Point, Shade
+from milabench_ddp.report.charts.scale import from_zero, linear, logarithmic, nodes, spread_out
+from milabench_ddp.report.charts.theme import SERIES
+from tests.support.svg import check_fits, drawn
+
+NUMBER = st.floats()
+POINT = st.builds(Point, NUMBER, NUMBER, NUMBER, NUMBER, st.text(max_size=5))
+PLACES = st.lists(st.tuples(NUMBER, NUMBER), max_size=3).map(tuple)
+LINE = st.builds(Line, st.text(max_size=40), st.lists(POINT, max_size=6).map(tuple), PLACES,
+                 st.booleans())  # fmt: skip
+AXIS = st.builds(Axis, st.text(max_size=60),
+                 st.sampled_from([linear, from_zero, logarithmic, nodes, spread_out]))  # fmt: skip
+SHADE = st.builds(Shade, st.text(max_size=20), NUMBER, NUMBER,
+                  st.sampled_from(["shade", "unsteady"]))  # fmt: skip
+PLOT = st.builds(Plot, AXIS, AXIS, st.lists(LINE, max_size=SERIES + 2).map(tuple),
+                 st.lists(SHADE, max_size=2).map(tuple))  # fmt: skip
+OF_VALUES = ("line", "band", "whisker", "ideal", "marker")
+
+
+@settings(max_examples=40)
+@given(PLOT, st.floats(320, 1200))
+def test_all_that_is_drawn_of_values_is_in_the_frame(plot: Plot, width: float) -> None:
+    drawing = plot.draw(width)
+    check_fits(drawing, width)
+    found = drawn(drawing)
+    left, top, right, bottom = found.box()
+    assert 0 <= left < right <= width
+    for path in found.paths(*OF_VALUES):
+        if min(y for _, y in path) > bottom + 10:
+            continue  # of the legend
+        for x, y in path:
+            # a marker is as wide as that around its value, and a whisker has ends
+            assert left - 6 <= x <= right + 6
+            assert top - 6 <= y <= bottom + 6
+
+
+def plain(*points: Point, **more: object) -> Plot:
+    line = Line("a", points, **more)  # type: ignore[arg-type]
+    return Plot(Axis("nodes", nodes), Axis("items/s", from_zero), (line,))
+
+
+def test_a_point_is_where_its_values_are() -> None:
+    found = drawn(plain(Point(1, 0.0), Point(2, 50.0), Point(4, 100.0)).draw(640))
+    left, top, right, bottom = found.box()
+    (path,) = found.paths("line")
+    assert [x for x, _ in path] == pytest.approx([left, (left + right) / 2, right], abs=0.1)
+    assert [y for _, y in path] == pytest.approx([bottom, (top + bottom) / 2, top], abs=0.1)
+
+
+def test_an_interval_is_a_whisker_around_its_point() -> None:
+    found = drawn(plain(Point(1, 60.0, 40.0, 80.0), Point(2, 100.0)).draw(640))
+    left, top, _, bottom = found.box()
+    (path,) = found.paths("whisker")
+    ys = {round((bottom - y) / (bottom - top) * 100) for _, y in path}
+    assert ys == {40, 80}
+    assert sum(x for x, _ in path) / len(path) == pytest.approx(left, abs=2)
+
+
+def test_an_interval_that_is_not_known_has_no_whisker() -> None:
+    found = drawn(plain(Point(1, 60.0), Point(2, 100.0, math.nan, 110.0)).draw(640))
+    assert found.paths("whisker") == []
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    found = drawn(plain(Point(1, 60.0), Point(2, math.nan), Point(4, 100.0)).draw(640))
+    (path,) = found.paths("line")
+    assert len(path) == 2
+    assert len(found.paths("marker")) == 2
+
+
+def test_a_single_line_needs_no_legend_and_two_do() -> None:
+    points = (Point(1, 1.0), Point(2, 2.0))
+    one = drawn(plain(*points).draw(640))
+    assert "a" not in one.texts
+    lines = (Line("first", points), Line("second", points))
+    two = drawn(Plot(Axis("x"), Axis("y"), lines).draw(640))
+    assert two.texts[-2:] == ["first", "second"]
+
+
+def test_each_line_differs_in_more_than_its_colour() -> None:
+    points = (Point(1, 1.0), Point(2, 2.0))
+    lines = tuple(Line(str(k), points) for k in range(SERIES))
+    found = drawn(Plot(Axis("x"), Axis("y"), lines).draw(640))
+    forms = set()
+    for path in found.root.iter("path"):
+        if "marker" in path.get("class", ""):
+            forms.add(path.get("d", "").split("m", 1)[1])
+    assert len(forms) == SERIES
+
+
+def test_a_band_of_many_points_has_no_markers() -> None:
+    points = tuple(Point(x, 5.0, 4.0, 7.0) for x in range(256))
+    found = drawn(Plot(Axis("step"), Axis("ms"), (Line("a", points, is_band=True),)).draw(640))
+    assert found.paths("marker") == []
+    (band,) = found.paths("band")
+    assert len(band) == 2 * 256 + 1

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
 from ..options.report import ReportOptions
 from ..report.assemble import report_of
+from ..report.charts.files import write_charts
 from ..report.formats import FORMATS, Format, text_format
 from ..report.model import Report, Severity
 from ..report.order import in_order
@@ -26,6 +27,12 @@ from ..results.run_folders import run_folders
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 NARROWEST = 40  # columns, below which a table cannot be read
+# What is written to the file or folder of the option of this name, in place of the report: of the
+# selected benchmarks; returns sentences on what was written
+FILES: Mapping[str, Callable[[Report, Sequence[str], Path], list[str]]] = {
+    "timeline": write_timeline,
+    "plots": write_charts,
+}
 
 
 def main(options: ReportOptions) -> int:
@@ -42,10 +49,11 @@ def main(options: ReportOptions) -> int:
         raise SelectionError("--baseline is for the score, and goes without --compat and --table")
     if options.predict and (options.compat or options.table or options.baseline):
         raise SelectionError("--predict goes without --compat, --table and --baseline")
-    if options.timeline is not None and (options.compat or options.table or options.predict):
-        raise SelectionError("--timeline goes without --compat, --table and --predict")
-    if options.select and options.timeline is None:
-        raise SelectionError("--select is for --timeline")
+    files = {name: path for name in FILES if (path := getattr(options, name)) is not None}
+    if files and (options.compat or options.table or options.predict):
+        raise SelectionError(f"--{next(iter(files))} goes without --compat, --table and --predict")
+    if options.select and not files:
+        raise SelectionError(f"--select is for {' and '.join(f'--{name}' for name in FILES)}")
     runs = run_folders(options.runs)
     for path in runs:
         with suppress(MilabenchError):  # then the report shows the run as its files have it
@@ -63,9 +71,11 @@ def main(options: ReportOptions) -> int:
     format = FORMATS[options.format]
     if options.format == "text":
         format = text_format(options.width or shown_width(sys.stdout))
-    if options.timeline is not None:
-        said = write_timeline(made, options.select, Path(options.timeline))
-        text = "".join(f"{sentence}\n" for sentence in said)
+    if files:
+        text = ""
+        for name, path in files.items():
+            said = FILES[name](made, options.select, Path(path))
+            text += "".join(f"{sentence}\n" for sentence in said)
     elif options.predict:
         text = _prediction(options.predict, made, format)
     elif options.table is None:

@@ -60,8 +60,12 @@ class ReportOptions:
         None, "write the steps of all ranks to this file, for ui.perfetto.dev, and nothing else",
         metavar="FILE",
     )  # fmt: skip
+    plots: str | None = option(
+        None, "write all charts to this folder, as SVG and PNG for papers, and nothing else",
+        metavar="DIR",
+    )  # fmt: skip
     select: tuple[str, ...] = option(
-        (), "only these benchmarks in the timeline: names or globs",
+        (), "only these benchmarks in the timeline or the plots: names or globs",
         type=names, action="extend", metavar="A,B",
     )  # fmt: skip
     config: str | None = option(

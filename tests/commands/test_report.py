@@ -255,3 +255,13 @@ def test_a_timeline_and_what_it_goes_with(
         assert "--timeline goes without" in capsys.readouterr().err
     assert main(["report", str(FIRST), "--select", "gpt-*"]) == 2
     assert "--select is for --timeline" in capsys.readouterr().err
+
+
+def test_plots_of_what_is_selected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["report", str(FIRST), "--plots", str(tmp_path), "--select", "gpt-*"]
+    assert main(options) == 0
+    assert f" charts in {tmp_path}\n" in capsys.readouterr().out
+    assert (tmp_path / "gpt-ddp.ledger.svg").read_text().startswith("<svg ")
+    assert not list(tmp_path.glob("*bert*"))
+    assert main([*options, "--table", "steps"]) == 2
+    assert "--plots goes without" in capsys.readouterr().err

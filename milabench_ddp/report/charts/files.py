@@ -1,0 +1,81 @@
+"""The charts of a report as files for a paper: an SVG of each, and a PNG."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ...errors import RunDirError, SelectionError
+from ..model import Report
+from . import charts_of
+from .chart import Chart
+
+WIDTH = 520.0  # at the width of a column, 85 mm, its text is 6 points high
+SCALE = 3  # pixels of a PNG for each unit of the SVG: 460 dots per inch in such a column
+LONGEST = 100  # characters of a file's name
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+NO_PNG = "no PNG: it takes cairosvg, pip install 'milabench_ddp[plots]', and the library libcairo2"
+
+
+def write_charts(report: Report, select: Sequence[str], folder: Path) -> list[str]:
+    """Write the charts of benchmarks; returns sentences on what was written.
+
+    Args:
+        report: the report of the runs.
+        select: names or globs of the benchmarks; empty for all.
+        folder: where to; it is made if it is not there.
+
+    Raises:
+        SelectionError: nothing that was asked for can be drawn.
+        RunDirError: a file cannot be written.
+    """
+    if select:
+        rows = (row for row in report.rows if any(fnmatchcase(row.name, one) for one in select))
+        report = replace(report, rows=tuple(rows))
+    charts = list(charts_of(report))
+    if not charts:
+        raise SelectionError("--plots: no benchmark that was asked for has anything to draw")
+    to_png = _png_of()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for chart, name in zip(charts, file_names(charts), strict=True):
+            svg = chart.file(WIDTH)
+            (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+            if to_png is not None:
+                (folder / f"{name}.png").write_bytes(to_png(svg))
+    except OSError as error:
+        raise RunDirError(f"cannot write to {folder}: {error.strerror}") from error
+    said = [f"{len(charts)} charts in {folder}"]
+    return said if to_png else [*said, NO_PNG]
+
+
+def file_names(charts: Iterable[Chart]) -> list[str]:
+    """A name for each chart, by its benchmark and its kind: safe on any disk, each once."""
+    taken: set[str] = set()
+    names = []
+    for chart in charts:
+        words = [chart.subject, chart.kind, chart.part]
+        safe = [_UNSAFE.sub("-", word).strip("-.") for word in words]
+        first = ".".join(filter(None, [safe[0][:LONGEST], *safe[1:]]))[-2 * LONGEST :]
+        name, count = first, 1
+        while name.casefold() in taken:
+            count += 1
+            name = f"{first}-{count}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def _png_of() -> Callable[[str], bytes] | None:
+    """What makes a PNG of an SVG; None where it is not installed."""
+    try:
+        import cairosvg
+    except (ImportError, OSError):  # OSError: cairosvg is there, and the library is not
+        return None
+
+    def to_png(svg: str) -> bytes:
+        made: bytes = cairosvg.svg2png(svg.encode(), scale=SCALE)
+        return made
+
+    return to_png

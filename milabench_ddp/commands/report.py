@@ -16,6 +16,7 @@ from ..report.charts.files import write_charts
 from ..report.formats import FORMATS, Format, text_format
 from ..report.model import Report, Severity
 from ..report.order import in_order
+from ..report.page.write import open_page, page_path, write_page
 from ..report.prediction.predict import predictions_of
 from ..report.sweeps.sweep import sweep_of
 from ..report.tables import REPORT_TABLES, TABLES
@@ -32,6 +33,7 @@ NARROWEST = 40  # columns, below which a table cannot be read
 FILES: Mapping[str, Callable[[Report, Sequence[str], Path], list[str]]] = {
     "timeline": write_timeline,
     "plots": write_charts,
+    "html": write_page,
 }
 
 
@@ -50,9 +52,10 @@ def main(options: ReportOptions) -> int:
     if options.predict and (options.compat or options.table or options.baseline):
         raise SelectionError("--predict goes without --compat, --table and --baseline")
     files = {name: path for name in FILES if (path := getattr(options, name)) is not None}
-    if files and (options.compat or options.table or options.predict):
-        raise SelectionError(f"--{next(iter(files))} goes without --compat, --table and --predict")
-    if options.select and not files:
+    if (files or options.open) and (options.compat or options.table or options.predict):
+        first = next(iter(files), "open")
+        raise SelectionError(f"--{first} goes without --compat, --table and --predict")
+    if options.select and not (files or options.open):
         raise SelectionError(f"--select is for {' and '.join(f'--{name}' for name in FILES)}")
     runs = run_folders(options.runs)
     for path in runs:
@@ -71,11 +74,15 @@ def main(options: ReportOptions) -> int:
     format = FORMATS[options.format]
     if options.format == "text":
         format = text_format(options.width or shown_width(sys.stdout))
+    if options.open:
+        files.setdefault("html", str(page_path(made)))
     if files:
         text = ""
         for name, path in files.items():
             said = FILES[name](made, options.select, Path(path))
             text += "".join(f"{sentence}\n" for sentence in said)
+        if options.open:
+            text += open_page(Path(files["html"]))
     elif options.predict:
         text = _prediction(options.predict, made, format)
     elif options.table is None:

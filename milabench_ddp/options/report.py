@@ -25,7 +25,9 @@ class ReportOptions:
         action="store_true",
     )  # fmt: skip
     compat: bool = option(False, "use exactly milabench's formulas", action="store_true")
-    format: str = option("text", "the format of the report: text, csv or json", metavar="FORMAT")
+    format: str = option(
+        "text", "the format of the report: text, csv, json or html", metavar="FORMAT"
+    )
     csv: bool = option(False, "short for --format csv", action="store_true")
     table: str | None = option(
         None,
@@ -65,8 +67,17 @@ class ReportOptions:
         metavar="DIR",
     )  # fmt: skip
     select: tuple[str, ...] = option(
-        (), "only these benchmarks in the timeline or the plots: names or globs",
+        (), "only these benchmarks in the timeline, the plots or the page: names or globs",
         type=names, action="extend", metavar="A,B",
+    )  # fmt: skip
+    html: str | None = option(
+        None, "write the report to this file as a page for a browser, and nothing else",
+        metavar="FILE",
+    )  # fmt: skip
+    open: bool = option(
+        False, "write it as a page beside the results of the run, or to the file of --html, and "
+        "open it in the browser",
+        action="store_true",
     )  # fmt: skip
     config: str | None = option(
         None, "take the weights of the benchmarks from this configuration", metavar="CONFIG"

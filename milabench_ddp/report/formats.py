@@ -10,6 +10,7 @@ from ..codec import encode_indented
 from ..table import Table, csv_text
 from .document.make_document import document_of
 from .model import Report
+from .page.page import report_html
 from .prediction.predict import Predicted
 from .prediction.prediction_table import (
     prediction_columns,
@@ -65,4 +66,5 @@ FORMATS: Mapping[str, Format] = {
     "text": text_format(WIDTH),
     "csv": Format(report_csv, csv_text, sweep_csv, prediction_csv),
     "json": Format(report_json, prediction=prediction_json),
+    "html": Format(report_html),
 }

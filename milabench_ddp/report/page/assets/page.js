@@ -1,0 +1,125 @@
+// The page of a report: unpacks sections, sorts and filters tables, follows links. No request.
+"use strict";
+(() => {
+  const $ = (selector, within = document) => within.querySelector(selector);
+  const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  // --- what is compressed -----------------------------------------------------------------------
+
+  async function unpacked(script) {
+    const bytes = Uint8Array.from(atob(script.textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).text();
+  }
+
+  const filled = new Map(); // sections, and when they are complete
+
+  function fill(section) {
+    if (!filled.has(section)) filled.set(section, fillNow(section));
+    return filled.get(section);
+  }
+
+  async function fillNow(section) {
+    const packed = $(":scope > script[data-of=body]", section);
+    if (packed) {
+      const body = Courses.make("div", { className: "body" });
+      body.innerHTML = await unpacked(packed); // escaped where it was made
+      packed.replaceWith(body);
+    }
+    const data = $(":scope > script[data-of=courses]", section);
+    const charts = data ? JSON.parse(await unpacked(data)) : [];
+    for (const chart of charts) {
+      const figure = $(`figure[data-course="${chart.key}"]`, section);
+      if (figure) Courses.prepare(figure, chart, section.id);
+    }
+  }
+
+  // --- tables -----------------------------------------------------------------------------------
+
+  const asNumber = (text) => {
+    const found = text.replace(/,/g, "").match(/^[<±+-]?\s*-?\d+(\.\d+)?(e[+-]?\d+)?/i);
+    return found ? parseFloat(found[0].replace(/[<±\s]/g, "")) : NaN;
+  };
+
+  function sort(button) {
+    const th = button.closest("th");
+    const body = $("tbody", th.closest("table"));
+    const at = [...th.parentNode.children].indexOf(th);
+    const up = th.getAttribute("aria-sort") !== "ascending";
+    for (const other of th.parentNode.children) other.removeAttribute("aria-sort");
+    th.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const rows = [...body.rows].map((row) => {
+      const text = row.cells[at].textContent.trim();
+      return { row, text, number: asNumber(text), empty: ["", "-", "nan"].includes(text) };
+    });
+    const sign = up ? 1 : -1;
+    const byNumber = rows.every(({ number, empty }) => empty || !isNaN(number));
+    rows.sort((a, b) => {
+      if (a.empty || b.empty) return a.empty - b.empty; // unknown values stay at the end
+      if (byNumber) return sign * (a.number - b.number);
+      return sign * a.text.localeCompare(b.text, "en", { numeric: true });
+    });
+    body.append(...rows.map(({ row }) => row));
+  }
+
+  function filter() {
+    const words = $("#filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const kind = $("#kind").value;
+    let count = 0;
+    for (const row of $$("#main tbody tr")) {
+      const text = row.textContent.toLowerCase();
+      const found = row.dataset.found;
+      const fits = kind === "" || (kind === "any" ? /error|warning/.test(found) : found.includes(kind));
+      row.hidden = !(fits && words.every((word) => text.includes(word)));
+      const section = document.getElementById(row.dataset.id);
+      if (section) section.hidden = row.hidden;
+      count += !row.hidden;
+    }
+    $("#count").textContent = `${count} of ${$$("#main tbody tr").length} benchmarks`;
+  }
+
+  // --- the page ---------------------------------------------------------------------------------
+
+  async function go() {
+    const id = decodeURIComponent(location.hash.slice(1));
+    const section = document.getElementById(id.split("--")[0]);
+    if (!section?.matches("details.bench")) return;
+    section.hidden = false;
+    section.open = true;
+    await fill(section);
+    const target = document.getElementById(id) ?? section;
+    for (let inner = target.closest("details"); inner; inner = inner.parentElement.closest("details")) inner.open = true;
+    target.tabIndex = -1;
+    target.focus({ preventScroll: true });
+    target.scrollIntoView();
+  }
+
+  async function copy(button) {
+    const code = $("code", button.parentNode);
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = "selected";
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button?.closest("thead")) sort(button);
+    else if (button?.matches(".copy")) copy(button);
+    else if (button?.id === "open-all") for (const section of $$("details.bench")) section.open = true;
+    const link = event.target.closest("a[href^='#']");
+    if (link && link.getAttribute("href") === location.hash) go(); // no other event tells it
+  });
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches?.("details.bench") && event.target.open) fill(event.target);
+  }, true);
+  addEventListener("hashchange", go);
+  $("#filter")?.addEventListener("input", filter);
+  $("#kind")?.addEventListener("change", filter);
+  for (const section of $$("details.bench[open]")) fill(section);
+  document.documentElement.dataset.ready = "yes";
+  go();
+})();

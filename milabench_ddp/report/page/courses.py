@@ -1,0 +1,240 @@
+"""The charts over time of a benchmark: its rate, the steps of its ranks, and its devices."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...results.columns import Observations
+from ...results.rank import Rank
+from ...results.rates import is_rate
+from ...samples import DeviceSample
+from ..model import Finding, Row
+from ..monitored import Monitored
+from ..process import Processes, ProcessResult, counted
+from ..ranks.rank_launch import steady_launch
+from ..ranks.rank_summary import RankId, rank_id
+from ..statistics.durations import Lines, Weighed, joined, lines_of, sum_of_ranks
+from ..statistics.values import NAN, mean, median
+from .named import choose, is_named, named_ranks
+from .series import Course, Curve, Shaded
+
+if TYPE_CHECKING:
+    from ..statistics.values import Floats
+
+RATE, STEPS, OWN, DEVICES = (
+    "rate",
+    "steps",
+    "own",
+    "devices",
+)  # the places of these charts in a section
+WARM_UP, UNSTEADY, UNMEASURED = "warm-up", "before the steady state", "before the measured steps"
+BY_RATE = ("slowest", "median", "fastest")
+BY_CLOCK = ("lowest clock", "median clock", "highest clock")
+
+
+class Sensor(NamedTuple):
+    """What a chart shows of each sample of a device."""
+
+    title: str
+    unit: str
+    value: Callable[[DeviceSample], float | None]
+    factor: float = 1.0
+
+
+SENSORS: Mapping[str, Sensor] = {
+    "load": Sensor("Load", "%", lambda sample: sample.load, 100.0),
+    "memory": Sensor("Memory", "GiB", lambda sample: sample.used, 1 / 1024),
+    "power": Sensor("Power", "W", lambda sample: sample.power),
+    "temperature": Sensor("Temperature", "°C", lambda sample: sample.temperature),
+    "sm_clock": Sensor("SM clock", "MHz", lambda sample: sample.sm_clock),
+    "memory_clock": Sensor("Memory clock", "MHz", lambda sample: sample.memory_clock),
+}
+
+
+class _TimedRank(NamedTuple):
+    """A rank in a launch that timed its steps."""
+
+    id: RankId
+    process: ProcessResult
+    rank: Rank
+    level: float  # the local time of the rank, or where that is not known its step, in ms
+
+    @property
+    def own_ms(self) -> "Floats | None":
+        """Its local time in each step; None if it is not known, or the step itself."""
+        own = steady_launch(self.process.record, self.rank, 0).own()
+        if own is None or self.process.record.device is not None:
+            return None
+        return own[0] + own[1]
+
+
+def courses_of(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
+    """The charts of a benchmark, in the order of its section.
+
+    Args:
+        row: the benchmark.
+        findings: those about it; what they name is drawn.
+    """
+    processes = [process for process in counted(row.processes) if len(process.measured)]
+    if processes:
+        yield _rates(row, processes, findings)
+    ranks = list(_timed_ranks(row))
+    if ranks:
+        yield from _steps(ranks, named_ranks(row, findings))
+    yield from _devices(row.monitored, findings)
+
+
+def _rates(row: Row, processes: Processes, findings: Sequence[Finding]) -> Course:
+    """The rate over time, warm-up included."""
+    named = [process for process in processes if is_named(process.record.tag, findings)]
+    chosen = choose(processes, _mean_rate, BY_RATE, named)
+    seen = [_observations(each.one) for each in chosen]
+    known = [times for lines in seen if (times := _times(lines)) is not None]
+    has_clock = len(known) == len(seen)
+    x = known if has_clock else [_numbers(lines) for lines in seen]
+    curves, warm, unsteady = [], [], []
+    for each, lines, times in zip(chosen, seen, x, strict=True):
+        curves.append(Curve(each.label(each.one.record.tag), times, lines.rate))
+        marked = int((~lines.counts).sum())
+        warm.append(_until(times, marked))
+        unsteady.append(_until(times, marked + each.one.steady.start))
+    axis = "time (s)" if has_clock else "observation"
+    begin = min(float(times[0]) for times in x)
+    shaded = _left_out(begin, median(warm), median(unsteady))
+    return Course(RATE, "Rate over time", axis, row.unit or "units/s", tuple(curves), shaded)
+
+
+def _mean_rate(process: ProcessResult) -> float:
+    return process.series.mean if process.series else NAN
+
+
+def _observations(process: ProcessResult) -> Lines:
+    """Its rates in the order of time, warm-up first; of several ranks, their sums."""
+    import numpy as np
+
+    told = process.record.rates
+    warmup = Observations()
+    for place in np.flatnonzero(told.warmup.values()).tolist():
+        seen = told[place]
+        if is_rate(seen.rate) and not seen.repeated:
+            warmup.append(seen)
+    ranks = [Weighed(lines, np.ones(len(lines))) for lines in lines_of(warmup).values()]
+    measured = process.measured.lines
+    return joined([sum_of_ranks(ranks).lines, measured]) if ranks else measured
+
+
+def _times(lines: Lines) -> "Floats | None":
+    """Seconds since the first observation; None unless all tell when they were made."""
+    import numpy as np
+
+    for times in (lines.time, lines.arrived):
+        if np.isfinite(times).all() and (np.diff(times) >= 0).all() and times[-1] > times[0]:
+            since: Floats = times - times[0]
+            return since
+    return None
+
+
+def _numbers(values: Sized) -> "Floats":
+    """1, 2, 3 and so on."""
+    import numpy as np
+
+    return np.arange(1.0, len(values) + 1)
+
+
+def _until(x: "Floats", count: int) -> float:
+    """The place on the x axis between so many observations and those behind them."""
+    return float(x[count - 1] + x[count]) / 2 if 0 < count < len(x) else NAN
+
+
+def _left_out(begin: float, warm: float, unsteady: float) -> tuple[Shaded, ...]:
+    """What is left out at the beginning: until the end of the warm-up, then until steady."""
+    found = []
+    if warm > begin:
+        found.append(Shaded(WARM_UP, begin, warm))
+        begin = warm
+    if unsteady > begin:
+        found.append(Shaded(UNSTEADY, begin, unsteady))
+    return tuple(found)
+
+
+def _timed_ranks(row: Row) -> Iterator[_TimedRank]:
+    summaries = {rank.id: rank for rank in row.timed}
+    is_local = all(rank.local for rank in summaries.values())
+    for process in counted(row.processes):
+        for number, rank in process.record.ranks.items():
+            id = rank_id(process.record, number)
+            if len(rank.ms) and id in summaries:
+                summary = summaries[id]
+                level = summary.local_ms if is_local else summary.median
+                yield _TimedRank(id, process, rank, level)
+
+
+def _steps(ranks: Sequence[_TimedRank], named: set[RankId]) -> Iterator[Course]:
+    """The time of each step of a few ranks, and their own work in it."""
+    import numpy as np
+
+    curves, own, unsteady = [], [], []
+    of_findings = [each for each in ranks if each.id in named]
+    for each in choose(ranks, lambda rank: -rank.level, BY_RATE, of_findings):
+        id, process, rank, _ = each.one
+        steps = _numbers(rank.ms)
+        name = each.label(_with_repeat(id.label, process))
+        curves.append(Curve(name, steps, np.asarray(rank.ms, np.float64)))
+        own_ms = each.one.own_ms
+        if own_ms is not None:
+            own.append(Curve(name, steps, own_ms))
+        unsteady.append(_until(steps, process.unsteady_of(len(rank.ms))))
+    shaded = _left_out(1.0, NAN, median(unsteady))
+    yield Course(STEPS, "Step times", "step", "ms", tuple(curves), shaded)
+    if own:
+        title = "Own work in each step, without waits for other ranks"
+        yield Course(OWN, title, "step", "ms", tuple(own), shaded)
+
+
+def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Iterator[Course]:
+    """What the monitor read from a few devices: a chart for each sensor, on one axis of time."""
+    named = [device for device in monitored if is_named(device.label, findings)]
+    samples, begins = {}, []
+    for each in choose(monitored, _clock, BY_CLOCK, named):
+        device = each.one
+        name = each.label(_with_repeat(device.label, device.process))
+        samples[name] = _timed_samples(device)
+        if device.window is not None:
+            begins.append(device.window.begin)
+    start = min((time for found in samples.values() for time, _ in found), default=0.0)
+    begin = median(begins) - start
+    shaded = (Shaded(UNMEASURED, 0.0, begin),) if begin > 0 else ()
+    for key, sensor in SENSORS.items():
+        curves = []
+        for name, found in samples.items():
+            times, values = [], []
+            for time, sample in found:
+                value = sensor.value(sample)
+                if value is not None:
+                    times.append(time - start)
+                    values.append(sensor.factor * value)
+            if values:
+                curves.append(Curve(name, times, values))
+        if curves:
+            place = f"{DEVICES}-{key}"
+            yield Course(
+                place, sensor.title, "time (s)", sensor.unit, tuple(curves), shaded, DEVICES
+            )
+
+
+def _clock(device: Monitored) -> float:
+    """The mean SM clock, or where it is not known the mean load, of the measured steps."""
+    clock = mean(sample.sm_clock for sample in device.measured)
+    return mean(sample.load for sample in device.measured) if clock != clock else clock
+
+
+def _timed_samples(device: Monitored) -> list[tuple[float, DeviceSample]]:
+    """The samples of a device whose time is known, in the order of time."""
+    found = []
+    for sample in device.process.record.samples.get(device.device, ()):
+        if sample.time is not None:
+            found.append((sample.time, sample))
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def _with_repeat(name: str, process: ProcessResult) -> str:
+    return " ".join(filter(None, (name, process.record.repeat)))

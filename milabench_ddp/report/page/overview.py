@@ -1,0 +1,180 @@
+"""The top of the page: the verdict, what ran where, and the main table."""
+
+import math
+import re
+import time
+from collections import defaultdict
+
+from ...table import Column, without_unknown
+from ..model import Report, Row, Severity
+from ..run_info import RunInfo
+from ..tables.main_table import main_table
+from .finding_cards import badges
+from .html_table import cell, head, scrolled
+from .markup import Anchors, Html, joined, link, tag
+
+SPARK_WIDTH, SPARK_HEIGHT, SPARK_POINTS = 96, 20, 32
+BAR_WIDTH, WHOLE_BAR = 72, 0.05  # an interval of +- 5 % fills the bar
+LEFT_OUT = ("weight",)
+_SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
+
+
+def verdict(report: Report) -> Html:
+    """The verdict, and the counts that are behind it."""
+    measured = len(report.rows) - len(report.unmeasured)
+    word, kind = _verdict(report)
+    parts = [tag("strong", word, class_=f"verdict {kind}"), *badges(report.findings)]
+    if not report.findings:
+        parts.append(tag("span", "no findings", class_="badge"))
+    parts.append(tag("span", f"{measured} of {len(report.rows)} benchmarks measured"))
+    if report.failures:
+        parts.append(tag("span", f"{len(report.failures)} failures"))
+    if math.isnan(report.score.value):
+        parts.append(tag("span", f"no score: {report.score.reason}", class_="quiet"))
+    else:
+        of = f" of {report.score.baseline}" if report.score.baseline else ""
+        parts.append(tag("span", f"score {report.score.value:.4g}{of}"))
+    return tag("div", *parts, class_="strip")
+
+
+def _verdict(report: Report) -> tuple[str, str]:
+    if report.passed:
+        return "PASS", "good"
+    return ("so far", "open") if report.goes_on else ("FAIL", "error")
+
+
+def runs(report: Report) -> Html:
+    """What ran, where, when, of which versions."""
+    return joined([_run(run) for run in report.runs])
+
+
+def _run(run: RunInfo) -> Html:
+    outcome = "still going on" if run.outcome is None else run.outcome
+    facts = {
+        "run": f"{run.path}: {outcome}" if outcome else str(run.path),
+        "time": _time(run),
+        "machine": "; ".join(filter(None, (run.host, run.devices or run.arch, run.cpu))),
+        "versions": run.version,
+        "preset": run.preset,
+        "running": ", ".join(run.running),
+        "waiting": ", ".join(run.waiting) if run.outcome is None else "",
+    }
+    pairs = [joined([tag("dt", k), tag("dd", v)]) for k, v in facts.items() if v]
+    return tag("dl", *pairs, class_="run")
+
+
+def _time(run: RunInfo) -> str:
+    if run.started is None:
+        return ""
+    began = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(run.started))
+    return began if run.seconds is None else f"{began}, {run.seconds:,.0f} s"
+
+
+def overview_table(report: Report, anchors: Anchors) -> Html:
+    """The main table: names link to sections, with the rate over time and the interval as a bar."""
+    table = without_unknown(main_table(report.rows, compat=report.compat))
+    shown = [k for k, column in enumerate(table.columns) if column.name not in LEFT_OUT]
+    columns = [table.columns[k] for k in shown]
+    at = 1 + next(k for k, column in enumerate(columns) if column.name == "perf")
+    drawn = [Column("over time"), Column("± of 5 %")]
+    findings = defaultdict(list)
+    for finding in report.findings:
+        findings[finding.benchmark].append(finding)
+    body = []
+    for row, values in zip(report.rows, table.rows, strict=True):
+        cells = [cell(c, values[k]) for c, k in zip(columns, shown, strict=True)]
+        name = link(anchors.of(row.name), row.name)
+        cells[0] = tag("th", name, scope="row")
+        own = findings[row.name]
+        cells[at:at] = [tag("td", spark(row)), tag("td", bar(row))]
+        found = tag("td", joined(badges(own), " "))
+        words = " ".join(sorted({each.severity for each in own}))
+        body.append(
+            tag(
+                "tr",
+                *cells,
+                found,
+                data_name=row.name,
+                data_found=words,
+                data_id=anchors.of(row.name),
+            )
+        )
+    names = [*columns[:at], *drawn, *columns[at:], Column("findings")]
+    inside = scrolled("Benchmarks", head(names), tag("tbody", joined(body)), id="main")
+    notes = [tag("p", note, class_="note") for note in table.notes]
+    return joined([filters(len(report.rows)), inside, *notes])
+
+
+def filters(count: int) -> Html:
+    """The fields that filter the table, and the sections below."""
+    field = tag("input", id="filter", type="search", autocomplete="off")
+    options = [
+        tag("option", shown, value=value)
+        for value, shown in (
+            ("", "all"),
+            ("any", "with errors or warnings"),
+            (Severity.ERROR, "with errors"),
+        )
+    ]
+    return tag(
+        "div",
+        tag("label", "Filter ", field),
+        tag("label", "Findings ", tag("select", joined(options), id="kind")),
+        tag("span", f"{count} benchmarks", id="count", role="status"),
+        class_="filters",
+    )
+
+
+def spark(row: Row) -> Html:
+    """The rate over time of the first process that measured, as a line of a few points."""
+    process = next((each for each in row.processes if len(each.measured)), None)
+    if process is None:
+        return Html("")
+    rates = process.measured.lines.rate
+    size = -(-len(rates) // SPARK_POINTS)
+    means = [float(rates[k : k + size].mean()) for k in range(0, len(rates), size)]
+    top = max(means)
+    if len(means) < 2 or not top > 0:
+        return Html("")
+    places = []
+    for k, value in enumerate(means):
+        x = k * SPARK_WIDTH / (len(means) - 1)
+        places.append(f"{x:.0f},{1 + (SPARK_HEIGHT - 2) * (1 - value / top):.1f}")
+    line = tag("polyline", points=" ".join(places))
+    name = f"from {means[0]:,.4g} to {means[-1]:,.4g} {row.unit}"
+    return tag(
+        "svg", line, class_="spark", viewBox=f"0 0 {SPARK_WIDTH} {SPARK_HEIGHT}", role="img",
+        aria_label=name,
+    )  # fmt: skip
+
+
+def bar(row: Row) -> Html:
+    """The 95 % interval of the rate, as a bar around the mean."""
+    half = row.half_width
+    if math.isnan(half):
+        return Html("")
+    middle = BAR_WIDTH / 2
+    length = max(min(half / WHOLE_BAR, 1.0) * middle, 0.5)
+    parts = [
+        tag("path", d=f"M0 6H{BAR_WIDTH}", class_="axis"),
+        tag("path", d=f"M{middle - length:.1f} 6h{2 * length:.1f}", class_="interval"),
+        tag("path", d=f"M{middle} 2v8", class_="middle"),
+    ]
+    return tag(
+        "svg", *parts, class_="bar", viewBox=f"0 0 {BAR_WIDTH} 12", role="img",
+        aria_label=f"give or take {half:.2%}",
+    )  # fmt: skip
+
+
+def skipped(report: Report) -> Html:
+    """What was not run, by its reason."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for run in report.runs:
+        for each in run.skipped:
+            names[_SOURCE.sub("", each.reason)].append(each.name)
+    items = []
+    for reason, several in names.items():
+        items.append(
+            tag("li", tag("strong", f"{len(several)}: "), f"{reason}: {', '.join(several)}")
+        )
+    return tag("ul", *items) if items else Html("")

@@ -1,0 +1,190 @@
+"""The section of a benchmark: findings, charts, ranks, ledger, other tables, output, command."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from ...results.run_dir import RunDir
+from ...table import Table, is_unknown, without_unknown
+from ..model import Failure, Report, Row
+from ..tables import TABLES
+from ..tables.ledger_table import HIDDEN, ITEMS, ledger
+from ..tables.main_table import main_table
+from ..tables.step_tables import every_rank
+from .courses import DEVICES, courses_of
+from .finding_cards import LEDGER, MORE, OUTPUT, RANKS, card, place_of
+from .html_table import html_table
+from .markup import Anchors, Html, joined, tag
+from .named import named_ranks
+from .series import Json, course_json
+
+MS = "ms"  # the step: what takes part of its time is shaded by its share of it
+SHADED_RANKS = {MS: MS, "p95_ms": MS, "wait_ms": MS, "own_ms": MS, "allocated": "allocated",
+                "reserved": "reserved"}  # fmt: skip
+SHADED_LEDGER = dict.fromkeys((MS, *ITEMS.values(), HIDDEN), MS)
+SHADED_DEVICES = {name: name for name in ("peak_memory", "power W", "SM MHz", "memory MHz")}
+ELSEWHERE = frozenset({"ranks", "ledger"})  # tables that have a place of their own
+LEGEND = (
+    "Colour: how far a cell is from the median of its column, from 1, 2, 5, 10 and 20 % on (of a "
+    "step, for times); orange is above it, blue below. ⚑: a finding names this rank."
+)
+
+
+class Section:
+    """What the page shows of a benchmark."""
+
+    def __init__(self, report: Report, row: Row, anchors: Anchors, points: int) -> None:
+        self.row = row
+        self.id = anchors.of(row.name)
+        self.findings = [each for each in report.findings if each.benchmark == row.name]
+        self._failures = [each for each in report.failures if each.benchmark == row.name]
+        self._anchors = anchors
+        self._ledger = ledger([row])
+        named = named_ranks(row, self.findings)
+        self._marked = {rank.id.name for rank in row.ranks if rank.id in named}
+        self._marked |= {rank.id.label for rank in row.ranks if rank.id in named}
+        found = (course_json(course, points) for course in courses_of(row, self.findings))
+        self.courses: list[Json] = [course for course in found if course is not None]
+
+    def body(self) -> Html:
+        """The inside of the section."""
+        parts = [
+            *self._cards(""),
+            self._facts(),
+            *self._figures(),
+            *self._ranks(),
+            *self._where_time_goes(),
+            *self._more(),
+            *self._output(),
+            *self._commands(),
+        ]
+        return joined(parts)
+
+    def _cards(self, place: str) -> list[Html]:
+        """The findings that stand at a place; those whose place is not there stand at the top."""
+        there = {str(course["key"]).partition("-")[0] for course in self.courses}
+        there |= {name for name, has in self._has().items() if has}
+        found = []
+        for finding in self.findings:
+            own = place_of(finding)
+            if (own if own in there else "") == place:
+                found.append(card(finding, self._anchors))
+        return found
+
+    def _has(self) -> Mapping[str, bool]:
+        return {
+            RANKS: bool(self.row.ranks),
+            LEDGER: bool(self._ledger),
+            MORE: True,
+            OUTPUT: bool(self._failures),
+        }
+
+    def _block(self, place: str, title: str, *parts: Html) -> Html:
+        heading = tag("h3", title)
+        return tag(
+            "div", heading, *self._cards(place), *parts, id=f"{self.id}--{place}", class_="block"
+        )
+
+    def _facts(self) -> Html:
+        """The row of the main table, as names and values."""
+        table = main_table([self.row])
+        pairs = []
+        for column, value in zip(table.columns[1:], table.rows[0][1:], strict=True):
+            if not is_unknown(value):
+                shown = column.text(value).strip()
+                pairs.append(tag("div", tag("dt", column.name), tag("dd", shown)))
+        summary = self.row.summary
+        more = {"launches": summary.launches, "observations": summary.observations}
+        for name, count in more.items():
+            if count:
+                pairs.append(tag("div", tag("dt", name), tag("dd", count)))
+        return tag("dl", *pairs, class_="facts")
+
+    def _figures(self) -> Iterator[Html]:
+        """A place for each chart, which the page's script draws; those of devices together."""
+        of_devices = []
+        for course in self.courses:
+            key = str(course["key"])
+            figure = self._figure(course)
+            if key.startswith(DEVICES):
+                of_devices.append(figure)
+            else:
+                cards = self._cards(key)
+                yield tag("div", *cards, figure, id=f"{self.id}--{key}", class_="block")
+        if of_devices:
+            group = tag("div", *of_devices, class_="panels")
+            yield self._block(DEVICES, "Devices", group)
+
+    def _figure(self, course: Json) -> Html:
+        key = course["key"]
+        caption = tag("figcaption", f"{course['title']}", id=f"{self.id}--{key}-name")
+        return tag(
+            "figure", caption, role="figure", aria_labelledby=f"{self.id}--{key}-name",
+            data_course=key,
+        )  # fmt: skip
+
+    def _ranks(self) -> Iterator[Html]:
+        if self.row.ranks:
+            table = html_table(
+                without_unknown(every_rank([self.row])), shaded=SHADED_RANKS, marked=self._marked,
+                whole="milabench report RUN --table ranks",
+            )  # fmt: skip
+            yield self._block(RANKS, "Ranks", tag("p", LEGEND, class_="note"), table)
+
+    def _where_time_goes(self) -> Iterator[Html]:
+        if self._ledger:
+            shown = html_table(
+                self._ledger, shaded=SHADED_LEDGER, marked=self._marked,
+                whole="milabench report RUN --table ledger",
+            )  # fmt: skip
+            yield self._block(LEDGER, self._ledger.title, shown)
+
+    def _more(self) -> Iterator[Html]:
+        """The other tables of the report, of this benchmark alone, each folded."""
+        folded = []
+        for name, make in TABLES.items():
+            table = make([self.row]) if name not in ELSEWHERE else Table((), ())
+            if table:
+                summary = tag("summary", table.title or name)
+                shown = html_table(
+                    table, shaded=SHADED_DEVICES, marked=self._marked,
+                    whole=f"milabench report RUN --table {name}",
+                )  # fmt: skip
+                folded.append(tag("details", summary, shown))
+        if folded:
+            yield self._block(MORE, "More tables", *folded)
+
+    def _output(self) -> Iterator[Html]:
+        if self._failures:
+            yield self._block(OUTPUT, "Failures", *map(failure, self._failures))
+
+    def _commands(self) -> Iterator[Html]:
+        """How to repeat it: the script beside the result, in each run that has one."""
+        commands = []
+        for path in dict.fromkeys(process.run.path for process in self.row.processes):
+            script = RunDir(path).script(self.row.name)
+            if script.exists():
+                commands.append(f"bash {shlex.quote(str(script))}")
+        if commands:
+            heading = tag("h3", "To repeat it")
+            yield tag("div", heading, *map(command, commands), class_="block")
+
+
+def failure(failed: Failure) -> Html:
+    """A failure; its last lines are folded."""
+    where = failed.tag or failed.benchmark
+    if failed.rank is not None:
+        where += f", rank {failed.rank}"
+    line = tag("p", tag("strong", where), f": {failed.outcome}: {failed.reason}")
+    parts = [line]
+    if failed.lines:
+        output = tag("pre", "\n".join(failed.lines), tabindex="0")
+        parts.append(tag("details", tag("summary", "the last lines that it printed"), output))
+    if failed.whole:
+        parts.append(tag("p", "all of it: ", tag("code", failed.whole), class_="note"))
+    return tag("div", *parts, class_="failure")
+
+
+def command(words: str) -> Html:
+    """A command that can be copied."""
+    copy = tag("button", "copy", type="button", class_="copy", aria_label=f"copy: {words}")
+    return tag("div", tag("code", words), copy, class_="command")

@@ -1,0 +1,172 @@
+"""The series behind the charts: reduced to at most 256 points, each a minimum, median and maximum.
+
+A chart of a page is a JSON object that the page's script draws, and of which it makes a table.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..statistics.values import Counts, Floats
+
+MOST_POINTS = 256
+FEWEST_POINTS = 48
+ALL_POINTS = 9600  # of a series of each benchmark
+DIGITS, PLACE_DIGITS = 4, 6  # of the median: of values, and of places on the x axis
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A series of a chart; what is not finite in it is left out."""
+
+    name: str
+    x: "Sequence[float] | Floats"  # ascending
+    y: "Sequence[float] | Floats"  # shape of ``x``
+
+
+@dataclass(frozen=True)
+class Shaded:
+    """A part of the x axis that is shaded."""
+
+    name: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Course:
+    """A chart of series over time, or over steps."""
+
+    key: str  # names its place in the section of its benchmark
+    title: str
+    x: str  # what the axes show, with units
+    y: str
+    curves: tuple[Curve, ...]
+    shaded: tuple[Shaded, ...] = ()
+    axis: str = ""  # charts of a section with the same axis share their cursor
+
+
+Json = dict[str, object]
+
+
+def points_for(benchmarks: int) -> int:
+    """How many points a series has on a page of so many benchmarks, so that it stays small."""
+    return max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // max(benchmarks, 1)))
+
+
+def course_json(course: Course, most: int = MOST_POINTS) -> Json | None:
+    """A course as the page's script reads it; None if no value of it is known.
+
+    Args:
+        course: the chart.
+        most: the number of points that a series may have.
+    """
+    import numpy as np
+
+    known = []
+    for curve in course.curves:
+        values = np.array([curve.x, curve.y], np.float64)
+        values = values[:, np.isfinite(values).all(axis=0)]
+        if values.size:
+            known.append((curve.name, values))
+    if not known:
+        return None
+    points, of_curves = _reduced(known, most)
+    return {
+        "key": course.key,
+        "title": course.title,
+        "x": {"name": course.x, "at": points},
+        "y": course.y,
+        "curves": of_curves,
+        "shaded": [[part.name, part.begin, part.end] for part in course.shaded],
+        "axis": course.axis,
+    }
+
+
+def _reduced(curves: "Sequence[tuple[str, Floats]]", most: int) -> tuple[Json, list[Json]]:
+    """The common points of the x axis, and of each curve what is at them.
+
+    Args:
+        curves: the name of each, and its places and values, shape (2, n).
+        most: the number of points.
+    """
+    import numpy as np
+
+    union = np.unique(np.concatenate([x for _, (x, _) in curves]))
+    most = min(max(values.shape[1] for _, values in curves), most)
+    if len(union) <= most:
+        points, count = _numbers(union, PLACE_DIGITS), len(union)
+        places = [np.searchsorted(union, x) for _, (x, _) in curves]
+    else:
+        begin, width, count = _buckets(union, most)
+        points = {"from": begin + width / 2, "by": width, "n": count}
+        places = [
+            np.clip((x - begin) / width, 0, count - 1).astype(np.int_) for _, (x, _) in curves
+        ]
+    told: list[Json] = []
+    for (name, (_, y)), place in zip(curves, places, strict=True):
+        low, middle, high = extremes(y, place, count)
+        of_curve: Json = {"name": name, "n": len(y), "mid": _numbers(middle)}
+        if (high > low).any():
+            of_curve |= {"low": _numbers(low), "high": _numbers(high)}
+        told.append(of_curve)
+    return points, told
+
+
+def _buckets(x: "Floats", most: int) -> tuple[float, float, int]:
+    """Equal parts of the x axis: the begin of the first, their width, and their number.
+
+    Where the places are numbers of steps, all parts have as many of them.
+    """
+    low, high = float(x[0]), float(x[-1])
+    if not (x == x.round()).all():
+        return low, (high - low) / most, most
+    steps = high - low + 1
+    width = math.ceil(steps / most)
+    return low - 0.5, float(width), math.ceil(steps / width)
+
+
+def extremes(values: "Floats", places: "Counts", count: int) -> "tuple[Floats, Floats, Floats]":
+    """The minimum, median and maximum of the values at each place; NaN where there is none.
+
+    Args:
+        values: shape (n,).
+        places: of the values, from 0 to ``count - 1``, shape (n,).
+        count: of the places.
+
+    Returns:
+        three arrays, shape (count,).
+    """
+    import numpy as np
+
+    order = np.lexsort((values, places))
+    ordered = values[order]
+    edges = np.searchsorted(places[order], np.arange(count + 1))
+    first, last = edges[:-1], edges[1:] - 1
+    is_known = last >= first
+    found = np.full((3, count), math.nan)
+    first, last = first[is_known], last[is_known]
+    middle = (ordered[(first + last) // 2] + ordered[(first + last + 1) // 2]) / 2
+    found[:, is_known] = ordered[first], middle, ordered[last]
+    return found[0], found[1], found[2]
+
+
+def _numbers(values: "Floats", digits: int = DIGITS) -> Json:
+    """Numbers as whole multiples of a power of ten above the least; None where one is unknown.
+
+    They keep so many digits of their median, and all before the point.
+    """
+    import numpy as np
+
+    known = values[np.isfinite(values)]
+    sizes = np.abs(known)
+    level = float(np.median(sizes) or sizes.max())
+    power = math.floor(math.log10(level)) + 1 - digits if level > 0 else 0
+    if float(known.max() - known.min()) < 100 * 10.0**power:  # alike: keep what differs
+        power -= 1
+    scaled = np.round(values / 10.0**power)
+    least = float(np.nanmin(scaled))
+    whole = [None if math.isnan(one) else int(one - least) for one in scaled.tolist()]
+    return {"power": power, "least": int(least), "v": whole}

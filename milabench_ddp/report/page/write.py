@@ -1,0 +1,72 @@
+"""Writes the page to a file, and opens it in a browser."""
+
+import tempfile
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ...errors import RunDirError, SelectionError
+from ..model import Report
+
+NAME = "report.html"
+NO_BROWSER = "no browser was found here: copy the page, it is a single file\n"
+
+
+def write_page(report: Report, select: Sequence[str], path: Path) -> list[str]:
+    """Write the page to a file; returns a sentence.
+
+    Args:
+        report: the report of the runs.
+        select: names or globs of the benchmarks; empty for all.
+        path: the file.
+
+    Raises:
+        SelectionError: there is no such benchmark.
+        RunDirError: the file cannot be written.
+    """
+    # imported here because only a page needs it
+    from .page import report_html
+
+    content = report_html(_selected(report, select) if select else report).encode()
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+    return [f"page: {path} ({len(content) / 1e6:.2f} MB)"]
+
+
+def _selected(report: Report, select: Sequence[str]) -> Report:
+    """The report on some benchmarks, with the findings that are about none."""
+    names = {row.name for row in report.rows if any(fnmatchcase(row.name, one) for one in select)}
+    if not names:
+        raise SelectionError("--select: there is no such benchmark in the report")
+    return replace(
+        report,
+        rows=tuple(row for row in report.rows if row.name in names),
+        failures=tuple(each for each in report.failures if each.benchmark in names),
+        findings=tuple(each for each in report.findings if each.benchmark in {"", *names}),
+    )
+
+
+def page_path(report: Report) -> Path:
+    """Where to write a page that is to be opened: into the folder of the run.
+
+    That of several runs, or of one whose folder cannot be written, is a new temporary file.
+    """
+    if len(report.runs) == 1:
+        path = report.runs[0].path / NAME
+        try:
+            path.open("ab").close()
+        except OSError:
+            pass
+        else:
+            return path
+    with tempfile.NamedTemporaryFile(prefix="milabench-", suffix=f"-{NAME}", delete=False) as file:
+        return Path(file.name)
+
+
+def open_page(path: Path) -> str:
+    """Open a page in the user's browser; returns a line where there is none."""
+    return "" if webbrowser.open(path.resolve().as_uri()) else NO_BROWSER

@@ -1,0 +1,167 @@
+import base64
+import hashlib
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.page import page
+from milabench_ddp.report.page.markup import VOID
+from milabench_ddp.report.page.page import report_html
+from tests.support.rates import noisy
+from tests.support.result_files import (
+    RECORDED,
+    config,
+    end,
+    job,
+    rates,
+    start,
+    steps,
+    write,
+    write_state,
+)
+
+HOSTILE = "</script><script>alert(1)</script>\u202e"
+
+
+class Page(HTMLParser):
+    """A page: its elements, and whether they nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: dict[str, list[str]] = {}
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.inside.setdefault(self.open[-1] if self.open else "", []).append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+    @property
+    def ids(self) -> list[str | None]:
+        return [attributes["id"] for _, attributes in self.found if "id" in attributes]
+
+
+def text_of(*runs: Path, **options: Any) -> str:
+    return report_html(report_of(runs, **options))
+
+
+@pytest.fixture(scope="module")
+def first() -> str:
+    return text_of(RECORDED / "first")
+
+
+def unpacked(script: str) -> str:
+    return zlib.decompress(base64.b64decode(script)).decode()
+
+
+def test_it_asks_for_nothing_and_runs_its_own_script_alone(first: str) -> None:
+    made = Page(first)
+    for name, attributes in made.found:
+        assert not {"src", "srcset", "style", "action", "onclick", "onload"} & attributes.keys()
+        if href := attributes.get("href"):
+            assert href.startswith("#") or (name, href) == ("link", "data:,")
+    (policy,) = [a["content"] for a in made.all("meta") if "http-equiv" in a]
+    rules = dict(rule.strip().split(" ", 1) for rule in str(policy).split(";"))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        (own,) = re.findall(f"<{tag}>(.*?)</{tag}>", first, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+
+
+def test_it_has_all_of_the_report(first: str) -> None:
+    report = report_of([RECORDED / "first"])
+    made = Page(first)
+    sections = {a["data-name"]: str(a["id"]) for a in made.all("details") if "data-name" in a}
+    assert list(sections) == [row.name for row in report.rows]
+    assert len(made.ids) == len(set(made.ids))
+    for found in report.findings:
+        assert found.sentence in first.replace("&#x27;", "'").replace("&gt;", ">")
+    links = {str(a["href"])[1:] for a in made.all("a")}
+    assert set(sections.values()) <= links
+    assert {link.partition("--")[0] for link in links if link.startswith("bench")} <= set(made.ids)
+    # the verdict and the findings come first
+    order = [first.index(f'id="{id}"') for id in ("findings", "benchmarks", "details")]
+    assert order == sorted(order)
+    assert first.index('class="verdict') < order[0]
+
+
+def test_each_chart_has_a_place_with_a_name(first: str) -> None:
+    made = Page(first)
+    data = re.findall(r'data-of="courses">([^<]*)<', first)
+    keys = [course["key"] for one in data for course in json.loads(unpacked(one))]
+    figures = made.all("figure")
+    assert [figure["data-course"] for figure in figures] == keys
+    assert {"rate", "steps"} <= set(keys)
+    for figure in figures:
+        assert figure["role"] == "figure"
+        assert figure["aria-labelledby"] in made.ids
+
+
+def hostile_run(folder: Path) -> Path:
+    """Names, units, reasons and output as a hostile program could write them."""
+    write_state(folder, "failed", {"a": "ok", "b": "failed"}, preset=HOSTILE)
+    values = rates(noisy(60, 0.0, 1), steps=1).replace("items/s", json.dumps(HOSTILE)[1:-1])
+    write(folder, "a.0", job(HOSTILE), start(), values, steps(0, [1.0] * 60), end(0))
+    failed = end(1, outcome="failed", reason=HOSTILE)
+    write(folder, "b.D0", config("b", device=0), start(), failed, stderr=f"{HOSTILE}\n<b>&\n")
+    return folder
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_hostile_text_stays_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_packed: bool
+) -> None:
+    if is_packed:
+        monkeypatch.setattr(page, "PLAIN", 0)
+    made = text_of(hostile_run(tmp_path / "run"))
+    bodies = re.findall(r'data-of="body">([^<]*)<', made)
+    assert len(bodies) == 2 * is_packed
+    whole = made + "".join(map(unpacked, bodies))
+    assert "<script>alert" not in whole
+    assert "\u202e" not in whole
+    assert r"&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;\u202e" in whole
+    assert "&lt;b&gt;&amp;" in whole
+    assert len(Page(made).all("script")) == 1 + len(re.findall('data-of="', made))
+    for body in bodies:
+        Page(unpacked(body))
+
+
+def test_a_large_page_holds_its_sections_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And shows the same."""
+    plain = text_of(RECORDED / "first")
+    monkeypatch.setattr(page, "PLAIN", 0)
+    packed = text_of(RECORDED / "first")
+    shown = re.findall(r'<div class="body">(.*?)</div><script type="text/plain" data-of="courses"',
+                       plain)  # fmt: skip
+    hidden = [unpacked(one) for one in re.findall(r'data-of="body">([^<]*)<', packed)]
+    assert hidden == shown
+    assert len(packed) < 0.6 * len(plain) + len(page.asset(*page.SCRIPTS, *page.STYLES))
+
+
+def test_milabenchs_formulas_and_a_run_without_results(tmp_path: Path) -> None:
+    compat = text_of(RECORDED / "milabench" / "rijubigo", compat_formulas=True)
+    assert "milabench&#x27;s own: they include warm-up" in compat
+    Page(compat)
+    write_state(tmp_path / "empty", "ok", {})
+    empty = text_of(tmp_path / "empty")
+    assert "Nothing was measured." in empty
+    Page(empty)

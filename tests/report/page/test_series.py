@@ -1,0 +1,106 @@
+import math
+import statistics
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.report.page.series import (
+    FEWEST_POINTS,
+    MOST_POINTS,
+    Course,
+    Curve,
+    Shaded,
+    course_json,
+    extremes,
+    points_for,
+)
+
+
+def course(*curves: Curve) -> Course:
+    return Course("rate", "Rate", "time (s)", "items/s", curves, (Shaded("warm-up", 0.0, 2.0),))
+
+
+def decoded(numbers: Any) -> list[float | None]:
+    """What the page's script makes of numbers."""
+    power, least = numbers["power"], numbers["least"]
+    return [None if v is None else (v + least) * 10.0**power for v in numbers["v"]]
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 9)), min_size=1, max_size=60))
+def test_extremes(pairs: list[tuple[float, int]]) -> None:
+    values, places = (np.array(column) for column in zip(*pairs, strict=True))
+    found = extremes(values, places, 10)
+    for place in range(10):
+        own = [value for value, at in pairs if at == place]
+        expected = [min(own), statistics.median(own), max(own)] if own else [math.nan] * 3
+        assert [column[place] for column in found] == pytest.approx(expected, nan_ok=True)
+
+
+def test_few_values_are_kept_as_they_are() -> None:
+    x = [0.0, 0.05, 0.1, 700.0]
+    made: Any = course_json(course(Curve("a", x, [326.1, 326.2, math.nan, 1e4])))
+    assert decoded(made["x"]["at"]) == pytest.approx([0.0, 0.05, 700.0])
+    (curve,) = made["curves"]
+    assert decoded(curve["mid"]) == pytest.approx([326.1, 326.2, 1e4])
+    assert "low" not in curve
+    assert made["shaded"] == [["warm-up", 0.0, 2.0]]
+
+
+@pytest.mark.parametrize("level", [1e-6, 0.93, 326.0, 4.02e5, 9e12])
+def test_values_keep_four_digits(level: float) -> None:
+    values = [level * (1 + 0.01 * math.sin(k)) for k in range(100)]
+    made: Any = course_json(course(Curve("a", range(100), values)))
+    assert decoded(made["curves"][0]["mid"]) == pytest.approx(values, rel=1e-3)
+
+
+def test_many_values_are_minimum_median_and_maximum() -> None:
+    """One pause in 10,000 steps is still seen, in its place."""
+    y = np.full(10_000, 100.0)
+    y[7_777] = 900.0
+    y[:2] = 50.0
+    made: Any = course_json(course(Curve("a", np.arange(10_000.0), y)))
+    (curve,) = made["curves"]
+    low, mid, high = (decoded(curve[name]) for name in ("low", "mid", "high"))
+    assert made["x"]["at"] == {"from": 19.5, "by": 40.0, "n": 250}  # 0 to 39, 40 to 79, ...
+    assert (len(mid), curve["n"]) == (250, 10_000)
+    place = 7_777 // 40
+    assert high[place] == pytest.approx(900.0)
+    assert [value for value in high if value is not None and value > 100] == [high[place]]
+    assert low[0] == pytest.approx(50.0)
+    assert set(mid) == {100.0}
+
+
+def test_parts_of_time_have_equal_widths() -> None:
+    times = [0.25 * k for k in range(1000)]
+    made: Any = course_json(course(Curve("a", times, times)))
+    assert made["x"]["at"]["n"] == MOST_POINTS
+    assert made["x"]["at"]["by"] == pytest.approx(times[-1] / MOST_POINTS)
+    mid = decoded(made["curves"][0]["mid"])
+    assert mid[0] == pytest.approx(0.375, abs=0.3)
+    assert mid[-1] == pytest.approx(times[-1], abs=0.6)
+
+
+def test_curves_share_their_places() -> None:
+    """Processes whose lines come at other moments, and one that ended early."""
+    ends = [Curve("a", [0.0, 1.0, 2.0, 3.0], [1.0] * 4), Curve("b", [0.1, 1.1], [5.0, 6.0])]
+    made: Any = course_json(course(*ends))
+    first, second = (decoded(curve["mid"]) for curve in made["curves"])
+    assert len(first) == len(second) == 4
+    assert second == [pytest.approx(5.0), pytest.approx(6.0), None, None]
+
+
+def test_what_cannot_be_drawn() -> None:
+    assert course_json(course(Curve("a", [0.0], [math.inf]), Curve("b", [], []))) is None
+    zeros: Any = course_json(course(Curve("a", [0.0, 1.0], [0.0, 0.0])))
+    assert decoded(zeros["curves"][0]["mid"]) == [0.0, 0.0]
+    mostly: Any = course_json(course(Curve("a", [0.0, 1.0, 2.0], [0.0, 0.0, 98.5])))
+    assert decoded(mostly["curves"][0]["mid"]) == pytest.approx([0.0, 0.0, 98.5])
+
+
+def test_a_page_of_many_benchmarks_has_fewer_points() -> None:
+    assert [points_for(count) for count in (0, 1, 37, 100, 10**6)] == [
+        MOST_POINTS, MOST_POINTS, MOST_POINTS, 96, FEWEST_POINTS,
+    ]  # fmt: skip

@@ -10,7 +10,7 @@ class ProgressObserver(Protocol):
     """Is told of a run's progress; all calls come from one thread.
 
     Several benchmarks may run at the same time, on different nodes. A benchmark that begins again,
-    whether or not it has ended, starts from zero.
+    whether or not it has ended, starts from zero, unless it pauses: then it goes on.
     """
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
@@ -26,6 +26,19 @@ class ProgressObserver(Protocol):
     def event(self, event: Event) -> None:
         """Something happened in a process on this host; processes on other nodes send no events."""
 
+    def launch_ended(
+        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+    ) -> None:
+        """One of several launches of a benchmark has ended.
+
+        Args:
+            name: the benchmark.
+            done: how many have ended.
+            expected: how many there will be in all, as far as is known.
+            text: how precise its rate is now, and how long the rest will take.
+            pauses: whether other benchmarks run before its next launch.
+        """
+
     def end(self, name: str, verdict: Verdict) -> None:
         """A benchmark has ended, with all its repeats; it may never have begun."""
 
@@ -40,6 +53,11 @@ class NoProgress:
         """Nothing."""
 
     def event(self, event: Event) -> None:
+        """Nothing."""
+
+    def launch_ended(
+        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+    ) -> None:
         """Nothing."""
 
     def end(self, name: str, verdict: Verdict) -> None:

@@ -81,6 +81,22 @@ def _fixed(value: float, places: int) -> str:
     return f"{round(value, places):,.{max(places, 0)}f}"
 
 
+def percent_text(fraction: float) -> str:
+    """A fraction in per cent with two digits: ``0.95%``, ``12%``."""
+    return without_exponent(100 * fraction, ".2g") + "%"
+
+
+def duration_text(seconds: float) -> str:
+    """A duration that is known about so well: ``41 s``, ``6 min``, ``1 h 20 min``."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 10 else f"{hours} h"
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: its name, and the format of its numbers, which are aligned to the right.

@@ -11,7 +11,9 @@ from milabench_ddp.table import (
     Measured,
     Table,
     csv_text,
+    duration_text,
     is_unknown,
+    percent_text,
     text_lines,
     with_alike_below,
     without_unknown,
@@ -157,3 +159,25 @@ def test_columns_that_are_alike_are_told_below() -> None:
 def test_an_uncertainty_that_is_too_small_for_a_float_is_none() -> None:
     assert Measured(1.0, 5e-324, with_error=True).text(".2f") == "1.00"
     assert Measured(1.0, 3e-308, with_error=True).text(".2f").startswith("1.00000 ±0.0000")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "0 s"),
+        (99.4, "99 s"),
+        (99.6, "2 min"),
+        (5940, "99 min"),
+        (6000, "1 h 40 min"),
+        (36_060, "10 h"),
+    ],
+)
+def test_a_duration_has_two_digits_or_so(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"), [(0.01, "1%"), (0.0213, "2.1%"), (0.0004567, "0.046%"), (1.5, "150%")]
+)
+def test_a_fraction_in_per_cent(fraction: float, text: str) -> None:
+    assert percent_text(fraction) == text

@@ -7,6 +7,7 @@ from ..config.load import load
 from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import ScriptRequest
 from ..options.run import DryOptions
+from ..plan.order import in_order
 from ..plan.planner import plan_launches
 from ..results.run_dir import RunDir
 from . import setup
@@ -27,9 +28,11 @@ def main(options: DryOptions) -> int:
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
     site, run = setup.site(options, profile), base / "runs" / NAME
+    repetition = setup.repetition(options, profile)
     launches = []
     for benchmark in suite.benchmarks:
-        launches += plan_launches(benchmark, cluster, site, options.repeat, run)
+        launches += plan_launches(benchmark, cluster, site, repetition.most, run)
+    launches = in_order(launches, repetition.seed)
     if options.profile == "always":
         for benchmark in suite.benchmarks:
             traces = RunDir(run).traces
@@ -39,6 +42,7 @@ def main(options: DryOptions) -> int:
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "
         f"preset {suite.preset}, on {place}"
     ]
+    comments += repetition.notes
     notes = dict.fromkeys(note for node in cluster.nodes for note in node.notes)
     comments += [f"note: {note}" for note in notes]
     comments += [f"warning: {said}" for said in setup.hazards(suite.benchmarks, cluster)]

@@ -17,8 +17,10 @@ from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
 from ..options.run import RunOptions, fixed_options
 from ..plan.planner import plan_launches
+from ..results.former import former_runs
 from ..results.run_dir import RunDir
 from . import report, setup
+from .forecast import forecast, outline
 from .traces import make_traces
 
 
@@ -32,7 +34,9 @@ def _run(context: RunContext, options: RunOptions) -> int:
     context.detach = options.detach
     if context.benchmarks:
         runner = runner_of(context.plan.runner)
-        with show_progress(len(context.benchmarks), quiet=options.quiet) as observer:
+        names = [benchmark.name for benchmark in context.benchmarks]
+        shown = outline(context.run, context.header, context.plan, names, is_watched=False)
+        with show_progress(shown, quiet=options.quiet) as observer:
             outcome = runner.execute(context, observer)
     else:
         outcome = context.header.outcome or Outcome.FAILED
@@ -58,6 +62,7 @@ def _create(options: RunOptions) -> RunContext:
     request = setup.node_request(options, system, profile)
     runner = runner_of(profile)
     runner.check(request)
+    repetition = setup.repetition(options, profile)
     cluster, _ = runner.cluster(request)
     if profile is None:
         node = cluster.nodes[0]
@@ -70,7 +75,9 @@ def _create(options: RunOptions) -> RunContext:
         raise SelectionError(f"{options.config}: nothing to run{why}")
     plan = RunPlan(
         benchmarks=suite.benchmarks,
-        repeats=options.repeat,
+        repeats=repetition.most,
+        until=repetition.until,
+        seed=repetition.seed,
         site=setup.site(options, profile),
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),
@@ -111,9 +118,15 @@ def _resume(options: RunOptions) -> RunContext:
 
 
 def _announce(context: RunContext, cluster: Cluster) -> None:
-    """Print the run folder, the number of benchmarks, the preset, and the devices."""
+    """Print the run folder, what is run on which devices, in which order, and for how long."""
     count = f"{len(context.benchmarks)} benchmark{'s' * (len(context.benchmarks) != 1)}"
     place = setup.describe(cluster)
-    head = f"{context.run.path}: {count}, preset {context.header.preset}, {place}"
-    hazards = [f"warning: {said}" for said in setup.hazards(context.benchmarks, cluster)]
-    print(head, *cluster.nodes[0].notes, *hazards, sep="\n", file=sys.stderr, flush=True)
+    lines = [f"{context.run.path}: {count}, preset {context.header.preset}, {place}"]
+    if context.plan.seed is not None:
+        lines.append(f"in random order: --shuffle --seed {context.plan.seed}")
+    former = former_runs(context.run, context.header)
+    if said := forecast(context.plan, context.benchmarks, former):
+        lines.append(said)
+    lines += cluster.nodes[0].notes
+    lines += [f"warning: {said}" for said in setup.hazards(context.benchmarks, cluster)]
+    print(*lines, sep="\n", file=sys.stderr, flush=True)

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..config.facts import MachineFacts
@@ -18,13 +18,18 @@ from ..config.runner_profile import (
 from ..config.schema import Benchmark, Suite
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
+from ..dispatch.repeats import MOST
 from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
 from ..hazards import hazards_in
 from ..machine.devices import Cluster
+from ..options.run import LaunchOptions
 from ..options.suite import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
+from ..plan.order import new_seed
+from ..report.statistics.stopping import LEAST
+from ..table import percent_text
 
 
 def base_folder(options: SuiteOptions) -> Path:
@@ -191,6 +196,55 @@ def site(options: RunnerOptions, profile: RunnerProfile | None = None) -> Site:
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"
     venvs = {p.parent.parent.name: str(p) for p in pythons}
     return Site(sys.executable, venvs, shim, launcher, options.numa_binding == "node")
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How often and in which order benchmarks are launched."""
+
+    most: int  # launches of each
+    until: float | None  # the half width of intervals that ends them, as a fraction of the rate
+    seed: int | None  # of the random order
+
+    @property
+    def notes(self) -> list[str]:
+        """What a script of all launches says about their order and number."""
+        notes = []
+        if self.seed is not None:
+            notes.append(f"in random order: --shuffle --seed {self.seed}")
+        if self.until is not None:
+            notes.append(
+                f"--until {percent_text(self.until)}: `run` makes {LEAST} to {self.most} launches "
+                f"of each benchmark, as many as it needs; these are {self.most}"
+            )
+        return notes
+
+
+def repetition(options: LaunchOptions, profile: RunnerProfile | None) -> Repetition:
+    """``--repeat``, ``--until``, ``--shuffle`` and ``--seed``.
+
+    Raises:
+        SelectionError: they contradict each other, or the runner.
+    """
+    if options.seed is not None and not options.shuffle:
+        raise SelectionError("--seed is of a random order: add --shuffle")
+    is_separate = profile is not None and profile.allocation == "separate"
+    if options.shuffle and is_separate and runner_of(profile).is_scheduler:
+        raise SelectionError(
+            "--shuffle: with a job for each benchmark, Slurm decides what runs when: "
+            "add --allocation shared"
+        )
+    most = options.repeat
+    if options.until is None:
+        most = most or 1
+    elif most is None:
+        most = MOST
+    elif most < LEAST:
+        raise SelectionError(f"--until needs {LEAST} launches at least: give --repeat {LEAST}")
+    seed = options.seed
+    if options.shuffle and seed is None:
+        seed = new_seed()
+    return Repetition(most, options.until, seed)
 
 
 def hazards(benchmarks: Iterable[Benchmark], cluster: Cluster) -> list[str]:

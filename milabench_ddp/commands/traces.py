@@ -13,6 +13,7 @@ from ..config.schema import Benchmark
 from ..dispatch.run_context import RunContext, begin_traces
 from ..dispatch.runners import runner_of
 from ..display import show_progress
+from ..display.outline import Outline
 from ..events import Status
 from ..report.assemble import report_of
 from ..results.read_state import ignore, read_benchmark
@@ -67,7 +68,8 @@ def make_traces(context: RunContext, when: str, *, quiet: bool) -> Iterator[str]
     if not able:
         return
     with closing(begin_traces(context, able)) as inner:
-        with show_progress(len(able), quiet=quiet) as observer:
+        shown = Outline([benchmark.name for benchmark in able])
+        with show_progress(shown, quiet=quiet) as observer:
             runner_of(inner.plan.runner).execute(inner, observer)
         for benchmark in able:
             yield f"{benchmark.name}: {_told(inner.run, benchmark.name)}"

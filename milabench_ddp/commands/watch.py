@@ -3,13 +3,17 @@
 import sys
 from pathlib import Path
 
+from ..codec import read_record
 from ..dispatch.follow_jobs import watch_run
+from ..dispatch.run_context import RunPlan
 from ..display import show_progress
+from ..errors import RunDirError
 from ..events import Outcome
 from ..options.report import RunFolderOptions
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from . import report
+from .forecast import outline
 
 
 def main(options: RunFolderOptions) -> int:
@@ -18,7 +22,12 @@ def main(options: RunFolderOptions) -> int:
     header = read_header(run)
     outcome = header.outcome
     if outcome is None:
-        with show_progress(len(header.suite), quiet=False) as observer:
+        try:
+            plan = read_record(run.plan_json, RunPlan)
+        except RunDirError:
+            plan = None  # of an earlier version
+        shown = outline(run, header, plan, list(header.suite), is_watched=True)
+        with show_progress(shown, quiet=False) as observer:
             outcome = watch_run(run, header, observer)
     code = report.show(options.run, sys.stdout)
     return report.CANCELLED if outcome is Outcome.CANCELLED else code

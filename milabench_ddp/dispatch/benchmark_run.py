@@ -1,4 +1,7 @@
-"""Runs one benchmark on its nodes: its launches one after another, and its state on disk."""
+"""Runs one benchmark on its nodes: its launches one after another, and its state on disk.
+
+In a shuffled run it pauses after each launch and gives its nodes back, so that others run between.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,17 +16,19 @@ from ..plan.bash import render
 from ..plan.launch import Launch, Process
 from ..plan.planner import plan_launches
 from ..results.lock import alive
+from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir, archive_attempt, make_folder, save_state
 from ..results.state import BenchmarkState, LaunchState
 from ..results.write import save_script
 from .launch_tracker import LaunchTracker
 from .nodes import NodeHandle, NodeLost
 from .protocol import FindPorts, StartLaunch, StopLaunch, Timeouts
+from .repeats import RepeatCounter
 from .run_context import RunPlan
 
 
 class BenchmarkRun:
-    """A benchmark that runs; until it has ended, no other benchmark uses its nodes.
+    """A benchmark that runs; until it has ended or pauses, no other benchmark uses its nodes.
 
     Args:
         benchmark: the benchmark.
@@ -56,6 +61,8 @@ class BenchmarkRun:
             nodes=names,
             max_duration=benchmark.max_duration,
         )
+        self._counter = RepeatCounter(run, plan)
+        self.state.repeats = self._counter.repeats
         self._waiting: list[Launch] = []
         self._launch: LaunchTracker | None = None
         self._has_started = False  # before that, it looks for free ports
@@ -84,6 +91,11 @@ class BenchmarkRun:
             return False
         return self._launch.state().verdict.is_ok
 
+    @property
+    def next_repeat(self) -> int:
+        """The number of its next launch, from 0."""
+        return (self._waiting[0].repeat or 0) if self._waiting else 0
+
     def start(self) -> None:
         """Plan the launches, write the state ``running``, and begin the first launch.
 
@@ -93,27 +105,67 @@ class BenchmarkRun:
         """
         folder = self._run.benchmark(self.name)
         make_folder(folder)
-        archive_attempt(self._run, self.name)
+        self.state.launches = self._kept()
+        tags = {process.tag for launch in self.state.launches for process in launch.processes}
+        archive_attempt(self._run, self.name, tags)
         self._stack.enter_context(alive(folder))
         self._save()
-        for node in self.nodes:
-            node.benchmark = self.name
+        self._use_nodes()
         try:
             cluster = Cluster(self._plan.arch, tuple(node.node for node in self.nodes))
             mine = replace(self.benchmark, num_machines=len(self.nodes))
             site, repeats = self._plan.site, self._plan.repeats
-            self._waiting = plan_launches(mine, cluster, site, repeats, self._run.path)
+            launches = plan_launches(mine, cluster, site, repeats, self._run.path)
         except MilabenchError as error:
             self.finish(Verdict(Outcome.FAILED, str(error)))
             return
         comment = f"{self._run.name}: {self.name} on {', '.join(self.state.nodes)}"
-        script = render(self._waiting, self._plan.site.python, [comment])
+        script = render(launches, self._plan.site.python, [comment])
         save_script(self._run, self.name, script)
+        for launch in self.state.launches:
+            self._counter.add(launch)
+        self.state.repeats = self._counter.repeats
+        has_run = {launch.repeat for launch in self.state.launches}
+        self._waiting = [launch for launch in launches if launch.repeat not in has_run]
+        self._next()
+
+    def _kept(self) -> list[LaunchState]:
+        """The launches of an earlier attempt on the same nodes that need not run again."""
+        earlier = read_benchmark(self._run, self.name, ignore)
+        kept = []
+        for launch in earlier.launches if earlier else ():
+            has_files = all(self._run.data(each.tag).is_file() for each in launch.processes)
+            is_whole = launch.verdict.is_ok and not launch.is_cut_off and has_files
+            if is_whole and launch.repeat is not None and launch.nodes == self.state.nodes:
+                kept.append(launch)
+        return kept
+
+    def _use_nodes(self) -> None:
+        for node in self.nodes:
+            node.benchmark = self.name
+
+    def _leave_nodes(self) -> None:
+        for node in self.nodes:
+            if node.benchmark == self.name:  # a node that was lost and is back may run another
+                node.benchmark = None
+
+    def _pause(self) -> None:
+        """Let others use the nodes before the next launch."""
+        self.state.is_paused = True
+        self._save()
+        self._leave_nodes()
+
+    def go_on(self) -> None:
+        """Begin the next launch after a pause."""
+        self.state.is_paused = False
+        self._save()
+        self._use_nodes()
         self._next()
 
     def _next(self) -> None:
         """Begin the next launch: the first node finds free ports, then all nodes start."""
-        if not self._waiting:
+        if not self._waiting or self._counter.is_enough:
+            self._waiting.clear()
             self.finish(gravest(launch.verdict for launch in self.state.launches))
             return
         launch = self._waiting.pop(0)
@@ -184,8 +236,15 @@ class BenchmarkRun:
         is_lost = state.outcome is Outcome.LOST or not has_all_nodes
         if self._has_started or is_lost:
             self.state.launches.append(state)
+            self._counter.add(state)
+            self.state.repeats = self._counter.repeats
         if is_lost:
             self._waiting.clear()  # a node is missing for the other launches
+        if self._plan.seed is not None and self._waiting and not self._counter.is_enough:
+            self._pause()
+            return
+        if self._waiting:
+            self._save()
         self._next()
 
     def stop(self, verdict: Verdict, *, hard: bool = False) -> None:
@@ -215,12 +274,11 @@ class BenchmarkRun:
             verdict = self.state.verdict
         else:
             self.state.interrupted = any(launch.is_cut_off for launch in self.state.launches)
+        self.state.is_paused = False
         self.state.end(verdict)
         self._save()
         self.leave()
-        for node in self.nodes:
-            if node.benchmark == self.name:  # a node that was lost and is back may run another
-                node.benchmark = None
+        self._leave_nodes()
 
     def leave(self) -> None:
         """Release the lock; without a verdict on disk, the benchmark then counts as lost."""

@@ -10,13 +10,16 @@ from typing import TypeVar
 from ..config.schema import Benchmark
 from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests
+from ..plan.order import place
 from ..progress import ProgressObserver
+from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, overall
 from .awake_clock import AwakeClock
 from .benchmark_run import BenchmarkRun
 from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import FromAgent, LaunchEnded, Ports, Signalled, Timeouts
+from .repeats import next_repeat, tell_launches
 from .run_context import RunPlan
 
 Name = TypeVar("Name")
@@ -58,6 +61,9 @@ class Coordinator:
         self._timeouts, self._clock = timeouts or Timeouts(), clock or AwakeClock()
         self._waiting = {benchmark.name: benchmark for benchmark in benchmarks}
         self._running: dict[str, BenchmarkRun] = {}
+        self._paused: dict[str, BenchmarkRun] = {}
+        # of a shuffled run that is resumed: what comes before has run
+        self._first_repeats = {name: next_repeat(run, name) for name in self._waiting}
         self._outcomes: set[Outcome] = set()
         self._why_stopped = why_stopped
         self.stopped_as: Verdict | None = None  # the verdict on interrupted benchmarks
@@ -66,10 +72,10 @@ class Coordinator:
         """Run all benchmarks; returns the outcome of these."""
         with self._nodes:
             try:
-                while self._waiting or self._running:
+                while self._waiting or self._running or self._paused:
                     self._step()
             finally:
-                for benchmark in self._running.values():
+                for benchmark in (*self._running.values(), *self._paused.values()):
                     benchmark.leave()  # after an error; its nodes end its processes
         if self._requests.stops:
             return Outcome.CANCELLED
@@ -85,9 +91,14 @@ class Coordinator:
         if self._requests.stops:
             self._stop()
         for benchmark in list(self._running.values()):
+            before = len(benchmark.state.launches)
             benchmark.advance()
+            if len(benchmark.state.launches) > before and self._plan.repeats > 1:
+                tell_launches(benchmark.state, self._observer)
             if benchmark.has_ended:
                 self._ended(benchmark)
+            elif benchmark.state.is_paused:
+                self._paused[benchmark.name] = self._running.pop(benchmark.name)
 
     def _handle(self, node: NodeHandle, message: FromAgent | NodeLost) -> None:
         if isinstance(message, Signalled):
@@ -109,34 +120,69 @@ class Coordinator:
     def _begin(self) -> None:
         """Start the benchmarks that can start; end those that never can as lost."""
         nodes = self._nodes
-        if not self._waiting or nodes.is_gathering:
+        if not (self._waiting or self._paused) or nodes.is_gathering:
             return
         free = nodes.free
         if not free and self._running:
             return
-        sizes = {}
-        for name, benchmark in self._waiting.items():
-            sizes[name] = benchmark.size(self._plan.nodes)
-        for name, ranks in pick(sizes, free, nodes.alive):
-            self._start(self._waiting.pop(name), [nodes[rank] for rank in ranks])
+        sizes, own = self._in_order(), {}
+        for name, benchmark in self._paused.items():
+            own[name] = [node.rank for node in benchmark.nodes]
+        is_shuffled = self._plan.seed is not None
+        for name, ranks in pick(sizes, free, nodes.alive, own, largest_first=not is_shuffled):
+            if name in self._paused:
+                self._go_on(self._paused.pop(name))
+            else:
+                self._start(self._waiting.pop(name), [nodes[rank] for rank in ranks])
         if self._running or nodes.may_grow:
             return
         alive = len(nodes.alive)
         for name, size in sizes.items():
             if name in self._waiting and size > alive:
                 self._give_up(self._waiting.pop(name), size, alive)
+        for name, benchmark in list(self._paused.items()):
+            if gone := [node.name for node in benchmark.nodes if not node.is_alive]:
+                del self._paused[name]
+                self._end(benchmark, Verdict(Outcome.LOST, f"it runs on {', '.join(gone)}: lost"))
+
+    def _in_order(self) -> dict[str, int]:
+        """The benchmarks that wait or pause, and how many nodes each needs: the next one first."""
+        sizes: dict[str, int] = {}
+        repeats = dict(self._first_repeats)
+        for name, benchmark in self._waiting.items():
+            sizes[name] = benchmark.size(self._plan.nodes)
+        for name, paused in self._paused.items():
+            sizes[name], repeats[name] = len(paused.nodes), paused.next_repeat
+        seed = self._plan.seed
+        if seed is None:
+            return sizes
+        names = sorted(sizes, key=lambda name: place(name, repeats[name], seed))
+        return {name: sizes[name] for name in names}
 
     def _start(self, benchmark: Benchmark, nodes: Sequence[NodeHandle]) -> None:
         started = BenchmarkRun(benchmark, nodes, self._run, self._plan, self._timeouts, self._clock)
         self._running[benchmark.name] = started
-        names = started.state.nodes if self._plan.nodes > 1 else ()
-        self._observer.begin(benchmark.name, names, benchmark.max_duration)
+        self._tell_begin(started)
         started.start()
         if started.has_ended:
             self._ended(started)
 
+    def _go_on(self, benchmark: BenchmarkRun) -> None:
+        self._running[benchmark.name] = benchmark
+        self._tell_begin(benchmark)
+        benchmark.go_on()
+
+    def _tell_begin(self, begun: BenchmarkRun) -> None:
+        names = begun.state.nodes if self._plan.nodes > 1 else ()
+        self._observer.begin(begun.name, names, begun.benchmark.max_duration)
+
+    def _end(self, benchmark: BenchmarkRun, verdict: Verdict) -> None:
+        """End a benchmark that pauses."""
+        benchmark.finish(verdict)
+        self._ended(benchmark)
+
     def _ended(self, benchmark: BenchmarkRun) -> None:
-        del self._running[benchmark.name]
+        self._running.pop(benchmark.name, None)
         self._outcomes.add(benchmark.verdict.outcome)
         self._observer.end(benchmark.name, benchmark.verdict)
 
@@ -147,7 +193,8 @@ class Coordinator:
         self._end_unstarted(benchmark, Verdict(Outcome.LOST, reason))
 
     def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:
-        state = BenchmarkState(benchmark.name)
+        earlier = read_benchmark(self._run, benchmark.name, ignore)
+        state = earlier or BenchmarkState(benchmark.name)
         state.end(verdict)
         save_state(self._run, self._run.state_json(benchmark.name), state)
         self._outcomes.add(verdict.outcome)
@@ -163,6 +210,10 @@ class Coordinator:
         for benchmark in self._running.values():
             benchmark.interrupt(self.stopped_as)
             benchmark.stop(self.stopped_as, hard=self._requests.stops > 1)
+        while self._paused:
+            _, benchmark = self._paused.popitem()
+            benchmark.interrupt(self.stopped_as)
+            self._end(benchmark, self.stopped_as)
         if self._why_stopped is None:
             for waiting in self._waiting.values():
                 self._end_unstarted(waiting, NEVER_BEGAN)
@@ -170,32 +221,43 @@ class Coordinator:
 
 
 def pick(
-    waiting: Mapping[Name, int], free: Sequence[int], alive: Sequence[int]
+    waiting: Mapping[Name, int],
+    free: Sequence[int],
+    alive: Sequence[int],
+    own: Mapping[Name, Sequence[int]] | None = None,
+    *,
+    largest_first: bool = True,
 ) -> list[tuple[Name, tuple[int, ...]]]:
     """The benchmarks to start now, each with its nodes.
 
-    The largest benchmark is first, so that caches warm on all nodes together. Benchmarks that fit
-    beside each other run at the same time on disjoint nodes. If the largest one does not fit, the
-    first nodes are kept for it, and smaller ones get only the other nodes: so it waits only for
-    benchmarks that already run.
+    The largest benchmark is first, so that caches warm on all nodes together; or the first of the
+    given order is. Benchmarks that fit beside each other run at the same time on disjoint nodes. If
+    the first one does not fit, nodes are kept for it, and the later ones get only the other nodes:
+    so it waits only for benchmarks that already run.
 
     Args:
         waiting: the benchmarks and how many nodes each needs; of equal size, the first is first.
         free: the ranks of the nodes on which nothing runs.
         alive: the ranks of all nodes that can be used, free or not.
+        own: the nodes of those that go on where they ran before.
+        largest_first: whether they start by their size; if not, in the order of ``waiting``.
     """
     rest = sorted(free)
     usable = sorted(alive)
     kept: set[int] = set()
     chosen = []
-    for name, size in sorted(waiting.items(), key=lambda item: -item[1]):
-        if size > len(usable):
+    order = sorted(waiting.items(), key=lambda item: -item[1]) if largest_first else waiting.items()
+    for name, size in order:
+        wanted = (own or {}).get(name) or usable[:size]
+        if size > len(usable) or not set(wanted) <= set(usable):
             continue  # it cannot run any more; no node is kept for it
         open_to_it = [node for node in rest if node not in kept]
+        if own and name in own:
+            open_to_it = [node for node in open_to_it if node in wanted]
         if size <= len(open_to_it):
             nodes = tuple(open_to_it[:size])
             chosen.append((name, nodes))
             rest = [node for node in rest if node not in nodes]
         elif not kept:
-            kept = set(usable[:size])
+            kept = set(wanted)
     return chosen

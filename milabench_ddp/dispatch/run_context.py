@@ -23,7 +23,7 @@ from ..plan.command_line import Site
 from ..results.lock import claimed, goes_on, is_alive
 from ..results.read_state import ignore, read_benchmark, read_header
 from ..results.run_dir import RunDir, create, create_folder, reserve, save_state
-from ..results.state import BenchmarkState, RunHeader, overall
+from ..results.state import BenchmarkState, LaunchState, RunHeader, overall
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RunPlan:
     """
 
     benchmarks: tuple[Benchmark, ...]
-    repeats: int
+    repeats: int  # with ``until`` at most
     site: Site
     arch: str
     gpus: int | None  # devices of a node; None for all devices
@@ -44,6 +44,8 @@ class RunPlan:
     runner: RunnerProfile | None = None  # None: this host alone
     hosts: tuple[SystemNode, ...] = ()  # those that ssh reaches, the main one first
     sshkey: Path | None = None
+    until: float | None = None  # how narrow intervals are to be, as a fraction of the rate
+    seed: int | None = None  # of the random order; None: the order of the configuration
     schema: Literal[2] = 2  # a plan of another schema is refused
 
 
@@ -73,15 +75,20 @@ class RunContext:
         save_state(self.run, self.run.run_json, self.header)
 
     def reset(self) -> list[BenchmarkState]:
-        """Set the benchmarks of a resumed run to waiting; returns their earlier states."""
+        """Set the benchmarks of a resumed run to waiting; returns their earlier states.
+
+        They keep their launches: those that ended ok need not run again.
+        """
         reserve(self.run)
         earlier = []
         for benchmark in self.benchmarks:
             name = benchmark.name
             if self.run.benchmark(name).is_dir():
+                kept: list[LaunchState] = []
                 if state := read_benchmark(self.run, name, ignore):
                     earlier.append(state)
-                write_record(self.run.state_json(name), BenchmarkState(name))
+                    kept = state.launches
+                write_record(self.run.state_json(name), BenchmarkState(name, launches=kept))
         return earlier
 
     def finish(self, outcome: Outcome) -> Outcome:
@@ -125,6 +132,7 @@ def create_run(
         machine=dict(machine),
         suite={benchmark.name: benchmark.record for benchmark in suite.benchmarks},
         skipped=list(suite.skipped),
+        seed=plan.seed,
     )
     context = RunContext(run, header, plan, suite.benchmarks, lock=lock)
     context.save()
@@ -146,7 +154,7 @@ def begin_traces(context: RunContext, benchmarks: tuple[Benchmark, ...]) -> RunC
         context.header, name=f"{context.run.name}: traces", created=time.time(),
         suite=records, skipped=[], jobs=[], outcome=None, ended=None,
     )  # fmt: skip
-    plan = replace(context.plan, benchmarks=benchmarks, repeats=1)
+    plan = replace(context.plan, benchmarks=benchmarks, repeats=1, until=None)
     inner = RunContext(run, header, plan, benchmarks, lock=lock)
     inner.save()
     write_record(run.plan_json, plan)

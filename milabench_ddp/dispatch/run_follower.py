@@ -11,6 +11,7 @@ from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, RunHeader
 from .job_follower import FORGET, JobFollower
 from .node_records import NodeTeller
+from .repeats import tell_launches
 from .schedulers import Scheduler
 
 ASK = 5.0  # seconds between questions to the scheduler
@@ -54,6 +55,8 @@ class RunFollower:
         if not tells_ended:
             self._teller.ignore(read_nodes(run, ignore))
         self._left: set[str] = set()  # those whose coordinator has ended before them
+        self._paused: set[str] = set()
+        self._launches: dict[str, int] = {}  # how many of each have ended
         self._ends: dict[str, float] = {}  # when a benchmark that may run again ended
         for name in header.suite:
             state = read_benchmark(run, name)
@@ -101,10 +104,12 @@ class RunFollower:
         name, before = state.name, self.statuses[state.name]
         if state.status is Status.RUNNING:
             self.statuses[name] = state.status
-            if before is not Status.RUNNING or name in self._left:
+            goes_on = name in self._paused and not state.is_paused
+            if before is not Status.RUNNING or name in self._left or goes_on:
                 ago = max(0.0, time.time() - (state.started or time.time()))
                 self._observer.begin(name, state.nodes, state.max_duration, ago)
             self._left.discard(name)
+            self._tell_launches(state)
         elif state.ended is not None:
             if state.ended != self._ends.get(name):
                 self._ends[name] = state.ended
@@ -119,6 +124,18 @@ class RunFollower:
             if name not in self._left:
                 self._left.add(name)
                 self._observer.message(f"{name}: {state.reason or 'it waits again'}")
+
+    def _tell_launches(self, state: BenchmarkState) -> None:
+        """Tell how many launches of a running benchmark have ended, if there are several."""
+        name, count = state.name, len(state.launches)
+        if count != self._launches.get(name, 0):
+            self._launches[name] = count
+            if count:
+                tell_launches(state, self._observer)
+        if state.is_paused:
+            self._paused.add(name)
+        else:
+            self._paused.discard(name)
 
     def has_ended(self) -> bool:
         """Ask once whether the run has ended; then each of its benchmarks has a verdict."""

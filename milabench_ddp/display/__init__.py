@@ -1,21 +1,25 @@
-"""Shows the progress of a run: as a live table on a terminal, as plain lines, or not at all."""
+"""Shows the progress of a run: as a live view on a terminal, as plain lines, or not at all."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..progress import NoProgress, ProgressObserver
 from .live import live_progress
-from .run_progress import PlainProgress
+from .outline import Outline
+from .plain import PlainProgress
+
+NO_CURSOR = ("dumb", "unknown")  # values of TERM: a terminal on which nothing can be drawn again
 
 
 @contextmanager
-def show_progress(total: int, *, quiet: bool) -> Iterator[ProgressObserver]:
-    """Show the progress of ``total`` benchmarks on stderr, because stdout has the report."""
+def show_progress(outline: Outline, *, quiet: bool) -> Iterator[ProgressObserver]:
+    """Show the progress of a run on stderr, because stdout has the report."""
     if quiet:
         yield NoProgress()
-    elif sys.stderr.isatty():
-        with live_progress(total) as live:
+    elif sys.stderr.isatty() and os.environ.get("TERM", "") not in NO_CURSOR:
+        with live_progress(outline) as live:
             yield live
     else:
-        yield PlainProgress(sys.stderr)
+        yield PlainProgress(sys.stderr, outline)

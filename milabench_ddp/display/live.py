@@ -1,4 +1,4 @@
-"""Progress on a terminal: a line for each ended benchmark, and a live table of the running ones."""
+"""Progress on a terminal: a line for what has ended, and below it the view of what runs."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -7,39 +7,34 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from ..events import Event, Outcome, Verdict
-from ..table import Column, Table, text_lines, without_unknown
-from .run_progress import RunningBenchmark, RunProgress
+from ..results.tail import Tail
+from .layout import layout
+from .outline import Outline
+from .run_progress import RunProgress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_COLUMNS = (
-    Column("benchmark"),
-    Column("phase"),
-    Column("rate", right=True),
-    Column("loss", right=True),
-    Column("load", ".0%"),
-    Column("elapsed", right=True),
-    Column("nodes"),
-)
-_OTHERS = 50  # characters of a full row between the name and the nodes
 _OUTCOME_STYLES = {Outcome.OK: "green", Outcome.CANCELLED: "yellow", Outcome.SKIPPED: "dim"}
 
 
 class LiveProgress:
-    """Makes the live table of running benchmarks, and prints a line above it for each ended one.
+    """Makes the view of what runs, and prints a line above it for each ended benchmark.
 
-    `live_progress` draws the table in a thread of its own; the observer's methods are called from
+    `live_progress` draws the view in a thread of its own; the observer's methods are called from
     another thread.
     """
 
     def __init__(
-        self, console: "Console", total: int, clock: Callable[[], float] = time.monotonic
+        self, console: "Console", outline: Outline, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._console, self._total = console, total
-        self._known = RunProgress(clock)
+        self._console = console
+        self._known = RunProgress(outline, clock)
         self._lock = Lock()  # of ``_known``; never held while the console is written to
+        self._tail = None
+        if outline.run is not None and not outline.sends_events:
+            self._tail = Tail(outline.run)
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         """A benchmark starts."""
@@ -47,15 +42,27 @@ class LiveProgress:
             self._known.begin(name, nodes, limit, ago)
 
     def event(self, event: Event) -> None:
-        """Take an event into the table."""
+        """Take an event into the view."""
         with self._lock:
             self._known.take(event)
 
-    def end(self, name: str, verdict: Verdict) -> None:
-        """A benchmark has ended: print a line."""
+    def launch_ended(
+        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+    ) -> None:
+        """A launch has ended: print how precise the rate is."""
         with self._lock:
-            line = self._known.end(name, verdict)
-        self._print(line, _OUTCOME_STYLES.get(verdict.outcome, "red"))
+            self._known.launch_ended(name, done, expected, pauses=pauses)
+        if text:
+            self._print(text, "dim")
+
+    def end(self, name: str, verdict: Verdict) -> None:
+        """A benchmark has ended: print a line, and its findings."""
+        findings = self._known.findings_of(name) if verdict.is_ok else []
+        with self._lock:
+            first, *others = self._known.end(name, verdict, findings)
+        self._print(first, _OUTCOME_STYLES.get(verdict.outcome, "red"))
+        for line in others:
+            self._print(line, "yellow")
 
     def message(self, text: str) -> None:
         """Print any other message."""
@@ -67,25 +74,34 @@ class LiveProgress:
         line = Text(f"{time.strftime('%H:%M:%S')} {text}", style)
         self._console.print(line, soft_wrap=True)
 
+    def _look(self) -> None:
+        """Take what processes of other nodes or commands have written into the view."""
+        if self._tail is None:
+            return
+        with self._lock:
+            names = list(self._known.running)
+        for name in names:
+            events = list(self._tail.events(name))  # without the lock: the disk may hang
+            with self._lock:
+                for event in events:
+                    self._known.take(event)
+
     def picture(self) -> "Text":
-        """The table of running benchmarks, cut to the height of the terminal, and the summary."""
+        """The view, for the terminal as large as it is now."""
         from rich.text import Text
 
-        width, height = self._console.size
-        room = max(1, height - 3)  # lines, without the header, the summary, and the cursor's line
+        self._look()
         with self._lock:
-            lines = [self._known.summary(self._total)]
-            if self._known.running:
-                running = list(self._known.running.values())[:room]
-                lines[:0] = text_lines(_running_table(running, self._known.clock(), width), "  ")
-        text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
-        text.stylize("bold", 0, len(lines[0]))
+            lines = layout(self._known, *self._console.size)
+        text = Text(no_wrap=True, overflow="ellipsis")
+        for number, line in enumerate(lines):
+            text.append(f"{chr(10) * bool(number)}{line.text}", line.style or None)
         return text
 
 
 @contextmanager
-def live_progress(total: int) -> Iterator[LiveProgress]:
-    """Show the progress of ``total`` benchmarks on the terminal of stderr.
+def live_progress(outline: Outline) -> Iterator[LiveProgress]:
+    """Show the progress of a run on the terminal of stderr.
 
     A thread of rich draws it only once a second: drawing must not compete with the measured
     programs.
@@ -94,32 +110,6 @@ def live_progress(total: int) -> Iterator[LiveProgress]:
     from rich.live import Live
 
     console = Console(stderr=True)
-    live = LiveProgress(console, total)
+    live = LiveProgress(console, outline)
     with Live(console=console, refresh_per_second=1, transient=True, get_renderable=live.picture):
         yield live
-
-
-def _running_table(benchmarks: Sequence[RunningBenchmark], now: float, width: int) -> Table:
-    """The running benchmarks, for a terminal of this width, without columns that are empty."""
-    rows = []
-    for each in benchmarks:
-        title = _shortened(each.title, max(12, width - _OTHERS))
-        elapsed = f"{now - each.repeat_began:.0f} of {each.limit:.0f} s"
-        nodes = _first_and_last(each.nodes)
-        rows.append((title, each.phase, each.rate, each.loss, each.load, elapsed, nodes))
-    return without_unknown(Table(_COLUMNS, tuple(rows)))
-
-
-def _shortened(name: str, width: int) -> str:
-    """A name without its middle if it is longer: the names of a sweep differ in their ends."""
-    if len(name) <= width:
-        return name
-    half = (width - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"
-
-
-def _first_and_last(nodes: Sequence[str]) -> str:
-    """All names, or the first and the last of many."""
-    if len(nodes) <= 4:
-        return ", ".join(nodes)
-    return f"{nodes[0]} .. {nodes[-1]} ({len(nodes)})"

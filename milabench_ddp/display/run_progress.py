@@ -1,35 +1,59 @@
-"""The progress of a run: the model behind every display, and its plain form, line by line."""
+"""The progress of a run: the model behind every display."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, TextIO
+from typing import Any
 
 from ..events import Data, Ended, Event, Note, Outcome, Started, Verdict
+from ..report.partial import findings_of_benchmark
 from ..results.rates import is_warmup
+from .outline import Outline
 
 PHASES = ("loading", "warm-up", "ready", "measuring", "ending")  # in the order they are reached
 _NOTES = {"ready": "ready", "begin": "measuring"}  # the phase that begins with a program's note
+BAD = (Outcome.FAILED, Outcome.TIMEOUT, Outcome.LOST)
+
+
+@dataclass(frozen=True)
+class DeviceNow:
+    """The last sample of a device; None where it has no such sensor."""
+
+    load: float | None = None  # 0 to 1
+    used: float | None = None  # MiB of memory
+    total: float | None = None
+
+
+@dataclass(frozen=True)
+class HostNow:
+    """The last sample of a host."""
+
+    cpu: float | None = None  # 0 to 1, of the cores that the run may use
+    used: float | None = None  # MiB of memory
+    total: float | None = None
 
 
 @dataclass
 class RunningBenchmark:
-    """A running benchmark, with the last values that its current repeat reported.
+    """A running benchmark, with the last values that its current launch reported.
 
     Times are in seconds of the model's clock.
     """
 
     name: str
     nodes: tuple[str, ...]
-    limit: float  # seconds, for each repeat
+    limit: float  # seconds, for each launch
     began: float
     repeat_began: float
+    expected: int = 1  # launches in all
     repeat: str = ""  # `R1`; empty where there is only one
+    done: int = 0  # launches
     phases: dict[str, str] = field(default_factory=dict)  # of each process, by its tag
     rates: dict[str, float] = field(default_factory=dict)  # of each process, by its tag
-    loads: dict[str, float] = field(default_factory=dict)  # 0 to 1, of each device, by its index
+    # by node, empty where there is one alone, and by index
+    devices: dict[tuple[str, str], DeviceNow] = field(default_factory=dict)
+    hosts: dict[str, HostNow] = field(default_factory=dict)  # by node
     unit: str = ""
     loss: str = ""
 
@@ -52,10 +76,10 @@ class RunningBenchmark:
         format = ".0f" if abs(rate) >= 1000 else ".4g"
         return f"{rate:{format}} {self.unit}".rstrip()
 
-    @property
-    def load(self) -> float | None:
-        """The mean over the devices, 0 to 1; None if they are not sampled."""
-        return fmean(self.loads.values()) if self.loads else None
+    def go_on(self, now: float) -> None:
+        """Go on after a pause, which began with the end of a launch, and does not count."""
+        self.began += now - self.repeat_began
+        self.repeat_began = now
 
     def take(self, event: Event, now: float) -> bool:
         """Take an event into account; true if all processes have now reached another phase."""
@@ -71,6 +95,7 @@ class RunningBenchmark:
                 self._reach(tag, "loading")
             case Data(tag, payload=payload):
                 self._take_metrics(tag, payload)
+                self._take_samples(tag, payload)
             case Note(tag, kind=kind) if kind in _NOTES:
                 self._reach(tag, _NOTES[kind])
             case Ended(tag):
@@ -94,27 +119,58 @@ class RunningBenchmark:
         loss = payload.get("loss")
         if isinstance(loss, int | float):
             self.loss = f"{loss:.4g}"
+
+    def _take_samples(self, tag: str, payload: Mapping[str, Any]) -> None:
+        node = next((name for name in self.nodes if f".{name}." in f"{tag}."), "")
         devices = payload.get("gpudata")
         if isinstance(devices, Mapping):
             for index, sample in devices.items():
-                match sample:
-                    case {"load": int() | float() as load}:
-                        self.loads[index] = load
+                if isinstance(sample, Mapping):
+                    used, total = _memory(sample)
+                    now = DeviceNow(_number(sample.get("load")), used, total)
+                    self.devices[node, str(index)] = now
+        host = payload.get("hostdata")
+        if isinstance(host, Mapping):
+            self.hosts[node] = HostNow(_number(host.get("cpu")), *_memory(host))
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _memory(sample: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    match sample.get("memory"):
+        case [int() | float() as used, int() | float() as total]:
+            return float(used), float(total)
+    return None, None
 
 
 class RunProgress:
-    """The benchmarks that run, and the outcomes of those that have ended."""
+    """The benchmarks that run, the outcomes of those that have ended, and what the rest will take.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.clock = clock
+    Args:
+        outline: what is known of the run.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, outline: Outline, clock: Callable[[], float]) -> None:
+        self.outline, self.clock = outline, clock
         self.running: dict[str, RunningBenchmark] = {}  # in the order in which they began
-        self._outcomes: dict[str, Outcome] = {}
+        self.paused: dict[str, RunningBenchmark] = {}
+        self.problems: list[str] = []  # failures and findings, the last one last
+        self.outcomes: dict[str, Outcome] = {}
+        self._seconds: dict[str, float] = {}  # of a launch, as measured in this run
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        """A benchmark starts, or starts again."""
+        """A benchmark starts, starts again, or goes on after a pause."""
+        if name in self.paused:
+            benchmark = self.running[name] = self.paused.pop(name)
+            benchmark.go_on(self.clock())
+            return
         began = self.clock() - ago
-        self._outcomes.pop(name, None)
-        self.running[name] = RunningBenchmark(name, tuple(nodes), limit, began, began)
+        self.outcomes.pop(name, None)
+        launches = self.outline.launches
+        self.running[name] = RunningBenchmark(name, tuple(nodes), limit, began, began, launches)
 
     def take(self, event: Event) -> RunningBenchmark | None:
         """Take an event into account; returns its benchmark if the event changed its phase."""
@@ -124,57 +180,72 @@ class RunProgress:
         benchmark = self.running[max(names, key=len)]  # `gpt.2.D0` is of `gpt.2`, not of `gpt`
         return benchmark if benchmark.take(event, self.clock()) else None
 
-    def end(self, name: str, verdict: Verdict) -> str:
-        """A benchmark has ended; returns the line to show."""
-        self._outcomes[name] = verdict.outcome
+    def launch_ended(self, name: str, done: int, expected: int, *, pauses: bool) -> None:
+        """One of several launches of a benchmark has ended."""
+        if name not in self.running:
+            return
+        benchmark = self.running[name]
+        benchmark.done, benchmark.expected = done, expected
+        benchmark.repeat_began = self.clock()
+        self._seconds[name] = (benchmark.repeat_began - benchmark.began) / done
+        if pauses:
+            self.paused[name] = self.running.pop(name)
+
+    def findings_of(self, name: str) -> list[str]:
+        """The warnings and errors that the report finds about a benchmark that has just run."""
+        if self.outline.run is None or name not in (*self.running, *self.paused):
+            return []
+        found = findings_of_benchmark(self.outline.run, name)
+        return [f"{each.severity}  {each.sentence}" for each in found]
+
+    def end(self, name: str, verdict: Verdict, findings: Sequence[str] = ()) -> list[str]:
+        """A benchmark has ended, with these findings; returns the lines to show."""
+        self.outcomes[name] = verdict.outcome
         text = f"{name}: {verdict.outcome}"
+        if name in self.paused:
+            self.begin(name, (), 0.0)
         if name in self.running:
             benchmark = self.running.pop(name)
-            text += f" in {self.clock() - benchmark.began:.1f} s"
+            took = self.clock() - benchmark.began
+            self._seconds.setdefault(name, took)
+            text += f" in {took:.1f} s"
             if benchmark.rates:
                 text += f", last rate {benchmark.rate}"
         if verdict.reason:
             text += f", {verdict.reason}"
-        return text
+        if verdict.outcome in BAD:
+            self.problems.append(f"{verdict.outcome}  {name}: {verdict.reason}")
+        self.problems += findings
+        return [text, *findings]
 
-    def summary(self, total: int) -> str:
-        """How many of ``total`` benchmarks have ended, by outcome, how many run, how many wait."""
-        ended = len(self._outcomes)
-        running = len(self.running)
-        text = f"{ended} of {total} benchmarks"
-        if ended:
-            counts = Counter(self._outcomes.values())
-            outcomes = [f"{count} {outcome}" for outcome, count in counts.items()]
-            text += f" ({', '.join(outcomes)})"
-        return f"{text}, {running} running, {total - ended - running} waiting"
+    @property
+    def waiting(self) -> list[str]:
+        """The names of the benchmarks that have not begun."""
+        begun = {*self.outcomes, *self.running, *self.paused}
+        return [name for name in self.outline.benchmarks if name not in begun]
 
+    def launch_seconds(self, name: str) -> float | None:
+        """How long a launch takes: as before in this run, or as in former runs."""
+        return self._seconds.get(name) or self.outline.seconds.get(name)
 
-class PlainProgress:
-    """Writes a line to ``out`` for each change of a benchmark, with the time of day, flushed."""
+    @property
+    def seconds_left(self) -> float | None:
+        """About how many seconds the rest takes; None while nothing tells it."""
+        left = [(name, self.outline.launches, 0.0) for name in self.waiting]
+        for each in (*self.paused.values(), *self.running.values()):
+            since = self.clock() - each.repeat_began if each.name in self.running else 0.0
+            left.append((each.name, max(each.expected - each.done, 1), since))
+        total = 0.0
+        for name, launches, since in left:
+            seconds = self.launch_seconds(name)
+            if seconds is None and not self._seconds:
+                return None
+            if seconds is None:
+                seconds = fmean(self._seconds.values())
+            total += launches * seconds - min(since, seconds)
+        return total / max(1, len(self.running))  # beside each other, on other nodes
 
-    def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._out, self._known = out, RunProgress(clock)
-
-    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        """A benchmark starts: write its nodes and its time limit."""
-        self._known.begin(name, nodes, limit, ago)
-        place = f"on {', '.join(nodes)}, " if nodes else ""
-        self.message(f"{name}: {place}at most {limit:g} s")
-
-    def event(self, event: Event) -> None:
-        """Write a line if the phase has changed, and for a process that did not end ok."""
-        benchmark = self._known.take(event)
-        if benchmark is not None and benchmark.phase in ("warm-up", "measuring"):
-            count = len(benchmark.phases)
-            processes = f", {count} processes" if count > 1 else ""
-            self.message(f"{benchmark.title}: {benchmark.phase}{processes}")
-        if isinstance(event, Ended) and event.outcome is not Outcome.OK:
-            self.message(f"{event.tag}: {event.outcome}: {event.reason}")
-
-    def end(self, name: str, verdict: Verdict) -> None:
-        """A benchmark has ended: write its outcome."""
-        self.message(self._known.end(name, verdict))
-
-    def message(self, text: str) -> None:
-        """Write a message."""
-        print(f"{time.strftime('%H:%M:%S')} {text}", file=self._out, flush=True)
+    def counts(self) -> str:
+        """The outcomes of those that have ended: ``11 ok, 1 failed``; empty without any."""
+        counts = Counter(self.outcomes.values())
+        return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())

@@ -61,6 +61,18 @@ def seconds(text: str) -> float:
     return value
 
 
+def percentage(text: str) -> float:
+    """The fraction that ``1%`` states: more than 0 and less than 100 per cent."""
+    number, sign, rest = text.partition("%")
+    try:
+        value = float(number) / 100
+    except ValueError:
+        value = 0.0
+    if not sign or rest or not 0 < value < 1:
+        raise ArgumentTypeError(f"{text!r} is not a percentage such as 1%")
+    return value
+
+
 def node_counts(text: str) -> tuple[int, ...]:
     """The node counts in ``8,4,2,1``: each once, the largest first."""
     return tuple(sorted({positive(word.strip()) for word in text.split(",")}, reverse=True))

@@ -3,20 +3,38 @@
 from dataclasses import dataclass, fields
 
 from ..config.runner_profile import SETTINGS
-from .option import argument_name, fail_on, option, positive, seconds
+from .option import argument_name, fail_on, option, percentage, positive, seconds
 from .suite import RunnerOptions
 
 
-def profile_option() -> str:
-    """The option of ``run`` and ``dry``."""
-    return option(
+@dataclass(frozen=True, kw_only=True)
+class LaunchOptions(RunnerOptions):
+    """The options of ``run`` and ``dry`` about how often, and in which order, benchmarks run."""
+
+    repeat: int | None = option(
+        None, "how many times to run each benchmark, or with --until at most (default: 1, or 20)",
+        is_fixed=True, type=positive, metavar="K",
+    )  # fmt: skip
+    until: float | None = option(
+        None, "repeat each benchmark until the 95 %% interval of its rate is +- this, as 1%%",
+        is_fixed=True, type=percentage, metavar="PERCENT",
+    )  # fmt: skip
+    shuffle: bool = option(
+        False, "run the benchmarks in a random order, a new one for each repeat of all",
+        is_fixed=True, action="store_true",
+    )  # fmt: skip
+    seed: int | None = option(
+        None, "the whole number that --shuffle makes its order from (default: a random one)",
+        is_fixed=True, type=int, metavar="N",
+    )  # fmt: skip
+    profile: str = option(
         "never", "after the run, trace a few more steps: never, of what had a finding, or always",
         is_fixed=True, choices=("never", "on-finding", "always"),
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(RunnerOptions):
+class RunOptions(LaunchOptions):
     """The options of ``run``."""
 
     config: str = option(
@@ -30,9 +48,6 @@ class RunOptions(RunnerOptions):
         None, "the name of the run (default: a random word and the date)",
         is_fixed=True, metavar="NAME",
     )  # fmt: skip
-    repeat: int = option(
-        1, "how many times to run each benchmark", is_fixed=True, type=positive, metavar="K"
-    )
     grace: float = option(
         5.0, "the number of seconds between SIGTERM and SIGKILL",
         is_fixed=True, type=seconds, metavar="S",
@@ -41,7 +56,6 @@ class RunOptions(RunnerOptions):
         None, "the number of seconds between two samples of the devices; 0 turns sampling off",
         is_fixed=True, type=seconds, metavar="S",
     )  # fmt: skip
-    profile: str = profile_option()
     detach: bool = option(
         False, "return as soon as the jobs are submitted; `milabench watch` follows the run",
         action="store_true",
@@ -51,11 +65,8 @@ class RunOptions(RunnerOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DryOptions(RunnerOptions):
+class DryOptions(LaunchOptions):
     """The options of ``dry``."""
-
-    repeat: int = option(1, "how many times to run each benchmark", type=positive, metavar="K")
-    profile: str = profile_option()
 
 
 def fixed_options(options: RunOptions) -> list[str]:

@@ -147,6 +147,20 @@ def ended_ok(launch: Processes) -> bool:
     return all(process.status is Status.OK for process in launch)
 
 
+def until(processes: Processes) -> float:
+    """The half width at which ``run --until`` ended the launches, as a fraction; 0 if it did not.
+
+    Of several runs, each of which ended so by itself, that of their mean.
+    """
+    runs = {process.run.path: process.run for process in processes}
+    found = []
+    for run in runs.values():
+        state = run.state.benchmarks.get(processes[0].record.name) if run.state else None
+        if state and state.repeats.until is not None and state.repeats.is_reached:
+            found.append(state.repeats.until)
+    return max(found, default=0.0) / math.sqrt(len(runs))
+
+
 def series_by_launch(processes: Processes) -> list[list[Series]]:
     """What the processes of each launch measured; without launches that measured nothing."""
     found = []

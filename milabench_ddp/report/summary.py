@@ -20,7 +20,7 @@ from . import compat
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
 from .monitored import monitored, monitored_hosts, samples_in_use
-from .process import Processes, counted, per_launch, series_by_launch, units_of
+from .process import Processes, counted, per_launch, series_by_launch, units_of, until
 from .ranks.rank_summary import summarize_ranks
 from .score import machine_rate
 from .statistics.interval import Launches, interval, pooled_mean
@@ -49,7 +49,7 @@ def summary_row(
     series = series_by_launch(measured) if len(units_of(measured)) < 2 else []
     rates = _rates(series)
     perf = pooled_mean(series)
-    sure = interval(series)
+    sure = interval(series, until(processes))
     fail = missing + sum(process.failed for process in processes)
     memory, source = _peak_memory([process.record for process in measured])
     told = told_numbers(measured)

@@ -3,6 +3,7 @@
 import errno
 import random
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape
@@ -175,15 +176,20 @@ def make_folder(path: Path) -> None:
         raise RunDirError(f"cannot make {path}: {error.strerror}") from error
 
 
-def archive_attempt(run: RunDir, benchmark: str) -> None:
+def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> None:
     """Move the result files of a benchmark to ``<benchmark>/attempts/<number>/``.
+
+    Args:
+        run: the run folder.
+        benchmark: the name of the benchmark.
+        kept: the tags of processes whose files stay.
 
     Raises:
         RunDirError: they cannot be moved.
     """
     mine = []
     for path in run.path.glob(f"{escape(benchmark)}.*"):
-        if path.suffix in _SUFFIXES and _belongs(path, benchmark):
+        if path.suffix in _SUFFIXES and path.stem not in kept and _belongs(path, benchmark):
             mine.append(path)
     if not mine:
         return

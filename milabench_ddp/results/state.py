@@ -77,6 +77,30 @@ class LaunchState:
         """How it ended, and why."""
         return Verdict(self.outcome, self.reason)
 
+    @property
+    def seconds(self) -> float:
+        """How long it took, from its first process to the end of its last; 0 if none began."""
+        begun = min((process.started for process in self.processes), default=0.0)
+        return max((process.ended for process in self.processes), default=0.0) - begun
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How many launches a benchmark has in all, and how precise its rate is with those so far."""
+
+    expected: int = 1  # as far as those so far tell
+    until: float | None = None  # the half width that is asked for, as ``half_width``
+    # of the 95 % interval of the rate, as a fraction of it; None if it is not known
+    half_width: float | None = None
+    problem: str = ""  # why more launches do not make it narrower, as a sentence's end
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the interval is as narrow as is asked for, if something is."""
+        if self.until is None:
+            return True
+        return self.half_width is not None and self.half_width <= self.until
+
 
 @dataclass
 class BenchmarkState:
@@ -91,6 +115,8 @@ class BenchmarkState:
     nodes: tuple[str, ...] = ()  # where it runs, or ran
     max_duration: float = 0.0  # seconds that each launch may take; 0 until it runs
     interrupted: bool = False  # it was stopped from outside: `--resume` runs it again
+    repeats: Repeats = field(default_factory=Repeats)
+    is_paused: bool = False  # other benchmarks run before its next launch
 
     @property
     def verdict(self) -> Verdict:
@@ -101,6 +127,12 @@ class BenchmarkState:
         """Set its verdict; it ends now."""
         self.status, self.reason = Status(verdict.outcome), verdict.reason
         self.ended = time.time()
+
+    @property
+    def launch_seconds(self) -> float | None:
+        """The mean duration of its launches that ended ok; None without any."""
+        known = [launch.seconds for launch in self.launches if launch.verdict.is_ok]
+        return sum(known) / len(known) if known else None
 
     @property
     def is_final(self) -> bool:
@@ -145,6 +177,7 @@ class RunHeader:
     jobs: list[JobState] = field(default_factory=list)
     outcome: Outcome | None = None  # None until it has ended
     ended: float | None = None
+    seed: int | None = None  # of the random order; None: the order of the configuration
     schema: int = SCHEMA
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from milabench_ddp.display.outline import Outline
 from milabench_ddp.display.run_progress import PHASES, RunningBenchmark, RunProgress
 from milabench_ddp.events import Data, Line, Note, Outcome, Verdict
 from tests.support.dispatch import Clock
@@ -8,7 +9,7 @@ from tests.support.progress import OK, begins_to_measure, ended, load, rate, sta
 
 def running(*names: str) -> tuple[RunProgress, Clock]:
     clock = Clock()
-    known = RunProgress(clock)
+    known = RunProgress(Outline(), clock)
     for name in names:
         known.begin(name, [], 60.0)
     return known, clock
@@ -72,7 +73,7 @@ def test_a_rate_has_four_digits_and_its_unit(value: float, units: str, text: str
     assert only(known).rate == text
 
 
-def test_rates_are_averaged_over_processes_and_loads_over_devices():
+def test_rates_are_averaged_over_processes_and_loads_are_of_each_device():
     known, _ = running("b")
     for event in (
         rate("b.D0", 1.0),
@@ -83,7 +84,9 @@ def test_rates_are_averaged_over_processes_and_loads_over_devices():
     ):
         known.take(event)
     benchmark = only(known)
-    assert (benchmark.rate, benchmark.loss, benchmark.load) == ("3 items/s", "nan", 0.75)
+    loads = {place: now.load for place, now in benchmark.devices.items()}
+    assert (benchmark.rate, benchmark.loss) == ("3 items/s", "nan")
+    assert loads == {("", "0"): 0.5, ("", "1"): 1.0}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +101,8 @@ def test_a_payload_that_says_nothing_of_use_is_passed_over(payload: dict[str, ob
     known, _ = running("b")
     known.take(Data("b.0", 0.0, payload))
     benchmark = only(known)
-    assert (benchmark.rate, benchmark.loss, benchmark.load) == ("", "", None)
+    assert (benchmark.rate, benchmark.loss) == ("", "")
+    assert all(now.load is None for now in benchmark.devices.values())
 
 
 def test_a_repeat_begins_with_its_first_event():
@@ -135,21 +139,70 @@ def test_an_end_is_told_with_its_time_its_rate_and_its_reason():
     known, clock = running("a", "b")
     known.take(rate("a.0", 2.0))
     clock.sleep(12.34)
-    assert known.end("a", OK) == "a: ok in 12.3 s, last rate 2 items/s"
-    assert known.end("b", Verdict(Outcome.LOST, "n1 is gone")) == "b: lost in 12.3 s, n1 is gone"
-    assert known.end("c", Verdict(Outcome.SKIPPED)) == "c: skipped"
+    assert known.end("a", OK) == ["a: ok in 12.3 s, last rate 2 items/s"]
+    assert known.end("b", Verdict(Outcome.LOST, "n1 is gone")) == ["b: lost in 12.3 s, n1 is gone"]
+    assert known.end("c", Verdict(Outcome.SKIPPED), ["warning  c: x"]) == [
+        "c: skipped",
+        "warning  c: x",
+    ]
+    assert known.problems == ["lost  b: n1 is gone", "warning  c: x"]
     assert known.running == {}
 
 
 def test_what_begins_again_has_not_ended():
     known, clock = running("a", "b")
     known.end("a", Verdict(Outcome.LOST))
-    assert known.summary(4) == "1 of 4 benchmarks (1 lost), 1 running, 2 waiting"
+    assert (known.counts(), list(known.running)) == ("1 lost", ["b"])
     clock.sleep(5.0)
     known.begin("a", [], 60.0)
-    assert known.summary(4) == "0 of 4 benchmarks, 2 running, 2 waiting"
+    assert (known.counts(), list(known.running)) == ("", ["b", "a"])
     clock.sleep(5.0)
-    assert known.end("a", OK) == "a: ok in 5.0 s"
-    assert known.end("b", OK) == "b: ok in 10.0 s"
-    assert known.end("c", Verdict(Outcome.FAILED)) == "c: failed"
-    assert known.summary(4) == "3 of 4 benchmarks (2 ok, 1 failed), 0 running, 1 waiting"
+    assert known.end("a", OK) == ["a: ok in 5.0 s"]
+    assert known.end("b", OK) == ["b: ok in 10.0 s"]
+    assert known.end("c", Verdict(Outcome.FAILED)) == ["c: failed"]
+    assert known.counts() == "2 ok, 1 failed"
+
+
+def test_the_time_between_its_launches_is_not_its_own():
+    known, clock = running("a", "b")
+    clock.sleep(10.0)
+    known.launch_ended("a", 1, 3, pauses=True)
+    assert (list(known.running), list(known.paused)) == (["b"], ["a"])
+    clock.sleep(100.0)
+    known.begin("a", [], 60.0)
+    clock.sleep(12.0)
+    known.launch_ended("a", 2, 3, pauses=True)
+    clock.sleep(50.0)
+    assert known.end("a", OK) == ["a: ok in 22.0 s"]
+
+
+def test_what_is_left_takes_as_long_as_its_launches_so_far():
+    clock = Clock()
+    known = RunProgress(Outline(("a", "b", "c"), launches=5, seconds={"b": 20.0}), clock)
+    assert known.seconds_left is None  # nothing tells of a and c
+    known.begin("a", [], 60.0)
+    clock.sleep(10.0)
+    known.launch_ended("a", 1, 7, pauses=False)
+    # 6 more of a, 5 of b as before, and c as the others
+    assert known.seconds_left == 6 * 10.0 + 5 * 20.0 + 5 * 10.0
+    clock.sleep(4.0)
+    assert known.seconds_left == 6 * 10.0 + 5 * 20.0 + 5 * 10.0 - 4.0
+    known.end("a", OK)
+    known.end("c", OK)
+    known.begin("b", [], 60.0)
+    clock.sleep(500.0)  # it takes longer than it did
+    assert known.seconds_left == 4 * 20.0
+    known.end("b", OK)
+    assert known.seconds_left == 0.0
+
+
+def test_samples_are_those_of_their_node():
+    known, _ = running()
+    known.begin("b", ["n1", "n10"], 60.0)
+    known.take(load("b.D0.n1", "0", 0.5))
+    known.take(load("b.D0.n10", "0", 0.6))
+    host = {"hostdata": {"cpu": 0.9, "memory": [1024.0, 4096.0]}}
+    known.take(Data("b.D0.n10", 0.0, host))
+    loads = {place: now.load for place, now in only(known).devices.items()}
+    assert loads == {("n1", "0"): 0.5, ("n10", "0"): 0.6}
+    assert only(known).hosts["n10"].cpu == 0.9

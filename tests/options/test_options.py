@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.cli import parse
 from milabench_ddp.errors import ConfigError
-from milabench_ddp.options.option import names, node_counts, positive, seconds
+from milabench_ddp.options.option import names, node_counts, percentage, positive, seconds
 from milabench_ddp.options.report import ReportOptions, RunFolderOptions
 from milabench_ddp.options.run import DryOptions, RunOptions, fixed_options
 
@@ -26,7 +26,7 @@ def test_the_settings_of_the_runner_are_apart_from_the_other_options() -> None:
 
 
 def test_a_value_that_is_the_default_is_not_a_change_of_a_fixed_option() -> None:
-    assert fixed_options(RunOptions(preset="auto", repeat=1, quiet=True, base="b")) == []
+    assert fixed_options(RunOptions(preset="auto", grace=5.0, quiet=True, base="b")) == []
     assert fixed_options(RunOptions(settings={"partition": "p"})) == []
 
 
@@ -40,7 +40,7 @@ def test_help_says_the_default(capsys: pytest.CaptureFixture[str]) -> None:
         parse(["run", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "between SIGTERM and SIGKILL (default: 5)" in text
-    assert "how many times to run each benchmark (default: 1)" in text
+    assert "with --until at most (default: 1, or 20)" in text
     assert "the partition to submit to" in text
 
 
@@ -51,6 +51,19 @@ def test_what_is_not_a_count(text: str) -> None:
         positive(text)
     with pytest.raises(argparse.ArgumentTypeError, match=said):
         node_counts(f"2,{text}")
+
+
+def test_a_percentage() -> None:
+    _, options = parse(["run", "x", "--until", "1%", "--shuffle", "--seed", "7"])
+    assert isinstance(options, RunOptions)
+    assert (options.until, options.shuffle, options.seed) == (0.01, True, 7)
+    assert percentage("0.5 %") == 0.005
+
+
+@pytest.mark.parametrize("text", ["1", "0%", "100%", "-1%", "x%", "1%%", "nan%", ""])
+def test_what_is_not_a_percentage(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a percentage such as 1%"):
+        percentage(text)
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "soon"])

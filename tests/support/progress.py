@@ -20,6 +20,7 @@ class RecordedProgress:
         self.ago: dict[str, float] = {}
         self.events: list[Event] = []
         self.ended: dict[str, Verdict] = {}
+        self.launches: list[tuple[str, int, int, bool]] = []
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         self.begun.append((name, tuple(nodes)))
@@ -27,6 +28,12 @@ class RecordedProgress:
 
     def event(self, event: Event) -> None:
         self.events.append(event)
+
+    def launch_ended(
+        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+    ) -> None:
+        self.launches.append((name, done, expected, pauses))
+        self.messages.append(text)
 
     def end(self, name: str, verdict: Verdict) -> None:
         self.ended[name] = verdict

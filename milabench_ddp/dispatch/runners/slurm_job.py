@@ -16,7 +16,7 @@ from types import FrameType
 
 from ...codec import read_record
 from ...config.schema import Benchmark
-from ...display.run_progress import PlainProgress
+from ...display.plain import PlainProgress
 from ...events import Outcome, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect
@@ -126,9 +126,9 @@ def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict)
     for benchmark in benchmarks:
         state = read_benchmark(run, benchmark.name)
         if state is None or not state.status.has_ended:
-            ended = BenchmarkState(benchmark.name)
-            ended.end(verdict)
-            save_state(run, run.state_json(benchmark.name), ended)
+            state = state or BenchmarkState(benchmark.name)
+            state.end(verdict)
+            save_state(run, run.state_json(benchmark.name), state)
 
 
 def _is_on_record(run: RunDir, job: str) -> bool:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from ...config.runner_profile import SETTINGS, RunnerProfile
+from ...config.schema import Benchmark
 from ...plan.bash import render
-from ...plan.launch import Launch
 from ...results.state import JobState
 from ..schedulers import split_into_jobs
 from ..slurm_nodes import placed
@@ -31,15 +31,12 @@ def render_jobs(request: ScriptRequest) -> str:
     """A bash script that submits the jobs of these launches."""
     profile = request.profile
     assert profile is not None
-    launches: dict[str, list[Launch]] = {}
+    benchmarks: dict[str, Benchmark] = {}
     for launch in request.launches:
-        launches.setdefault(launch.benchmark.name, []).append(launch)
-    benchmarks = [each[0].benchmark for each in launches.values()]
+        benchmarks.setdefault(launch.benchmark.name, launch.benchmark)
     parts = ["#!/usr/bin/env bash", *(f"# {text}" for text in request.comments)]
-    for job in split_into_jobs(benchmarks, request.nodes, profile.allocation):
-        mine: list[Launch] = []
-        for name in job.benchmarks:
-            mine += launches[name]
+    for job in split_into_jobs(list(benchmarks.values()), request.nodes, profile.allocation):
+        mine = [each for each in request.launches if each.benchmark.name in job.benchmarks]
         body = [
             "#!/usr/bin/env bash",
             *(f"#SBATCH --{flag}" for flag in flags(profile, job)),

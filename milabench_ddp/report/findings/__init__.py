@@ -9,7 +9,7 @@ a number that is right, but unsure, or not what the machine could reach. If mila
 same, the line names its validation layer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ..model import Finding, Row
@@ -118,6 +118,9 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     ),
     "no_steady_state": warning(unsteady.no_steady_state, "let it warm up for longer"),
     "bimodal": warning(unsteady.bimodal, "let it run for longer, or repeat it"),
+    "until_not_reached": warning(
+        unsteady.until_not_reached, "give it more launches (--repeat), or longer ones"
+    ),
     # steps that differ are no mistake: the interval of the mean tells what they cost
     "unstable": note(unsteady.unstable, "see what else runs there, and how long each step is"),
     "time_between_observations": note(
@@ -194,11 +197,19 @@ def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for name, of_runs in RUN_FINDINGS.items():
         found += of_runs.findings(name, measured)
-    for name, of_row in BENCHMARK_FINDINGS.items():
-        for row in measured.rows:
-            for finding in of_row.findings(name, row):
-                sentence = finding.sentence
-                if not sentence.startswith(f"{row.name}."):  # the tag of a process
-                    sentence = f"{row.name}: {sentence}"
-                found.append(replace(finding, sentence=sentence, benchmark=row.name))
+    by_name: dict[str, list[Finding]] = {name: [] for name in BENCHMARK_FINDINGS}
+    for row in measured.rows:
+        for finding in findings_of_row(row):
+            by_name[finding.name].append(finding)
+    found += [finding for findings in by_name.values() for finding in findings]
     return tuple(sorted(found, key=lambda finding: finding.severity.rank))
+
+
+def findings_of_row(row: Row) -> Iterator[Finding]:
+    """The findings about a benchmark, in the order of the dict; each names the benchmark."""
+    for name, of_row in BENCHMARK_FINDINGS.items():
+        for finding in of_row.findings(name, row):
+            sentence = finding.sentence
+            if not sentence.startswith(f"{row.name}."):  # the tag of a process
+                sentence = f"{row.name}: {sentence}"
+            yield replace(finding, sentence=sentence, benchmark=row.name)

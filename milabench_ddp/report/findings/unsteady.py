@@ -1,6 +1,9 @@
 """Findings about the observations of a benchmark: which count, and whether they are steady."""
 
+import math
+
 from ...errors import shown_names
+from ...table import percent_text
 from ..model import Finding, Findings, Row
 from ..process import counted
 from ..statistics.interval import FEWEST
@@ -44,6 +47,25 @@ def bimodal(row: Row) -> Findings:
         )
         evidence = {"worth": visits, "observations": total, "unsteady": len(found)}
         yield Finding(sentence, place=tag, evidence=evidence)
+
+
+def until_not_reached(row: Row) -> Findings:
+    """An interval that is wider than ``run --until`` asked, after all launches that it may have."""
+    runs = {process.run.path: process.run for process in row.processes}
+    states = [run.state.benchmarks.get(row.name) for run in runs.values() if run.state]
+    asked = [state.repeats for state in states if state and state.status.has_ended]
+    wanted = min((each.until for each in asked if each.until is not None), default=None)
+    width = row.half_width_over_launches
+    if wanted is None or width <= wanted:
+        return
+    is_known = not math.isnan(width)
+    sentence = f"its rate is known to ±{percent_text(width)}" if is_known else "its rate has no ±"
+    sentence += f" alone, and --until asked for ±{percent_text(wanted)}"
+    evidence = {"half_width": width if is_known else None, "until": wanted}
+    problems = [each.problem for each in asked if each.problem]
+    if problems:
+        sentence += f": {problems[0]}"
+    yield Finding(sentence, evidence=evidence)
 
 
 def unstable(row: Row) -> Findings:

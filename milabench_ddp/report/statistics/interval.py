@@ -12,7 +12,8 @@ launch counts by its processes (the mean is a ratio: W. G. Cochran, "Sampling Te
 section 6.3).
 
 The interval reaches to the level at the end of each process, if rates still move there, and to the
-rate that its start-up approaches (see ``steady``).
+rate that its start-up approaches (see ``steady``). Of launches that were made until it was narrow
+(see ``stopping``), it is never narrower than was asked.
 """
 
 import math
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import mul
 
+from ...table import percent_text
 from .batch_means import MeanError, mean_error
 from .steady import Steady
 from .values import mean
@@ -61,13 +63,15 @@ class Interval:
     low: float
     high: float
     launches: int = 1
+    until: float = 0.0  # the half width that ended the launches, as a fraction of the mean
 
     @property
     def holds(self) -> str:
         """What it holds: not the same for one launch as for several."""
         if self.launches == 1:
             return WITHIN
-        return f"the mean rate over {self.launches} launches"
+        made = f", made until it was ±{percent_text(self.until)}" if self.until else ""
+        return f"the mean rate over {self.launches} launches{made}"
 
 
 def pooled_mean(launches: Launches) -> float:
@@ -75,14 +79,18 @@ def pooled_mean(launches: Launches) -> float:
     return mean(series.mean for launch in launches for series in launch)
 
 
-def interval(launches: Launches) -> Interval | None:
+def interval(launches: Launches, until: float = 0.0) -> Interval | None:
     """The interval of ``pooled_mean(launches)``; None for one launch that measured too little.
 
     Each process of a single launch needs ``FEWEST`` observations: fewer say nothing of what happens
     now and then, and too little of how alike neighbours are. Several launches need only one each.
+
+    Args:
+        launches: the series of the processes of each launch.
+        until: the half width at which no more launches were made, as a fraction of the mean.
     """
     if len(launches) > 1:
-        error = _over_launches(launches)
+        error = over_launches(launches)
     elif launches and all(series.measured >= FEWEST for series in launches[0]):
         error = _within_launch(launches[0])
     else:
@@ -90,14 +98,22 @@ def interval(launches: Launches) -> Interval | None:
     middle = pooled_mean(launches)
     if error.sem <= ROUNDING * abs(middle):
         error = MeanError(0.0, error.freedom)
+    below, above = reach(launches)
+    half_width = max(error.half_width, until * middle)
+    low = middle - max(half_width, below)
+    high = middle + max(half_width, above)
+    return Interval(error.sem, low, high, len(launches), until)
+
+
+def reach(launches: Launches) -> tuple[float, float]:
+    """How far below and above the mean the interval reaches at least, in units of the mean."""
     below = mean(series.mean * series.found.below for launch in launches for series in launch)
     above = mean(series.mean * series.found.above for launch in launches for series in launch)
-    low = middle - max(error.half_width, below)
-    high = middle + max(error.half_width, above)
-    return Interval(error.sem, low, high, len(launches))
+    return below, above
 
 
-def _over_launches(launches: Launches) -> MeanError:
+def over_launches(launches: Launches) -> MeanError:
+    """The error of ``pooled_mean(launches)``, of two launches or more, from launch to launch."""
     middle, count = pooled_mean(launches), len(launches)
     usual = sum(map(len, launches)) / count  # processes of a launch
     squares = []

@@ -3,9 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.codec import write_record
+from milabench_ddp.events import Status
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.results.run_dir import RunDir
+from milabench_ddp.results.state import BenchmarkState, Repeats
 from tests.support.rates import falling, noisy
-from tests.support.result_files import config, end, rate, rates, start, write
+from tests.support.result_files import config, end, rate, rates, start, write, write_state
 
 
 def test_a_rate_that_still_falls_is_told_in_figures(tmp_path: Path) -> None:
@@ -124,3 +128,43 @@ def test_of_many_benchmarks_with_few_observations_some_are_named(tmp_path: Path)
         "observations: b0 5, b1 5, b2 5, b3 5, b4 5, b5 5, b6 5, b7 5 and 2 more"
     )
     assert len(note.evidence["observations"]) == 10
+
+
+def launched(folder: Path, means: list[float], repeats: Repeats) -> None:
+    """A run whose launches had these rates."""
+    write_state(folder, "ok", {"b": "ok"})
+    write_record(RunDir(folder).state_json("b"), BenchmarkState("b", Status.OK, repeats=repeats))
+    for number, value in enumerate(means):
+        settings = config("b", device=0, tag=["b", f"R{number}", "D0"])
+        write(folder, f"b.R{number}.D0", settings, start(), rates([value] * 60), end())
+
+
+FAR = [100.0, 103.0, 97.0, 101.0, 99.0, 102.0]
+
+
+def test_launches_that_did_not_make_it_as_sure_as_asked(tmp_path: Path) -> None:
+    launched(tmp_path, FAR, Repeats(6, 0.01, 0.0227))
+    (found,) = (each for each in report_of([tmp_path]).findings if "until" in each.name)
+    assert found.sentence == "b: its rate is known to ±2.3% alone, and --until asked for ±1%"
+    assert found.evidence["until"] == 0.01
+
+
+def test_why_more_launches_would_not_help_is_told(tmp_path: Path) -> None:
+    launched(tmp_path, FAR, Repeats(6, 0.01, 0.0227, "it is so"))
+    (found,) = (each for each in report_of([tmp_path]).findings if "until" in each.name)
+    assert found.sentence.endswith("asked for ±1%: it is so")
+
+
+def test_launches_that_made_it_as_sure_as_asked_are_printed_so(tmp_path: Path) -> None:
+    """Their own interval is narrower, which may be the chance that ended the launches."""
+    launched(tmp_path, [100.0, 100.1, 99.9] * 2, Repeats(6, 0.01, 0.01))
+    made = report_of([tmp_path])
+    assert made.rows[0].summary.interval == (pytest.approx(99.0), pytest.approx(101.0))
+    assert not [each for each in made.findings if "until" in each.name]
+
+
+def test_two_runs_until_a_width_are_surer_together(tmp_path: Path) -> None:
+    for name in ("x", "y"):
+        launched(tmp_path / name, [100.0, 100.1, 99.9] * 2, Repeats(6, 0.01, 0.01))
+    row = report_of([tmp_path / "x", tmp_path / "y"]).rows[0]
+    assert row.half_width == pytest.approx(0.01 / 2**0.5)

@@ -1,7 +1,7 @@
 import io
 import re
 
-from milabench_ddp.display.run_progress import PlainProgress
+from milabench_ddp.display.plain import PlainProgress
 from tests.golden import check_golden
 from tests.support.dispatch import Clock
 from tests.support.progress import tell_of_a_run_on_this_host, tell_of_a_sweep, without_times
@@ -9,7 +9,7 @@ from tests.support.progress import tell_of_a_run_on_this_host, tell_of_a_sweep, 
 
 def test_a_line_for_each_thing_of_note():
     out, clock = io.StringIO(), Clock()
-    plain = PlainProgress(out, clock)
+    plain = PlainProgress(out, clock=clock)
     tell_of_a_run_on_this_host(plain, clock)
     tell_of_a_sweep(plain, clock)
     check_golden("display/plain.txt", without_times(out.getvalue()))

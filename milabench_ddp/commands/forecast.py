@@ -1,0 +1,72 @@
+"""How long a run will take: in a sentence before it begins, and for its display."""
+
+from collections.abc import Sequence
+
+from ..config.schema import Benchmark
+from ..dispatch.run_context import RunPlan
+from ..display.outline import Outline
+from ..report.pooling import devices_of
+from ..report.statistics.stopping import LEAST
+from ..results.former import FormerRuns, former_runs
+from ..results.run_dir import RunDir
+from ..results.state import RunHeader
+from ..table import duration_text, percent_text
+
+
+def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns) -> str:
+    """How often benchmarks are launched, and how long that takes by former runs; may be empty.
+
+    Such as ``5 to 20 launches of each, until ±1%: 12 min to 48 min, by first``.
+
+    Args:
+        plan: the plan of the run.
+        benchmarks: those that it still has to run.
+        former: the former runs that had them.
+    """
+    least = plan.repeats if plan.until is None else LEAST
+    often = ""
+    if plan.until is not None:
+        count = str(least) if least == plan.repeats else f"{least} to {plan.repeats}"
+        often = f"{count} launches of each, until ±{percent_text(plan.until)}"
+    elif least > 1:
+        often = f"{least} launches of each"
+    known = [each for each in benchmarks if each.name in former.seconds]
+    if not known:
+        return f"{often}: the first ones tell how long they take" if often else ""
+    # of nodes that are always busy
+    share = {each.name: each.size(plan.nodes) / plan.nodes for each in known}
+    once = sum(former.seconds[each.name] * share[each.name] for each in known)
+    long = f"about {duration_text(least * once)}"
+    if plan.repeats > least:
+        long = f"{duration_text(least * once)} to {duration_text(plan.repeats * once)}"
+    by = f"by {former.runs[0]}" if len(former.runs) == 1 else f"by {len(former.runs)} former runs"
+    text = ": ".join(filter(None, [often, f"{long}, {by}"]))
+    new = len(benchmarks) - len(known)
+    if new:
+        text += f", without {new} benchmark{'s' * (new > 1)} that none of them had"
+    return text
+
+
+def outline(
+    run: RunDir, header: RunHeader, plan: RunPlan | None, names: Sequence[str], *, is_watched: bool
+) -> Outline:
+    """What a display needs to know of a run.
+
+    Args:
+        run: the run folder.
+        header: of the run.
+        plan: of the run; None if it cannot be read.
+        names: the benchmarks that are shown.
+        is_watched: whether another command runs it.
+    """
+    host = header.machine.get("host")
+    name = str(host.get("name") or "") if isinstance(host, dict) else ""
+    place = ", ".join(filter(None, [name, devices_of(header.machine)]))
+    launches = 1
+    if plan is not None:
+        launches = plan.repeats if plan.until is None else LEAST
+        if plan.runner is not None:
+            place = f"{plan.nodes} node{'s' * (plan.nodes > 1)}"
+    sends_events = plan is not None and plan.runner is None and not is_watched
+    seconds = former_runs(run, header).seconds
+    return Outline(names, launches, seconds, place, run, sends_events)

@@ -1,0 +1,87 @@
+"""Decides whether a benchmark is launched again: ``--repeat``, and ``--until`` the rate is sure."""
+
+from ..progress import ProgressObserver
+from ..report.partial import launch_series
+from ..report.statistics.interval import Series
+from ..report.statistics.stopping import LEAST, precision
+from ..results.read_state import ignore, read_benchmark
+from ..results.run_dir import RunDir
+from ..results.state import BenchmarkState, LaunchState, Repeats
+from ..table import duration_text, percent_text
+from .run_context import RunPlan
+
+MOST = 20  # launches with ``--until``, unless ``--repeat`` says how many
+FAILURES = 3  # launches in which nothing was measured, after which ``--until`` gives up
+
+
+class RepeatCounter:
+    """Follows how precise the rate of a benchmark becomes with its launches.
+
+    Args:
+        run: the run folder, with the files of the launches that have ended.
+        plan: the plan of the run.
+    """
+
+    def __init__(self, run: RunDir, plan: RunPlan) -> None:
+        self._run, self._most, self._until = run, plan.repeats, plan.until
+        self._measured: list[list[Series]] = []  # by launch
+        self._failures = 0
+        least = plan.repeats if plan.until is None else min(LEAST, plan.repeats)
+        self.repeats = Repeats(least, plan.until)
+        self.is_enough = False  # before ``--repeat`` launches
+
+    def add(self, launch: LaunchState) -> None:
+        """Take into account what a launch that has ended measured."""
+        if self._until is None:
+            return
+        if series := launch_series(self._run, [process.tag for process in launch.processes]):
+            self._measured.append(series)
+        else:
+            self._failures += 1
+        now = precision(self._measured, self._until)
+        expected = min(now.expected + self._failures, self._most)
+        problem = now.problem
+        if self._failures >= FAILURES:
+            problem = f"{self._failures} of its launches measured nothing"
+        self.is_enough = now.is_enough or self._failures >= FAILURES
+        self.repeats = Repeats(expected, self._until, now.half_width, problem)
+
+
+def next_repeat(run: RunDir, benchmark: str) -> int:
+    """The number of the first launch that has not ended ok in an earlier attempt, from 0."""
+    state = read_benchmark(run, benchmark, ignore)
+    ended = {launch.repeat for launch in state.launches if launch.verdict.is_ok} if state else ()
+    number = 0
+    while number in ended:
+        number += 1
+    return number
+
+
+def told_of_repeats(state: BenchmarkState) -> str:
+    """How precise the rate of a benchmark is after its last launch, and what is still to come.
+
+    Such as ``flops: ±2.1% after 5 launches; about 7 more for ±1%, 6 min``; empty if nothing is.
+    """
+    done, repeats = len(state.launches), state.repeats
+    sure = "" if repeats.half_width is None else f"±{percent_text(repeats.half_width)} after "
+    text = f"{state.name}: {sure}{done} launch{'es' * (done > 1)}"
+    if repeats.problem:
+        return f"{text}, and no more: {repeats.problem}"
+    more = repeats.expected - done
+    if more <= 0 and repeats.until is None:
+        return ""
+    if more <= 0:
+        return text if repeats.is_reached else f"{text}, which are all that --repeat allows"
+    goal = "" if repeats.until is None else f" for ±{percent_text(repeats.until)}"
+    about = "about " if repeats.half_width is not None else "at least " if goal else ""
+    text += f"; {about}{more} more{goal}"
+    seconds = state.launch_seconds
+    return text if seconds is None else f"{text}, {duration_text(more * seconds)}"
+
+
+def tell_launches(state: BenchmarkState, observer: ProgressObserver) -> None:
+    """Tell an observer that another launch of a benchmark has ended."""
+    done, repeats = len(state.launches), state.repeats
+    expected = max(done, repeats.expected)
+    text = told_of_repeats(state)
+    observer.launch_ended(state.name, done, expected, text, pauses=state.is_paused)

@@ -1,0 +1,252 @@
+"""What the live view shows on a terminal of some width and height, as lines.
+
+The first line is the sum of all, and is always there. What runs comes next, then the devices of
+what runs, the last problems, and what waits: as much of each as there is room for.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..events import Outcome
+from ..table import Column, Table, duration_text, text_lines, without_unknown
+from .run_progress import DeviceNow, RunningBenchmark, RunProgress
+
+COLUMNS = (
+    Column("benchmark"),
+    Column("launch"),
+    Column("phase"),
+    Column("rate", right=True),
+    Column("loss", right=True),
+    Column("elapsed", right=True),
+    Column("nodes"),
+)
+LEFT_OUT = ("nodes", "loss", "launch", "phase")  # where it is too narrow, the first one first
+LEAST_NAME = 20  # characters of a name; narrower, another column is left out
+PROBLEMS = 3  # the last ones
+OF_DEVICES = 4  # lines for the devices of a benchmark
+LOW = 8  # lines: with fewer, only what runs is shown below the sum
+
+
+class Line(NamedTuple):
+    """A line, and rich's style of it."""
+
+    text: str
+    style: str = ""
+
+
+def layout(known: RunProgress, width: int, height: int) -> list[Line]:
+    """The lines that fit a terminal; the cursor has a line of its own below them.
+
+    Args:
+        known: the progress of the run.
+        width: of the terminal, in characters.
+        height: of the terminal, in lines.
+    """
+    room = max(1, height - 1)
+    lines = [Line(_head(known, width), "bold")]
+    below: list[Line] = []
+    if room >= LOW:
+        below = [Line(_cut(text, width), _style(text)) for text in known.problems[-PROBLEMS:]]
+        if known.waiting:
+            below.append(Line(_listed("waiting  ", known.waiting, width), "dim"))
+    lines += _running(known, width, room - len(lines) - len(below))
+    return (lines + below)[:room]
+
+
+def _style(problem: str) -> str:
+    return "yellow" if problem.startswith(("warning", Outcome.TIMEOUT)) else "red"
+
+
+def _head(known: RunProgress, width: int) -> str:
+    """How many have ended, how many run, how long the rest takes; as much as fits."""
+    ended, total = len(known.outcomes), len(known.outline.benchmarks)
+    left = known.seconds_left
+    rest = ""
+    if left is not None and ended < total:
+        rest = f", about {duration_text(left)} left"
+    counts = known.counts()
+    outcomes = f" ({counts})" if counts else ""
+    now = [f"{len(known.running)} running"]
+    if known.paused:
+        now.append(f"{len(known.paused)} between launches")
+    now.append(f"{len(known.waiting)} waiting")
+    bad = sum(outcome is not Outcome.OK for outcome in known.outcomes.values())
+    not_ok = f", {bad} not ok" if bad else ""
+    texts = [
+        f"{ended} of {total} benchmarks{outcomes}, {', '.join(now)}{rest}",
+        f"{ended} of {total} benchmarks{outcomes}{rest}",
+        f"{ended} of {total}{not_ok}{rest}",
+        f"{ended} of {total}{not_ok}",
+    ]
+    text = next((text for text in texts if len(text) <= width), _cut(texts[-1], width))
+    place = known.outline.place
+    gap = width - len(text) - len(place)
+    return f"{text}{' ' * gap}{place}" if place and gap >= 2 else text
+
+
+def _running(known: RunProgress, width: int, room: int) -> list[Line]:
+    """The table of what runs, each row with its devices below, in at most ``room`` lines."""
+    running = list(known.running.values())
+    if not running or room < 1:
+        return []
+    shown = running[: max(1, room - 1)]
+    if len(shown) < len(running) and len(shown) > 1:
+        shown = shown[:-1]  # the last line says how many more
+    header, *rows = _table(known, shown, width)
+    lines = [Line(header, "dim")] if room > 1 else []
+    more = len(running) - len(shown)
+    free = room - len(lines) - len(rows) - bool(more)
+    for benchmark, row in zip(shown, rows, strict=True):
+        lines.append(Line(row))
+        devices = _devices(benchmark, width, min(free, OF_DEVICES))
+        free -= len(devices)
+        lines += [Line(text) for text in devices]
+    if more:
+        lines.append(Line(f"and {more} more run", "dim"))
+    return lines[:room]
+
+
+def _table(known: RunProgress, benchmarks: Sequence[RunningBenchmark], width: int) -> list[str]:
+    """The header and the rows, without the columns for which it is too narrow."""
+    rows = [_cells(known, each) for each in benchmarks]
+    kept = list(COLUMNS)
+    for name in ("", *LEFT_OUT):
+        kept = [column for column in kept if column.name != name]
+        lines = _lines(kept, rows)
+        names = max(len(row["benchmark"]) for row in rows)
+        least = min(names, LEAST_NAME)
+        over = max(map(len, lines)) - width
+        if names - over >= least:
+            break
+    if over > 0:
+        for row in rows:
+            row["benchmark"] = _shortened(row["benchmark"], max(least, names - over))
+        lines = _lines(kept, rows)
+    return [_cut(line, width) for line in lines]
+
+
+def _lines(columns: Sequence[Column], rows: Sequence[Mapping[str, str]]) -> list[str]:
+    values = [tuple(row[column.name] for column in columns) for row in rows]
+    return list(text_lines(without_unknown(Table(tuple(columns), tuple(values))), "  "))
+
+
+def _cells(known: RunProgress, benchmark: RunningBenchmark) -> dict[str, str]:
+    """The cells of a row, by their columns."""
+    is_several = benchmark.expected > 1
+    elapsed = known.clock() - benchmark.repeat_began
+    expected = known.launch_seconds(benchmark.name)
+    of = f"{benchmark.limit:.0f}"
+    if expected is not None and elapsed <= expected:
+        of = f"about {expected:.0f}"
+    return {
+        "benchmark": benchmark.name if is_several else benchmark.title,
+        "launch": f"{benchmark.done + 1} of {benchmark.expected}" if is_several else "",
+        "phase": benchmark.phase,
+        "rate": benchmark.rate,
+        "loss": benchmark.loss,
+        "elapsed": f"{elapsed:.0f} of {of} s",
+        "nodes": _first_and_last(benchmark.nodes),
+    }
+
+
+def _devices(benchmark: RunningBenchmark, width: int, room: int) -> list[str]:
+    """Load and memory of each device in at most ``room`` lines, or of all in one."""
+    if room < 1:
+        return []
+    if not benchmark.devices:
+        return _hosts(benchmark, width)
+    by_node: dict[str, list[str]] = {}
+    for (node, index), now in sorted(benchmark.devices.items(), key=_place):
+        by_node.setdefault(node, []).append(f"{index} {_cell(now)}")
+    lines: list[str] = []
+    for node, cells in by_node.items():
+        lines += _wrapped(f"  {node} GPU".replace("   ", "  "), cells, width)
+    if len(lines) <= room:
+        return lines
+    return [_cut(_of_all(benchmark.devices), width)]
+
+
+def _place(item: tuple[tuple[str, str], DeviceNow]) -> tuple[str, int, str]:
+    node, index = item[0]
+    return node, int(index) if index.isdecimal() else 0, index
+
+
+def _cell(now: DeviceNow) -> str:
+    load = "-" if now.load is None else f"{now.load:.0%}"
+    return load if now.used is None else f"{load} {_gib(now.used)}"
+
+
+def _gib(mib: float) -> str:
+    return f"{mib / 1024:.0f}G" if mib >= 10240 else f"{mib / 1024:.1f}G"
+
+
+def _of_all(devices: Mapping[tuple[str, str], DeviceNow]) -> str:
+    """The range of load and memory over many devices; the least loaded one is named."""
+    text = f"  {len(devices)} GPUs"
+    loads = {place: now.load for place, now in devices.items() if now.load is not None}
+    if loads:
+        least = min(loads, key=lambda place: loads[place])
+        node, index = least
+        where = f"{node} GPU {index}".strip()
+        text += f"  load {loads[least]:.0%} ({where}) to {max(loads.values()):.0%}"
+    used = [now.used for now in devices.values() if now.used is not None]
+    if used:
+        text += f"  memory {_gib(min(used))} to {_gib(max(used))}"
+    return text
+
+
+def _hosts(benchmark: RunningBenchmark, width: int) -> list[str]:
+    """Load and memory of the host where no device has a sensor; of several, the busiest."""
+    known = {node: now for node, now in benchmark.hosts.items() if now.cpu is not None}
+    if not known:
+        return []
+    node = max(known, key=lambda name: known[name].cpu or 0.0)
+    now = known[node]
+    text = f"  {node or 'host'}  cores {now.cpu:.0%}"
+    if now.used is not None and now.total is not None:
+        text += f"  memory {_gib(now.used)} of {_gib(now.total)}"
+    return [_cut(text, width)]
+
+
+def _wrapped(label: str, cells: Sequence[str], width: int) -> Iterator[str]:
+    """The cells after a label, in as many lines as they need."""
+    line = label
+    for cell in cells:
+        if len(line) + 2 + len(cell) > width and line.strip() and line != label:
+            yield line
+            line = " " * len(label)
+        line += f"  {cell}"
+    yield _cut(line, width)
+
+
+def _listed(label: str, names: Sequence[str], width: int) -> str:
+    """As many names as fit, and how many more there are."""
+    text = label
+    for count, name in enumerate(names):
+        more = f", and {len(names) - count} more"
+        longer = f"{text}{', ' if count else ''}{name}"
+        rest = f", and {len(names) - count - 1} more" if count + 1 < len(names) else ""
+        if len(longer) + len(rest) > width:
+            fitting = f"{text}{more}" if count else f"{label}{len(names)}"
+            return _cut(fitting, width)
+        text = longer
+    return text
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
+
+
+def _shortened(name: str, width: int) -> str:
+    """A name without its middle if it is longer: the names of a sweep differ in their ends."""
+    if len(name) <= width:
+        return name
+    half = (width - 1) // 2
+    return f"{name[:half]}…{name[-half:]}"
+
+
+def _first_and_last(nodes: Sequence[str]) -> str:
+    """All names, or the first and the last of many."""
+    if len(nodes) <= 4:
+        return ", ".join(nodes)
+    return f"{nodes[0]} .. {nodes[-1]} ({len(nodes)})"

@@ -1,0 +1,18 @@
+"""What is known of a run before it begins: what a display needs besides the run's progress."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..results.run_dir import RunDir
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The benchmarks of a run, and how long each is expected to take."""
+
+    benchmarks: Sequence[str] = ()  # by name, in their order
+    launches: int = 1  # of each, as far as is known
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of a launch, by benchmark
+    place: str = ""  # the devices, in a few words
+    run: RunDir | None = None  # where its files are; None if no one looks at them
+    sends_events: bool = True  # whether what happens in processes is told, and not only on disk

@@ -1,0 +1,55 @@
+"""Progress without a terminal: a line for each change of a benchmark."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from ..events import Ended, Event, Outcome, Verdict
+from .outline import Outline
+from .run_progress import RunProgress
+
+
+class PlainProgress:
+    """Writes a line to ``out`` for each change of a benchmark, with the time of day, flushed."""
+
+    def __init__(
+        self,
+        out: TextIO,
+        outline: Outline | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._out, self._known = out, RunProgress(outline or Outline(), clock)
+
+    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
+        """A benchmark starts: write its nodes and its time limit."""
+        self._known.begin(name, nodes, limit, ago)
+        place = f"on {', '.join(nodes)}, " if nodes else ""
+        self.message(f"{name}: {place}at most {limit:g} s")
+
+    def event(self, event: Event) -> None:
+        """Write a line if the phase has changed, and for a process that did not end ok."""
+        benchmark = self._known.take(event)
+        if benchmark is not None and benchmark.phase in ("warm-up", "measuring"):
+            count = len(benchmark.phases)
+            processes = f", {count} processes" if count > 1 else ""
+            self.message(f"{benchmark.title}: {benchmark.phase}{processes}")
+        if isinstance(event, Ended) and event.outcome is not Outcome.OK:
+            self.message(f"{event.tag}: {event.outcome}: {event.reason}")
+
+    def launch_ended(
+        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+    ) -> None:
+        """A launch has ended: write how precise the rate is."""
+        self._known.launch_ended(name, done, expected, pauses=pauses)
+        if text:
+            self.message(text)
+
+    def end(self, name: str, verdict: Verdict) -> None:
+        """A benchmark has ended: write its outcome."""
+        findings = self._known.findings_of(name) if verdict.is_ok else []
+        for line in self._known.end(name, verdict, findings):
+            self.message(line)
+
+    def message(self, text: str) -> None:
+        """Write a message."""
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=self._out, flush=True)

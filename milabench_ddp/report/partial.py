@@ -1,0 +1,53 @@
+"""Parts of the report about a run that goes on: one launch, or one benchmark."""
+
+from collections.abc import Iterable
+from glob import escape
+
+from ..results.read_events import read_events
+from ..results.records import Run
+from ..results.run_dir import RunDir
+from .findings import findings_of_row
+from .model import Finding, Severity
+from .process import ProcessResult, units_of
+from .statistics.interval import Series
+from .summary import summary_row
+
+LARGEST = 20 << 20  # bytes of all files of a benchmark that are read while others are measured
+
+
+def launch_series(run: RunDir, tags: Iterable[str]) -> list[Series]:
+    """The steady state of each process of a launch that has ended; empty if none measured any.
+
+    Args:
+        run: the run folder.
+        tags: those of the processes of the launch.
+    """
+    records = tuple(read_events(run.data(tag)) for tag in tags)
+    whole = Run(run.path, None, records, ())
+    results = [ProcessResult(whole, record) for record in records]
+    processes = [process for process in results if not process.failed]
+    if len(units_of(processes)) > 1:
+        return []
+    return [process.series for process in processes if process.series is not None]
+
+
+def findings_of_benchmark(run: RunDir, name: str) -> list[Finding]:
+    """The warnings and errors about a benchmark that has ended, the worst first.
+
+    Those that need other benchmarks or runs are left to the report, and so are large files.
+    """
+    paths = sorted(run.path.glob(f"{escape(name)}.*.data"))
+    try:
+        size = sum(path.stat().st_size for path in paths)
+    except OSError:
+        return []
+    if size > LARGEST:
+        return []
+    records = [record for record in map(read_events, paths) if record.name == name]
+    whole = Run(run.path, None, tuple(records), ())
+    processes = [ProcessResult(whole, record) for record in records]
+    if not processes:
+        return []
+    found = findings_of_row(summary_row(processes, None))
+    serious = [finding for finding in found if finding.severity is not Severity.NOTE]
+    return sorted(serious, key=lambda finding: finding.severity.rank)

@@ -1,0 +1,80 @@
+"""How long the launches of benchmarks took in former runs, to say beforehand how long a run takes.
+
+A former run counts for a benchmark that it ran with the same configuration, on the same kind of
+machine. Only the folder of the runs is looked at, and of it only the newest runs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import RunDirError
+from .read_state import ignore, read_benchmark, read_header
+from .records import mapping_or_empty
+from .run_dir import RunDir
+from .state import RunHeader
+
+NEWEST = 20  # former runs to look at
+
+
+@dataclass(frozen=True)
+class FormerRuns:
+    """The mean duration of the launches of each benchmark in the newest run that had it."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of a launch, by benchmark
+    runs: tuple[str, ...] = ()  # their names, the newest first
+
+
+def former_runs(run: RunDir, header: RunHeader) -> FormerRuns:
+    """The former runs in the folder of a run that tell how long its benchmarks take."""
+    seconds: dict[str, float] = {}
+    used = []
+    for path in _newest(run.path):
+        missing = [name for name in header.suite if name not in seconds]
+        found = _seconds(RunDir(path), header, missing)
+        if found:
+            seconds |= found
+            used.append(path.name)
+        if len(seconds) == len(header.suite):
+            break
+    return FormerRuns(seconds, tuple(used))
+
+
+def _newest(run: Path) -> list[Path]:
+    """The other runs beside a run, the newest first."""
+    ages = {}
+    for path in run.parent.glob("*/run.json"):
+        try:
+            ages[path.parent] = path.stat().st_mtime
+        except OSError:
+            continue  # it was removed meanwhile
+    ages.pop(run, None)
+    return sorted(ages, key=lambda path: -ages[path])[:NEWEST]
+
+
+def _seconds(former: RunDir, header: RunHeader, names: list[str]) -> dict[str, float]:
+    """The mean duration of a launch of those benchmarks that a former run measured likewise."""
+    try:
+        theirs = read_header(former)
+    except RunDirError:
+        return {}
+    if _kind(theirs.machine) != _kind(header.machine):
+        return {}
+    found = {}
+    for name in names:
+        if theirs.suite.get(name) != header.suite[name]:
+            continue
+        state = read_benchmark(former, name, ignore)
+        if state is not None and state.launch_seconds:
+            found[name] = state.launch_seconds
+    return found
+
+
+def _kind(machine: Mapping[str, Any]) -> tuple[object, ...]:
+    """The kind of a machine: its devices and its CPU."""
+    accelerators = mapping_or_empty(machine.get("accelerators"))
+    gpus = mapping_or_empty(accelerators.get("gpus")).values()
+    products = sorted(str(mapping_or_empty(gpu).get("product")) for gpu in gpus)
+    cpu = mapping_or_empty(mapping_or_empty(machine.get("host")).get("cpu"))
+    return accelerators.get("arch"), products, cpu.get("brand")

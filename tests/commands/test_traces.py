@@ -60,7 +60,7 @@ def test_programs_that_make_no_trace_are_told(at: Workplace, suite: Suite):
     assert "\nstrict: no trace: its program has no option --profile\n" in done.out
     assert "\ndeaf: no trace: its program wrote none (see " in done.out
     assert "\nfails: no trace: exit status 3 (see " in done.out
-    assert outcome(at) == [("deaf", 1), ("fails", 1), ("strict", 1)]
+    assert outcome(at) == [("strict", 1), ("deaf", 1), ("fails", 1)]
 
 
 @pytest.mark.parametrize(("when", "count"), [("on-finding", 0), ("always", 1)])

@@ -69,7 +69,11 @@ def fitted_lines(
 
 
 def _width(table: Table, separator: str) -> int:
-    widths = column_widths(table)
+    return _together(column_widths(table), separator)
+
+
+def _together(widths: Sequence[int], separator: str) -> int:
+    """The width of columns beside each other."""
     return sum(widths) + len(separator) * (len(widths) - 1)
 
 
@@ -124,17 +128,28 @@ def _with_first(
 
 
 def _parts(table: Table, width: int, separator: str) -> Iterator[Table]:
-    """The table in parts that fit; each begins with the first column, which names the rows."""
+    """The table in parts that fit; each begins with the columns that tell its rows apart."""
     widths = column_widths(table)
-    kept, taken = [0], widths[0]
-    for index in range(1, len(widths)):
-        if len(kept) > 1 and taken + len(separator) + widths[index] > width:
+    keys = _keys(table, widths, width / 2, separator)
+    kept = list(range(keys))
+    for index in range(keys, len(widths)):
+        wider = [widths[each] for each in (*kept, index)]
+        if _together(wider, separator) > width and len(kept) > keys:
             yield only_columns(table, kept)
             table = replace(table, title="")
-            kept, taken = [0], widths[0]
+            kept = list(range(keys))
         kept.append(index)
-        taken += len(separator) + widths[index]
     yield only_columns(table, kept)
+
+
+def _keys(table: Table, widths: Sequence[int], most: float, separator: str) -> int:
+    """How many of the first columns tell the rows apart; 1 if they are wider than ``most``."""
+    for count in range(1, len(widths)):
+        if _together(widths[:count], separator) > most:
+            break
+        if len({row[:count] for row in table.rows}) == len(table.rows):
+            return count
+    return 1
 
 
 def _blocks(table: Table, width: int) -> Iterator[str]:

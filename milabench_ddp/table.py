@@ -171,12 +171,13 @@ def with_alike_below(table: Table) -> Table:
     alike: dict[int, str] = {}
     for index, shown in enumerate(zip(*texts, strict=True)):
         if index and len(table.rows) > 1 and len(set(shown)) == 1:
-            alike[index] = f"{table.columns[index].name} {shown[0]}".rstrip()
+            alike[index] = f"{table.columns[index].name} {shown[0]}" if shown[0] else ""
     if not alike:
         return table
     kept = [index for index in range(len(table.columns)) if index not in alike]
-    note = f"(in all rows: {', '.join(alike.values())})"
-    return replace(only_columns(table, kept), notes=(*table.notes, note))
+    told = ", ".join(filter(None, alike.values()))
+    notes = (*table.notes, f"(in all rows: {told})") if told else table.notes
+    return replace(only_columns(table, kept), notes=notes)
 
 
 def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> Iterator[str]:

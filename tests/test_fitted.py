@@ -43,6 +43,24 @@ def test_then_the_table_comes_in_parts() -> None:
     ]
 
 
+def test_each_part_begins_with_the_columns_that_tell_the_rows_apart() -> None:
+    rows = tuple((name, rank, 10.0 * rank, 100.0 * rank) for name in "ab" for rank in range(2))
+    columns = Column("bench"), Column("rank", ".0f"), Column("time of a step"), Column("allocated")
+    assert list(fitted_lines(Table(columns, rows), 32)) == [
+        "bench | rank | time of a step",
+        "a     |    0 | 0.0",
+        "a     |    1 | 10.0",
+        "b     |    0 | 0.0",
+        "b     |    1 | 10.0",
+        "",
+        "bench | rank | allocated",
+        "a     |    0 | 0.0",
+        "a     |    1 | 100.0",
+        "b     |    0 | 0.0",
+        "b     |    1 | 100.0",
+    ]
+
+
 def test_or_columns_are_left_out_the_least_important_first() -> None:
     assert list(fitted_lines(WIDE, 30, stay=["number 3", "number 1"])) == [
         "bench | number 1 | number 3",

@@ -99,7 +99,10 @@ def _sweeps(report: Report, width: int) -> Iterator[Iterable[str]]:
 
 def _more(report: Report, width: int) -> Iterator[str]:
     """The names of the tables that have something to tell."""
-    names = [name for name, make_table in TABLES.items() if make_table(report.rows)]
+    names = []
+    for name, make_table in TABLES.items():
+        if any(make_table([row]) for row in report.rows):  # mostly the first one tells
+            names.append(name)
     if report.findings:
         names.append("findings")
     if names:

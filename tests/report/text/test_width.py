@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -48,7 +48,7 @@ reports = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, phases=[Phase.reuse, Phase.generate])  # no shrinking: a line is short
 @given(reports, st.sampled_from([60, 80, 100, 140]))
 def test_no_line_is_too_wide(report: Report, width: int) -> None:
     """But those of a single word, as a path or a command in backquotes: they can be pasted."""

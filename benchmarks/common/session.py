@@ -18,6 +18,7 @@ from benchmarks.common.collector import Collections
 from benchmarks.common.device import check_build, peak_memory, reset_peak_memory, told
 from benchmarks.common.failure import reported
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
+from benchmarks.common.instrument_cost import FEWEST_PAIRS, MOST_PAIRS
 from benchmarks.common.marks import Waits
 from benchmarks.common.memory_phases import MemoryPhases
 from benchmarks.common.metrics import Emitter
@@ -29,6 +30,7 @@ from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 # first compiles and allocates, and the second allocates again, rebuilds DDP's buckets or records
 # CUDA graphs.
 TIMED_WARMUP = 6
+FOR_COST = 0.01, 2 * FEWEST_PAIRS, 2 * MOST_PAIRS  # steps that tell what the marks cost
 MOST_SPARE = 0.1  # of the time since the program began, for steps after the measured ones
 
 Batch = TypeVar("Batch")
@@ -70,6 +72,7 @@ class Session:
         parts: Sequence[str] = ("body",),
         waits: Waits | None = None,
         losses: Losses | None = None,
+        few_tell_cost: bool = False,
     ) -> Iterator[Batch]:
         """Time the body of a ``for`` over this: ``warmup`` steps, then ``count`` measured ones.
 
@@ -80,7 +83,8 @@ class Session:
         ``work`` is the work of one replica in one step, in ``units``; ``replicas`` is the number of
         replicas that see different data, by default all ranks. Ranks that train together step
         together, so the rate that rank 0 reports is the work of all ranks over its own step time.
-        ``parts``, ``waits`` and ``losses`` are as for ``StepTimer``.
+        ``parts``, ``waits`` and ``losses`` are as for ``StepTimer``. With ``few_tell_cost``, what
+        the marks cost is told also after few steps, if more of them take little time.
         """
         replicas = self.group.world_size if replicas is None else replicas
         self.waits = waits
@@ -98,6 +102,7 @@ class Session:
             interval=interval,
             settled=self._settled,
             around=self._measured,
+            spare=partial(self.spare_steps, *FOR_COST) if few_tell_cost else int,
         )
         if seconds is None:
             return self._timer.steps(batches, count, warmup)

@@ -66,13 +66,15 @@ class StepTimer(StepTimes):
         interval: float = INTERVAL,
         settled: Callable[[], None] = lambda: None,
         around: Callable[[], AbstractContextManager[Any]] = nullcontext,
+        spare: Callable[[], int] = int,
         now: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         """Time steps by ``clock``; only rank 0's rates are reported.
 
         ``settled`` is called when the device has done the first of two or more steps of warm-up.
         The last step of the warm-up and the measured ones run in the context of ``around``. So do
-        a hundredth as many steps after them, which tell what the marks cost, if there are enough.
+        as many steps after them as ``spare`` says when they are done, or a hundredth as many, which
+        tell what the marks cost, if there are enough.
         ``parts`` names the parts of the body, which calls ``lap`` after each but the last. The
         waits that ``waits`` marks within them do not count as theirs: they are a part of their own,
         ``EXPOSED``.
@@ -83,7 +85,7 @@ class StepTimer(StepTimes):
         self.first = 0  # index of the first measured step
         self.instrument_cost: Cost | None = None  # None: not known
         self._clock, self._emitter = clock, emitter
-        self._settled, self._around = settled, around
+        self._settled, self._around, self._spare = settled, around, spare
         self._work, self._units, self._task = work, units, task
         self._interval, self._now = round(interval * 1e9), now
         # If the clock's marks are the host's time itself, one reading serves as both.
@@ -126,8 +128,9 @@ class StepTimer(StepTimes):
             yield from self._phase(islice(iterator, count), warmup, warmup=False)
             self._report(at_most=0)
             self._count_kept()
-            if self._stride > 2:  # else there is nothing within a step
+            if self._stride > 2 and self.ms:  # else there is nothing within a step
                 steps = (len(self.ms) + len(self.warmup_ms)) // STEPS_FOR_ONE
+                steps = max(steps, self._spare())
                 yield from self._with_and_without_marks(iterator, steps)
 
     def lap(self) -> None:

@@ -155,6 +155,7 @@ def timed_steps(
         parts=(*passes, "optimizer", "host"),
         waits=waits if strategy.mark_waits(waits) else None,
         losses=losses,
+        few_tell_cost=args.compile == "none",  # without DDP's hooks it may be compiled again
     )
 
 

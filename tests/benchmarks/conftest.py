@@ -41,6 +41,12 @@ def _alone(monkeypatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _no_spare_steps(monkeypatch) -> None:
+    """The tests' process is old: programs in it would have time for many steps after theirs."""
+    monkeypatch.setattr("benchmarks.common.session.process_age", float)
+
+
+@pytest.fixture(autouse=True)
 def _no_process_group_is_left():
     """A program that fails leaves its group to die with the process, which here goes on."""
     yield

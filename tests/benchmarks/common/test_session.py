@@ -125,6 +125,27 @@ def test_how_many_steps_may_follow(monkeypatch, age, max_duration, steps):
         assert run.spare_steps(0.02, 4, 10) == steps
 
 
+@pytest.mark.parametrize(
+    ("age", "few", "steps"), [(0.0, True, 0), (60.0, True, 60), (60.0, False, 0)]
+)
+def test_few_steps_tell_what_their_marks_cost_if_more_take_little_time(
+    monkeypatch, wire, age, few, steps
+):
+    clock = Time()
+    monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
+    monkeypatch.setattr(session_module, "process_age", lambda: age)
+    count = 0
+    with session("cpu") as run:
+        loop = {"work": 3, "units": "items", "count": 3, "warmup": 1, "parts": ("body", "host")}
+        for _ in run.steps(repeat(None), **loop, few_tell_cost=few):
+            clock.sleep(10)
+            run.lap()
+            count += 1
+    assert count == 4 + steps
+    told = [p["instrument_cost"] for p in wire.close() if "instrument_cost" in p]
+    assert told == [0.0] * bool(steps)
+
+
 def test_the_rank_that_has_least_time_says_how_many_steps_may_follow(monkeypatch):
     monkeypatch.setattr(Group, "largest", lambda group, value: max(value, -5.0))
     monkeypatch.setattr(session_module, "process_age", lambda: 1e6)

@@ -46,6 +46,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "follow a run that has not ended, and report when it ends",
     "cancel": "cancel the jobs of a run",
     "report": "report on the measurements in run folders",
+    "serve": "show the reports of runs in the browser, and follow those that go on",
     "export": "write the measurements in run folders as tables, for other programs",
 }
 

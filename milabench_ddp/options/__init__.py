@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from .export import ExportOptions
 from .report import ReportOptions, RunFolderOptions
 from .run import DryOptions, RunOptions
+from .serve import ServeOptions
 from .suite import InstallOptions, ResolveOptions, SuiteOptions
 
-Options = SuiteOptions | RunFolderOptions | ReportOptions | ExportOptions
+Options = SuiteOptions | RunFolderOptions | ReportOptions | ExportOptions | ServeOptions
 
 RECORDS: Mapping[str, type[Options]] = {
     "run": RunOptions,
@@ -22,5 +23,6 @@ RECORDS: Mapping[str, type[Options]] = {
     "watch": RunFolderOptions,
     "cancel": RunFolderOptions,
     "report": ReportOptions,
+    "serve": ServeOptions,
     "export": ExportOptions,
 }

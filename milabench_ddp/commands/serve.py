@@ -1,0 +1,36 @@
+"""``milabench serve``: show the reports of runs in the browser, on this machine alone."""
+
+from pathlib import Path
+
+from ..errors import RunDirError, SelectionError
+from ..options.serve import ServeOptions
+from ..report.assemble import report_of
+from ..report.page.page import report_html
+from ..report.server.runs import Runs
+from ..report.server.server import Server
+from ..results.run_folders import run_folders
+
+
+def main(options: ServeOptions) -> int:
+    """Serve the reports of runs until Ctrl-C."""
+    for path in run_folders(options.runs):
+        if not path.is_dir():
+            raise RunDirError(f"{path} is not a folder")
+    try:
+        server = Server(Runs(options.runs, _page), options.port)
+    except OSError as error:
+        raise SelectionError(
+            f"--port {options.port}: {error.strerror}; --port 0 takes one that is free"
+        ) from error
+    with server:
+        print(f"{server.url} shows the reports, on this machine alone; Ctrl-C ends it", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    return 0
+
+
+def _page(path: Path) -> str:
+    """The page of a run's report."""
+    return report_html(report_of([path]))

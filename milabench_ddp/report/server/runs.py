@@ -1,0 +1,184 @@
+"""The runs that a server shows: where they stand, and their reports."""
+
+import dataclasses
+import hashlib
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...codec import encode
+from ...errors import RunDirError
+from ...events import Status
+from ...results.read_run import is_run
+from ...results.read_state import ignore, read_state
+from ...results.run_dir import RunDir
+from ...results.run_folders import run_folders
+from ...results.state import BenchmarkState
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+MOST_REPORTS = 8  # that are kept
+
+
+@dataclass(frozen=True)
+class Running:
+    """A benchmark that runs."""
+
+    name: str
+    seconds: float | None  # since it began
+    limit: float | None  # of each of its launches, in seconds
+    nodes: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Where and how long it runs."""
+        said = [f"{self.name} runs"]
+        if self.nodes:
+            said.append(f"on {', '.join(self.nodes)}")
+        if self.seconds is not None:
+            said.append(f"for {_time(self.seconds)}")
+        if self.limit is not None:
+            said.append(f"of at most {_time(self.limit)} a launch")
+        return " ".join(said)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands; its fields are the keys of the JSON."""
+
+    name: str
+    outcome: str | None  # None while it goes on; empty if its files do not tell, as milabench's
+    seconds: float | None  # since it began, or how long it took
+    benchmarks: int
+    ended: Mapping[str, int]  # benchmarks, by how they ended
+    waiting: int
+    running: tuple[Running, ...]
+    failed: tuple[tuple[str, str], ...]  # the benchmarks that did not end ok, and why
+    stamp: str  # differs where a benchmark has begun or ended since
+
+    @property
+    def sentence(self) -> str:
+        """Where it stands, for a person."""
+        said = [self.outcome or ""]
+        if self.outcome is None:
+            said = ["goes on" if self.seconds is None else f"goes on, for {_time(self.seconds)}"]
+        how = ", ".join(f"{count} {name}" for name, count in self.ended.items())
+        if self.benchmarks:
+            of = f"{sum(self.ended.values())} of {self.benchmarks} benchmarks"
+            said.append(f"{of} ({how})" if how else of)
+        said += [each.sentence for each in self.running]
+        if self.waiting:
+            said.append(f"{self.waiting} waiting")
+        return "; ".join(filter(None, said))
+
+
+def progress_of(path: Path, now: float) -> Progress:
+    """Where a run stands.
+
+    Args:
+        path: of the run folder.
+        now: in seconds since the epoch.
+    """
+    state = read_state(RunDir(path), ignore)
+    if state is None:
+        name = path.absolute().name.encode(errors="replace").decode()
+        return Progress(name, "", None, 0, {}, 0, (), (), "")
+    header, benchmarks = state.header, list(state.benchmarks.values())
+    counts = Counter(str(each.status) for each in benchmarks)
+    running = [_running(each, now) for each in benchmarks if each.status is Status.RUNNING]
+    good = (Status.OK, Status.SKIPPED)
+    failed = []
+    for each in benchmarks:
+        if each.status.has_ended and each.status not in good:
+            failed.append((each.name, f"{each.status}: {each.reason}".removesuffix(": ")))
+    known = [(each.name, str(each.status), len(each.launches)) for each in benchmarks]
+    stamp = hashlib.sha256(repr((header.outcome, known)).encode(errors="replace"))
+    end = now if header.outcome is None else header.ended
+    return Progress(
+        name=header.name,
+        outcome=None if header.outcome is None else str(header.outcome),
+        seconds=None if end is None else max(end - header.created, 0.0),
+        benchmarks=len(benchmarks),
+        ended={each: counts[each] for each in Status if each.has_ended and counts[each]},
+        waiting=counts[Status.WAITING],
+        running=tuple(running),
+        failed=tuple(failed),
+        stamp=stamp.hexdigest()[:16],
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def _running(state: BenchmarkState, now: float) -> Running:
+    seconds = None if state.started is None else max(now - state.started, 0.0)
+    return Running(state.name, seconds, state.max_duration or None, state.nodes)
+
+
+class Runs:
+    """The runs that were named, those that have come since included, and their reports."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        make: Callable[[Path], str],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Show the runs that these words name; ``make`` makes the page of a run's report."""
+        self._words, self._make, self._clock = words, make, clock
+        self._reports: dict[Path, tuple[object, str]] = {}  # with what their files were
+        self._lock = threading.Lock()  # a report is made once, however many ask for it
+
+    def folders(self) -> dict[str, Path]:
+        """The run folders, by the names that they have in addresses."""
+        found: dict[str, Path] = {}
+        for path in filter(is_run, run_folders(self._words)):
+            name = _UNSAFE.sub("-", path.absolute().name).strip(".") or "run"
+            key, count = name, 1
+            while key in found:
+                count += 1
+                key = f"{name}~{count}"
+            found[key] = path
+        return found
+
+    def progress_json(self, path: Path) -> bytes:
+        """Where a run stands now, as JSON."""
+        now = self.progress(path)
+        told = {field.name: getattr(now, field.name) for field in dataclasses.fields(now)}
+        return encode({"sentence": now.sentence, **told})
+
+    def progress(self, path: Path) -> Progress:
+        """Where a run stands now."""
+        return progress_of(path, self._clock())
+
+    def report(self, path: Path) -> str:
+        """The page of a run's report, made anew if its files have changed.
+
+        Raises:
+            MilabenchError: the run cannot be read.
+        """
+        files = _files(path)
+        with self._lock:
+            kept = self._reports.pop(path, None)
+            if kept is None or kept[0] != files:
+                kept = files, self._make(path)
+            self._reports[path] = kept  # the last one that was asked for
+            while len(self._reports) > MOST_REPORTS:
+                del self._reports[next(iter(self._reports))]
+            return kept[1]
+
+
+def _files(path: Path) -> object:
+    """What tells whether the files of a run have changed: names, sizes and times."""
+    try:
+        found = []
+        for each in (*path.iterdir(), *path.glob("*/state.json")):
+            told = each.stat()
+            found.append((str(each), told.st_size, told.st_mtime_ns))
+        return sorted(found)
+    except OSError as error:
+        raise RunDirError(f"cannot read {path}: {error.strerror}") from error

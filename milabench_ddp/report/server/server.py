@@ -1,0 +1,161 @@
+"""Serves the reports of runs to browsers on this machine, and changes nothing.
+
+It listens on the loopback device alone. A page of another site can still make a browser ask it, by
+a name that leads to 127.0.0.1 (DNS rebinding): so a request whose ``Host`` is another name is
+refused. What a request names is looked up among the runs, and is never a path.
+"""
+
+import base64
+import hashlib
+import sys
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from ...errors import MilabenchError
+from . import pages
+from .runs import Runs
+
+ADDRESS = "127.0.0.1"
+HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})  # with any port: a tunnel may have another
+HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
+JSON = "application/json"
+SLOWEST = 10.0  # seconds that a client may take to send its request
+Answer = tuple[HTTPStatus, str, bytes, str]  # with the type of the content, and its policy
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+# The report brings a policy of its own, which lets nothing load; here is who may frame it.
+OF_REPORT = "frame-ancestors 'self'"
+OF_PAGES = (
+    f"default-src 'none'; script-src {_hash(pages.SCRIPT)}; style-src {_hash(pages.STYLE)}; "
+    "connect-src 'self'; frame-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+
+
+class Server(ThreadingHTTPServer):
+    """The server of runs, on the loopback device."""
+
+    daemon_threads = True
+    block_on_close = False  # Ctrl-C does not wait for a browser
+
+    def __init__(self, runs: Runs, port: int) -> None:
+        """Listen on a port; 0 is one that is free.
+
+        Raises:
+            OSError: the port cannot be used.
+        """
+        self.runs = runs
+        super().__init__((ADDRESS, port), Handler)
+
+    def server_bind(self) -> None:
+        """Bind to the port; unlike that of its base, without asking for the name of the host."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = ADDRESS, self.server_address[1]
+
+    @property
+    def url(self) -> str:
+        """Where it can be reached."""
+        return f"http://{ADDRESS}:{self.server_port}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell of an error, unless it is a browser that has gone."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers a request."""
+
+    server: Server
+    server_version, sys_version = "milabench", ""
+    timeout = SLOWEST
+
+    def do_GET(self) -> None:
+        """Answer with what is asked for."""
+        self._send(self._answer())
+
+    def do_HEAD(self) -> None:
+        """Answer as to GET, without the content."""
+        self._send(self._answer(), with_content=False)
+
+    def _refuse(self) -> None:
+        self._send(_plain(HTTPStatus.METHOD_NOT_ALLOWED, "this server only shows"))
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = do_CONNECT = _refuse  # noqa: N815
+
+    def _answer(self) -> Answer:
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1 or _name_of(hosts[0]) not in HOSTS:
+            return _plain(HTTPStatus.FORBIDDEN, "open it by the address that milabench printed")
+        try:
+            return self._found(unquote(self.path.partition("?")[0]).split("/"))
+        except MilabenchError as error:
+            return _plain(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+
+    def _found(self, words: list[str]) -> Answer:
+        """What is at a path, by its words."""
+        runs = self.server.runs
+        folders = runs.folders()
+        match words:
+            case ["", ""]:
+                found = {key: runs.progress(path) for key, path in folders.items()}
+                return _html(pages.list_page(found))
+            case ["", "runs", key, ""] if key in folders:
+                return _html(pages.run_page(key, runs.progress(folders[key])))
+            case ["", "runs", key, "progress.json"] if key in folders:
+                return HTTPStatus.OK, JSON, runs.progress_json(folders[key]), OF_PAGES
+            case ["", "runs", key, "report"] if key in folders:
+                return HTTPStatus.OK, HTML, _bytes(runs.report(folders[key])), OF_REPORT
+        return _plain(HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _send(self, answer: Answer, *, with_content: bool = True) -> None:
+        status, kind, content, policy = answer
+        self.send_response(status)
+        headers: Mapping[str, str] = {
+            "Content-Type": kind,
+            "Content-Length": str(len(content)),
+            "Content-Security-Policy": policy,
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cache-Control": "no-store",
+        }
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if status is HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET, HEAD")
+        self.end_headers()
+        if with_content:
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing: what a browser asks for is of no interest in the terminal."""
+
+
+def _name_of(host: str) -> str | None:
+    """The name in a ``Host``, without its port."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _html(text: str) -> Answer:
+    return HTTPStatus.OK, HTML, _bytes(text), OF_PAGES
+
+
+def _plain(status: HTTPStatus, text: str) -> Answer:
+    return status, TEXT, _bytes(f"{text}\n"), OF_PAGES
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="replace")

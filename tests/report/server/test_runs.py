@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.errors import RunDirError
+from milabench_ddp.report.server.runs import MOST_REPORTS, Running, Runs, progress_of
+from tests.support.result_files import RECORDED, write_state
+
+
+def test_names_in_addresses_are_safe_and_each_once(tmp_path: Path) -> None:
+    for name in ("a/mine", "b/mine", "c/what?<b>#&", "d/..."):
+        write_state(tmp_path / name, "ok", {})
+    found = Runs([str(tmp_path / name) for name in "abcd"], str).folders()
+    assert list(found) == ["mine", "mine~2", "what-b-", "run"]
+    assert found["mine~2"] == tmp_path / "b" / "mine"
+
+
+def test_a_folder_may_hold_no_run_yet(tmp_path: Path) -> None:
+    runs = Runs([str(tmp_path)], str)
+    assert runs.folders() == {}
+    write_state(tmp_path / "runs" / "first", None, {})
+    assert runs.folders() == {"first": tmp_path / "runs" / "first"}
+
+
+def test_how_a_benchmark_runs() -> None:
+    assert Running("a", None, None, ()).sentence == "a runs"
+    assert Running("a", 41.0, 600.0, ("n1", "n2")).sentence == (
+        "a runs on n1, n2 for 41 s of at most 10 min a launch"
+    )
+
+
+def test_a_run_of_milabench_has_no_state() -> None:
+    found = progress_of(RECORDED / "milabench" / "sedumoje", 0.0)
+    assert (found.name, found.outcome, found.sentence) == ("sedumoje", "", "")
+
+
+def test_a_run_that_has_ended(tmp_path: Path) -> None:
+    states = {"a": "ok", "b": "timeout", "c": "skipped"}
+    write_state(tmp_path, "failed", states, {"b": "it took longer than 60 s"})
+    found = progress_of(tmp_path, 1e9)
+    assert found.seconds == 200
+    assert found.sentence == "failed; 3 of 3 benchmarks (1 ok, 1 timeout, 1 skipped)"
+    assert found.failed == (("b", "timeout: it took longer than 60 s"),)
+
+
+def test_only_the_last_reports_are_kept(tmp_path: Path) -> None:
+    made: list[str] = []
+    names = [str(number) for number in range(MOST_REPORTS + 1)]
+    for name in names:
+        write_state(tmp_path / name, "ok", {})
+    runs = Runs([str(tmp_path)], lambda path: made.append(path.name) or path.name)
+    for name in [*names, names[-1], names[0]]:
+        assert runs.report(tmp_path / name) == name
+    assert made == [*names, names[0]]
+
+
+def test_a_folder_that_has_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RunDirError, match=r"cannot read .*gone: No such file"):
+        Runs([], str).report(tmp_path / "gone")

@@ -5,13 +5,16 @@
 
 from collections.abc import Mapping
 
+from .compare import CompareOptions
 from .export import ExportOptions
 from .report import ReportOptions, RunFolderOptions
 from .run import DryOptions, RunOptions
 from .serve import ServeOptions
 from .suite import InstallOptions, ResolveOptions, SuiteOptions
 
-Options = SuiteOptions | RunFolderOptions | ReportOptions | ExportOptions | ServeOptions
+Options = (
+    SuiteOptions | RunFolderOptions | ReportOptions | CompareOptions | ExportOptions | ServeOptions
+)
 
 RECORDS: Mapping[str, type[Options]] = {
     "run": RunOptions,
@@ -25,4 +28,5 @@ RECORDS: Mapping[str, type[Options]] = {
     "report": ReportOptions,
     "serve": ServeOptions,
     "export": ExportOptions,
+    "compare": CompareOptions,
 }

@@ -47,9 +47,7 @@ def report_of(
         PoolingError: the runs differ, or one is a copy of another.
         RunDirError: one of the paths is not a run folder.
     """
-    distinct = {Path(path).resolve(): Path(path) for path in paths}
-    runs = [read_run(path) for path in distinct.values()]
-    check_distinct(runs)
+    runs = read_runs(paths)
     differences = differences_of(runs)
     if of_any_size:
         differences = [each for each in differences if not each.is_of_size]
@@ -69,6 +67,24 @@ def report_of(
     measured = Measurements(compat_formulas, runs, rows, differences, from_baseline, failed)
     found = findings_of(measured)
     return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score)
+
+
+def read_runs(paths: Iterable[str | Path]) -> list[Run]:
+    """Read run folders; one that is named twice counts once.
+
+    Raises:
+        PoolingError: one is a copy of another.
+        RunDirError: one of the paths is not a run folder.
+    """
+    distinct = {Path(path).resolve(): Path(path) for path in paths}
+    runs = [read_run(path) for path in distinct.values()]
+    check_distinct(runs)
+    return runs
+
+
+def measured_rows(runs: Sequence[Run]) -> tuple[list[Row], list[Failure]]:
+    """The benchmarks of these runs, pooled, and what failed."""
+    return _by_us(runs, {}, _planned(runs))
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:

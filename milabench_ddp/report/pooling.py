@@ -76,7 +76,7 @@ def check_poolable(differences: Sequence[Difference]) -> None:
     lines += [f"  {difference}" for difference in differences[:MOST_SHOWN]]
     if len(differences) > MOST_SHOWN:
         lines.append(f"  ... and {len(differences) - MOST_SHOWN} more")
-    lines.append("report on each run alone, or pool them all the same with --pool")
+    lines.append("name those that do not, or pool them all the same with --pool")
     raise PoolingError("\n".join(lines))
 
 

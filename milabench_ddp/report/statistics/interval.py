@@ -112,15 +112,20 @@ def reach(launches: Launches) -> tuple[float, float]:
     return below, above
 
 
+def launch_deviations(launches: Launches) -> list[float]:
+    """How far the mean of each launch is from ``pooled_mean``, in its units.
+
+    A launch counts by its processes.
+    """
+    middle = pooled_mean(launches)
+    usual = sum(map(len, launches)) / len(launches)  # processes of a launch
+    return [math.fsum(series.mean - middle for series in each) / usual for each in launches]
+
+
 def over_launches(launches: Launches) -> MeanError:
     """The error of ``pooled_mean(launches)``, of two launches or more, from launch to launch."""
-    middle, count = pooled_mean(launches), len(launches)
-    usual = sum(map(len, launches)) / count  # processes of a launch
-    squares = []
-    for launch in launches:
-        total = math.fsum(series.mean - middle for series in launch)
-        squares.append((total / usual) ** 2)
-    variance = math.fsum(squares) / (count - 1)
+    count = len(launches)
+    variance = math.fsum(off**2 for off in launch_deviations(launches)) / (count - 1)
     return MeanError(math.sqrt(variance / count), count - 1)
 
 

@@ -1,0 +1,23 @@
+"""``milabench compare``: say what is slower, faster or the same in other runs."""
+
+import sys
+
+from ..errors import SelectionError
+from ..options.compare import CompareOptions
+from ..report.comparison.compare import comparison_of
+from ..report.comparison.faces import FACES
+from ..report.comparison.sides import Side
+
+SUCCEEDED, SLOWER = 0, 1
+
+
+def main(options: CompareOptions) -> int:
+    """``milabench compare A B``; returns 1 if ``--fail-on slower`` finds a regression."""
+    if options.format not in FACES:
+        raise SelectionError(f"--format {options.format}: unknown; choose from {', '.join(FACES)}")
+    before = Side.read(options.before, pool=options.pool)
+    after = Side.read(options.after, pool=options.pool)
+    history = Side.read(*options.history, pool=True) if options.history else None
+    found = comparison_of(before, after, options.threshold, history)
+    sys.stdout.write(FACES[options.format](found))
+    return SLOWER if options.fail_on and found.regressions else SUCCEEDED

@@ -1,0 +1,49 @@
+"""The options of ``compare``."""
+
+from argparse import ArgumentTypeError
+from dataclasses import dataclass
+
+from .option import option
+
+
+def share(text: str) -> float:
+    """A share such as ``3%`` or ``0.03``, from 0 to less than 1."""
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise ArgumentTypeError(f"{text!r} is not a share such as 3% or 0.03")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """The options of ``compare``."""
+
+    before: str = option(
+        "", "a run folder, a folder of runs, a quoted glob, or several, with commas between",
+        is_positional=True, metavar="A",
+    )  # fmt: skip
+    after: str = option("", "the runs to compare them with", is_positional=True, metavar="B")
+    threshold: float | None = option(
+        None,
+        "the smallest change that counts: slower and faster are by more than it, same is within it "
+        "(default: any change counts, and same is within 3%%)",
+        type=share, metavar="P%",
+    )  # fmt: skip
+    fail_on: str | None = option(
+        None, "end with exit code 1 if a benchmark is slower, or gives a rate no more",
+        choices=("slower",),
+    )  # fmt: skip
+    history: tuple[str, ...] = option(
+        (), "more runs, which tell how much launches differ",
+        nargs="+", metavar="RUN",
+    )  # fmt: skip
+    pool: bool = option(
+        False, "pool runs of a side that differ in version, machine, configuration or preset",
+        action="store_true",
+    )  # fmt: skip
+    format: str = option(
+        "text", "the format of the comparison: text, markdown, csv or json", metavar="FORMAT"
+    )

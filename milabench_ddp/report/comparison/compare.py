@@ -1,0 +1,126 @@
+"""Compares the runs of two sides, benchmark by benchmark."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from .differences import side_differences
+from .model import ANY_CHANGE, WITHIN, ComparedBenchmark, Comparison, Unit
+from .notes import notes_of, what_to_do
+from .ratios import Pair, Ratio, ratios
+from .sides import Side
+from .verdicts import Judged, RatioVerdict, judge
+
+
+def comparison_of(
+    before: Side, after: Side, threshold: float | None = None, history: Side | None = None
+) -> Comparison:
+    """Compare two sides.
+
+    Args:
+        before: the side that the ratios are relative to.
+        after: the other one.
+        threshold: the smallest change that counts, as a fraction; None: any does, and what is
+            within 3 % is the same.
+        history: further runs, which tell how much launches of a benchmark differ.
+    """
+    change, within = threshold or ANY_CHANGE, threshold or WITHIN
+    history = history and history.without(before, after)
+    unit = _unit(before, after, history)
+    names = list(dict.fromkeys([*before.rows, *after.rows]))
+    found = _ratios(names, before, after, history, unit)
+    judged = judge(list(found.values()), change, within)
+    verdicts = dict(zip(found, judged, strict=True))
+    benchmarks = []
+    for name in names:
+        if name in found:
+            made = _compared(name, before, after, unit, found[name], verdicts[name])
+        else:
+            made = _without_ratio(name, before, after)
+        benchmarks.append(made)
+    return Comparison(
+        before=before.described,
+        after=after.described,
+        threshold=change,
+        within=within,
+        drawn=unit,
+        history=tuple(run.path for run in history.runs) if history else (),
+        differences=tuple(side_differences(before, after)),
+        benchmarks=tuple(benchmarks),
+        notes=tuple(notes_of(before, after, unit, benchmarks)),
+    )
+
+
+def _unit(*sides: Side | None) -> Unit:
+    is_repeated = any(side is not None and len(side.runs) > 1 for side in sides)
+    return Unit.RUN if is_repeated else Unit.LAUNCH
+
+
+def _ratios(
+    names: Sequence[str], before: Side, after: Side, history: Side | None, unit: Unit
+) -> Mapping[str, Ratio]:
+    """The ratios of the benchmarks that both sides measured in the same unit of work."""
+    pairs = {}
+    for name in names:
+        first, second = before.launches(name, unit), after.launches(name, unit)
+        if first and second and before.rows[name].unit == after.rows[name].unit:
+            known = history.alike(name, unit) if history else ()
+            pairs[name] = Pair(first, second, known)
+    return dict(zip(pairs, ratios(list(pairs.values())), strict=True))
+
+
+def _compared(
+    name: str, before: Side, after: Side, unit: Unit, ratio: Ratio, judged: Judged
+) -> ComparedBenchmark:
+    which = "over" if ratio.is_repeated else "of these"
+    reasons = []
+    if judged.verdict is RatioVerdict.CANNOT_TELL:
+        reasons.append(what_to_do(ratio, judged, unit))
+    reasons += _failed_launches(name, before, after)
+    return ComparedBenchmark(
+        name,
+        judged.verdict,
+        before.rows[name].unit,
+        before.rate(name),
+        after.rate(name),
+        "; ".join(reasons),
+        ratio=ratio.value,
+        interval=ratio.interval,
+        interval_holds=f"the ratio {which} {unit.several}" if ratio.interval else None,
+        unit_std=ratio.noise.std if ratio.is_repeated else None,
+        p_value=judged.p_value,
+        could_have_seen=judged.could_have_seen,
+        needed=judged.needed,
+    )
+
+
+def _failed_launches(name: str, before: Side, after: Side) -> Iterator[str]:
+    """What failed of a benchmark that has a rate all the same."""
+    for when, side in (("before", before), ("after", after)):
+        failed, launches = side.failed_launches(name)
+        if failed:
+            yield f"{when}: {failed} of {launches} launches failed ({side.why_no_rate(name)})"
+
+
+def _without_ratio(name: str, before: Side, after: Side) -> ComparedBenchmark:
+    """A benchmark that one side did not measure, or both not in the same unit."""
+    sides = {"before": before, "after": after}
+    without = {when: side for when, side in sides.items() if not side.launches(name, Unit.RUN)}
+    units = [side.rows[name].unit for side in sides.values() if name in side.rows]
+    if any(name in side.rows for side in without.values()):
+        verdict = RatioVerdict.FAILED
+    elif without:
+        verdict = RatioVerdict.MISSING
+    else:
+        verdict = RatioVerdict.CANNOT_TELL
+    reasons = [f"{when}: {side.why_no_rate(name)}" for when, side in without.items()]
+    if not without:
+        reasons = [f"its rate is in {' and in '.join(unit or 'no unit' for unit in units)}"]
+    is_lost = list(without) == ["after"] and not after.left_out_on_purpose(name)
+    return ComparedBenchmark(
+        name,
+        verdict,
+        units[0],
+        before.rate(name),
+        after.rate(name),
+        "; ".join(reasons),
+        is_lost=is_lost,
+    )

@@ -1,0 +1,86 @@
+"""What both sides of a comparison differ in: software, hardware, settings, nodes, clocks."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ...errors import shown_names
+from ...results.records import Record, Run, mapping_or_empty
+from ..clocks import sm_clock
+from ..pooling import Difference, differences_of
+from .model import SideDifference
+from .sides import Side
+
+SHOWN = 3  # benchmarks whose settings differ in the same way
+CLOCKS_APART = 0.01  # of the mean SM clock in the measured steps
+
+
+def side_differences(before: Side, after: Side) -> list[SideDifference]:
+    """What both sides differ in; what only the runs of one side differ in is not among it."""
+    shared = [name for name in before.rows if name in after.rows]
+    found = list(_recorded(before, after, shared))
+    found += _nodes(before, after)
+    return found + list(_clocks(before, after, shared))
+
+
+def _recorded(before: Side, after: Side, names: Sequence[str]) -> Iterator[SideDifference]:
+    """What the runs recorded; the settings of benchmarks that differ in the same way are one."""
+    folders = {str(run.path) for run in before.runs}, {str(run.path) for run in after.runs}
+    benchmarks_of: dict[tuple[str, str, str], list[str]] = {}
+    for difference in differences_of([*before.runs, *after.runs]):
+        first, second = (_values(difference, side) for side in folders)
+        if first and second and first != second:
+            name, key = _setting(difference.field, names)
+            benchmarks_of.setdefault((key, first, second), []).append(name)
+    for (key, first, second), of in benchmarks_of.items():
+        those = shown_names([name for name in of if name], SHOWN)
+        yield SideDifference(f"{those}: {key}" if those else key, first, second)
+
+
+def _values(difference: Difference, folders: set[str]) -> str:
+    """The values that the runs in these folders have."""
+    having = difference.runs.items()
+    return " and ".join(sorted(value for value, runs in having if folders.intersection(runs)))
+
+
+def _setting(field: str, names: Sequence[str]) -> tuple[str, str]:
+    """The benchmark whose setting it is, and the setting; no benchmark for a fact of the run."""
+    for name in sorted(names, key=len, reverse=True):
+        if field.startswith(f"{name}."):
+            return name, field.removeprefix(f"{name}.")
+    return "", field
+
+
+def _nodes(before: Side, after: Side) -> Iterator[SideDifference]:
+    """Other nodes; of the same nodes, other GPUs."""
+    for field, of in (("nodes", _node), ("GPUs", _gpus)):
+        first, second = _told(before.runs, of), _told(after.runs, of)
+        if first and second and first != second:
+            yield SideDifference(field, shown_names(first, SHOWN), shown_names(second, SHOWN))
+            return
+
+
+def _told(runs: Sequence[Run], of: Callable[[Record], Iterable[str]]) -> list[str]:
+    """What the files of these runs tell, each once."""
+    found = {value for run in runs for record in run.records for value in of(record)}
+    return sorted(found - {""})
+
+
+def _node(record: Record) -> Iterator[str]:
+    yield str(mapping_or_empty(record.meta.get("os")).get("nodename") or record.node)
+
+
+def _gpus(record: Record) -> Iterator[str]:
+    """The UUIDs of the GPUs that it was measured on; of a torchrun, those of its node."""
+    chosen = record.config.get("devices")
+    for device in chosen if isinstance(chosen, list) else ():
+        yield str(record.gpu(device).get("uuid") or "")
+
+
+def _clocks(before: Side, after: Side, names: Sequence[str]) -> Iterator[SideDifference]:
+    """The SM clocks in the measured steps, where they are apart."""
+    apart: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        first, second = (sm_clock(side.rows[name].measuring) for side in (before, after))
+        if abs(second - first) > CLOCKS_APART * first:
+            apart.setdefault((f"{first:.0f} MHz", f"{second:.0f} MHz"), []).append(name)
+    for values, of in apart.items():
+        yield SideDifference(f"{shown_names(of, SHOWN)}: mean SM clock", *values)

@@ -1,0 +1,163 @@
+"""The formats of a comparison, which lay out what ``compare`` found: a file and a line in FACES."""
+
+import dataclasses
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...codec import encode_indented
+from ...errors import shown_names
+from ...table import Column, Measured, Table, csv_text, text_lines
+from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate
+from .verdicts import FALSE, RatioVerdict
+
+WIDTH = 100
+SHOWN = 3  # runs in a line
+
+TEXT_COLUMNS = (
+    Column("benchmark"),
+    Column("before", ",.4g"),
+    Column("after", ",.4g"),
+    Column("ratio", ".3f"),
+    Column("95 % interval", right=True),
+    Column("verdict"),
+    Column("could have seen", ".1%"),
+)
+CSV_COLUMNS = (
+    *map(Column, ("benchmark", "unit", "before", "after", "ratio", "low", "high")),
+    *map(Column, ("interval_holds", "verdict", "could_have_seen", "p_value", "unit_std")),
+    *map(Column, ("launches_before", "launches_after", "needed", "reason")),
+)
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """For a terminal: what differs, the table, and below it what to know about it."""
+    lines, last = [], ""
+    for title, said in _head(comparison):
+        begin = f"{'' if title == last else title:8} "
+        lines += textwrap.wrap(said, WIDTH, initial_indent=begin, subsequent_indent=" " * 9)
+        last = title
+    lines += ["", *text_lines(comparison_table(comparison)), ""]
+    for sentence in _sentences(comparison):
+        lines += textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")
+    return "\n".join(lines) + "\n"
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """For a pull request."""
+    lines = [f"- **{title}** {said}" for title, said in _head(comparison)]
+    table = comparison_table(comparison)
+    cells = [[column.name for column in table.columns]]
+    cells.append(["--:" if column.stands_right else "---" for column in table.columns])
+    for row in table.rows:
+        cells.append([column.text(value) for column, value in zip(table.columns, row, strict=True)])
+    lines += ["", *(f"| {' | '.join(row)} |" for row in cells), ""]
+    lines += [f"- {sentence}" for sentence in _sentences(comparison)]
+    return "\n".join(lines) + "\n"
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """The table for a spreadsheet, at full precision."""
+    rows = []
+    for each in comparison.benchmarks:
+        before, after, interval = each.before, each.after, each.interval or (None, None)
+        rows.append(
+            (
+                *(each.name, each.unit, before and before.perf, after and after.perf, each.ratio),
+                *(*interval, each.interval_holds, each.verdict, each.could_have_seen),
+                *(each.p_value, each.unit_std, before and before.launches),
+                *(after and after.launches, each.needed, each.reason),
+            )
+        )
+    return csv_text(Table(CSV_COLUMNS, tuple(rows)))
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Everything, at full precision; unknown values are null."""
+    counts = {verdict: comparison.counts.get(verdict, 0) for verdict in RatioVerdict}
+    values = {each.name: getattr(comparison, each.name) for each in dataclasses.fields(comparison)}
+    whole = {"counts": counts, "regressions": comparison.regressions, **values}
+    return encode_indented(whole).decode()
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """A row for each benchmark, for people."""
+    return Table(TEXT_COLUMNS, tuple(map(_row, comparison.benchmarks)))
+
+
+def _row(each: ComparedBenchmark) -> tuple[Any, ...]:
+    rates = [side and _digits(side) for side in (each.before, each.after)]
+    if each.ratio is None or each.interval is None:
+        return (each.name, *rates, each.ratio, None, each.verdict, each.could_have_seen)
+    low, high = each.interval
+    error = max(high - each.ratio, each.ratio - low)
+    ends = [Measured(end, error).text(".3f") for end in each.interval]
+    return (
+        *(each.name, *rates, Measured(each.ratio, error), " to ".join(ends), each.verdict),
+        each.could_have_seen,
+    )
+
+
+def _digits(side: SideRate) -> Measured:
+    """A rate with the digits that the report on its side shows."""
+    return Measured(side.perf, side.perf * side.uncertainty)
+
+
+def _head(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Both sides, and what they differ in."""
+    yield "before", _side(comparison.before)
+    yield "after", _side(comparison.after)
+    if comparison.history:
+        yield "history", f"{len(comparison.history)} runs, which tell how much runs differ"
+    for differs in comparison.differences:
+        yield "differs", f"{differs.field}: {differs.before} -> {differs.after}"
+    if not comparison.differences:
+        yield "differs", "in nothing that was recorded"
+
+
+def _side(side: ComparedSide) -> str:
+    runs = shown_names(list(map(str, side.runs)), SHOWN)
+    fewest, most = side.launches
+    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    launches = f"{count} {'launch' if most == 1 else 'launches'}"
+    if len(side.runs) > 1:
+        launches = f"{len(side.runs)} runs, {launches}"
+    return f"{runs}: {launches}{f'; {side.machine}' if side.machine else ''}"
+
+
+def _sentences(comparison: Comparison) -> Iterator[str]:
+    alike: dict[tuple[str, str], list[str]] = {}
+    for each in comparison.benchmarks:
+        if each.reason:
+            alike.setdefault((each.verdict, each.reason), []).append(each.name)
+    for (verdict, reason), names in alike.items():
+        yield f"{verdict}: {shown_names(names)}: {reason}"
+    if comparison.benchmarks:
+        yield ", ".join(_counted(comparison))
+    if any(each.p_value is not None for each in comparison.benchmarks):
+        changes = '"slower" and "faster"'
+        yield f"of all verdicts {changes}, at most {FALSE:.0%} are expected to be false"
+    if RatioVerdict.SAME in comparison.counts:
+        yield f'"same" is within {percent(comparison.within)}'
+    yield from comparison.notes
+
+
+def _counted(comparison: Comparison) -> Iterator[str]:
+    """How many benchmarks have each verdict: ``1 slower by more than 3%``."""
+    for verdict, count in comparison.counts.items():
+        is_change = verdict in (RatioVerdict.SLOWER, RatioVerdict.FASTER)
+        beyond = f" by more than {percent(comparison.threshold)}" if is_change else ""
+        yield f"{count} {verdict}{beyond if comparison.threshold else ''}"
+
+
+def percent(fraction: float) -> str:
+    """``3%``, ``0.5%``."""
+    return f"{100 * fraction:.3g}%"
+
+
+FACES: Mapping[str, Callable[[Comparison], str]] = {
+    "text": comparison_text,
+    "markdown": comparison_markdown,
+    "csv": comparison_csv,
+    "json": comparison_json,
+}

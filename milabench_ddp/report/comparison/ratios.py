@@ -1,0 +1,110 @@
+"""The ratio of two mean rates, after over before, with its 95 % interval.
+
+**Launches are the unit.** What happens within a launch, be it a thousand steps, happened in one
+placement, with one state of the clocks, the memory and the network; the next launch has others. So
+the interval is Student's t over the means of launches, whose variance is that of both sides, and
+of a history if there is one, around the mean of each (see ``launch_noise`` for what the other
+benchmarks tell of it). Of several runs, each counts like a launch here.
+
+**Of one launch on each side**, and without a history, only their steps are left. The interval then
+holds the ratio of these two launches, if they went on, and says nothing of the next two: it is that
+of both mean rates (see ``statistics/interval.py``), put together by the method of variance
+estimates recovery (G. Y. Zou, A. Donner, "Construction of confidence limits about effect measures",
+Statistics in Medicine 27(10), 2008), since both may be lopsided.
+
+All is calculated with logarithms, so that swapping both sides inverts the ratio and its interval.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..statistics.interval import ROUNDING, Launches, interval, launch_deviations, pooled_mean
+from ..statistics.student import quantile
+from .launch_noise import UNKNOWN, Variance, moderated
+
+OUTSIDE = 0.025  # of a 95 % interval, on each side
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a benchmark measured before and after."""
+
+    before: Launches
+    after: Launches
+    history: Sequence[Launches] = ()  # of runs that differ in nothing that they recorded, each
+
+    @property
+    def variance(self) -> Variance:
+        """The variance of the mean rates of launches, as a fraction of the rate, squared."""
+        squares, freedom = [], 0
+        for launches in (self.before, self.after, *self.history):
+            middle = pooled_mean(launches)
+            squares += [(off / middle) ** 2 for off in launch_deviations(launches)]
+            freedom += len(launches) - 1
+        return Variance(math.fsum(squares) / freedom, freedom) if freedom else UNKNOWN
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of two rates, after over before, as natural logarithms."""
+
+    log: float
+    below: float  # from there to both ends of its interval; NaN without one
+    above: float
+    launches: tuple[int, int] = (1, 1)  # before and after
+    noise: Variance = UNKNOWN  # of launches; unknown: the interval is within single launches
+
+    @property
+    def value(self) -> float:
+        """The ratio: below 1, it has become slower."""
+        return math.exp(self.log)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its 95 % interval."""
+        if math.isnan(self.below):
+            return None
+        return math.exp(self.log - self.below), math.exp(self.log + self.above)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is known how much launches, or runs, differ: only then is there a verdict."""
+        return self.noise.freedom > 0
+
+    @property
+    def sem(self) -> float:
+        """Its standard error over launches."""
+        return self.sem_with(*self.launches)
+
+    def sem_with(self, before: int, after: int) -> float:
+        """Its standard error, if there were so many launches before and after."""
+        return max(self.noise.std * math.sqrt(1 / before + 1 / after), ROUNDING)
+
+
+def ratios(pairs: Sequence[Pair]) -> list[Ratio]:
+    """The ratios of the benchmarks of a suite; both sides of each have a rate above 0."""
+    return list(_ratios(pairs))
+
+
+def _ratios(pairs: Sequence[Pair]) -> Iterator[Ratio]:
+    variances = moderated([pair.variance for pair in pairs])
+    for pair, noise in zip(pairs, variances, strict=True):
+        log = math.log(pooled_mean(pair.after) / pooled_mean(pair.before))
+        if not noise.freedom:
+            yield Ratio(log, *_within_launches(pair))
+            continue
+        ratio = Ratio(log, math.nan, math.nan, (len(pair.before), len(pair.after)), noise)
+        half = quantile(OUTSIDE, noise.freedom) * ratio.sem
+        yield Ratio(log, half, half, ratio.launches, noise)
+
+
+def _within_launches(pair: Pair) -> tuple[float, float]:
+    """From the ratio of two single launches to both ends of its interval; NaN without one."""
+    before, after = interval(pair.before), interval(pair.after)
+    if before is None or after is None or min(before.low, after.low) <= 0:
+        return math.nan, math.nan
+    first, second = pooled_mean(pair.before), pooled_mean(pair.after)
+    below = math.hypot(math.log(second / after.low), math.log(before.high / first))
+    above = math.hypot(math.log(after.high / second), math.log(first / before.low))
+    return below, above

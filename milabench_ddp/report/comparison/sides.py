@@ -1,0 +1,148 @@
+"""The runs of one side of a comparison: a name on the command line, the runs, their rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ...config.schema import SkipKind, SkippedBenchmark
+from ...errors import RunDirError
+from ...results.records import Run
+from ...results.run_folders import run_folders
+from ..assemble import measured_rows, read_runs
+from ..model import Failure, Row
+from ..pooling import check_poolable, differences_of
+from ..process import Processes, by_launch, counted, series_by_launch
+from ..run_info import run_info
+from ..statistics.interval import Launches, Series
+from .model import ComparedSide, SideRate, Unit
+
+ON_PURPOSE = (SkipKind.DISABLED, SkipKind.LEFT_OUT)
+
+
+def words_of(given: str) -> list[str]:
+    """The words of ``a,b``; a folder may have a comma in its name."""
+    words = [word for word in given.split(",") if word.strip()]
+    return [given] if words and Path(given).exists() else words
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison, or a history."""
+
+    given: str
+    runs: Sequence[Run]
+
+    @classmethod
+    def read(cls, *given: str, pool: bool = False) -> "Side":
+        """Read the runs by names on the command line.
+
+        Raises:
+            PoolingError: the runs differ, and ``pool`` is false; or one is a copy of another.
+            RunDirError: there is no such run.
+        """
+        words = [word for argument in given for word in words_of(argument)]
+        runs = read_runs(run_folders(words))
+        if not runs:
+            raise RunDirError(f"{' '.join(given)!r} names no run")
+        if not pool:
+            check_poolable(differences_of(runs))
+        return cls(" ".join(given), runs)
+
+    @cached_property
+    def _measured(self) -> tuple[Mapping[str, Row], Sequence[Failure]]:
+        rows, failures = measured_rows(self.runs)
+        return {row.name: row for row in rows}, failures
+
+    @property
+    def rows(self) -> Mapping[str, Row]:
+        """The rows of the report on its runs, by benchmark."""
+        return self._measured[0]
+
+    @cached_property
+    def skipped(self) -> Mapping[str, SkippedBenchmark]:
+        """The benchmarks that did not run, by name."""
+        return {skipped.name: skipped for run in self.runs for skipped in run.skipped}
+
+    def launches(self, name: str, unit: Unit) -> Launches:
+        """The rates of a benchmark by launch, or by run, as its row has them.
+
+        It is empty without a rate, and where every launch failed.
+        """
+        row = self.rows.get(name)
+        if row is None or not row.perf > 0 or all(map(_failed, by_launch(row.processes))):
+            return []
+        measured = counted(row.processes)
+        if unit is Unit.LAUNCH:
+            return series_by_launch(measured)
+        by_run: dict[str, list[Series]] = {}
+        for process in measured:
+            if process.series is not None:
+                by_run.setdefault(str(process.run.path), []).append(process.series)
+        return list(by_run.values())
+
+    def failed_launches(self, name: str) -> tuple[int, int]:
+        """How many launches of a benchmark failed, and how many there are."""
+        launches = by_launch(self.rows[name].processes)
+        return sum(map(_failed, launches)), len(launches)
+
+    def rate(self, name: str) -> SideRate | None:
+        """What it measured in a benchmark; None if it has none of this name."""
+        row = self.rows.get(name)
+        if row is None:
+            return None
+        return SideRate(
+            row.perf, row.uncertainty, row.summary.launches, max(row.n, row.fail), row.fail
+        )
+
+    def why_no_rate(self, name: str) -> str:
+        """Why it has no rate of a benchmark that counts."""
+        for failure in self._measured[1]:
+            if failure.benchmark == name:
+                return ": ".join(filter(None, (failure.outcome, failure.reason)))
+        if name in self.rows:
+            return "no rate"
+        if name in self.skipped:
+            return f"skipped: {self.skipped[name].reason}"
+        return f"not in {self.given}"
+
+    def left_out_on_purpose(self, name: str) -> bool:
+        """Whether someone decided that a benchmark does not run."""
+        return name in self.skipped and self.skipped[name].kind in ON_PURPOSE
+
+    def alike(self, name: str, unit: Unit) -> list[Launches]:
+        """The launches of a benchmark, by runs that differ in nothing that they recorded."""
+        return [found for group in self._groups if (found := group.launches(name, unit))]
+
+    @cached_property
+    def _groups(self) -> list["Side"]:
+        """Its runs, those that differ in nothing together."""
+        groups: list[list[Run]] = []
+        for run in self.runs:
+            same = (group for group in groups if not differences_of([group[0], run]))
+            group = next(same, None)
+            if group is None:
+                groups.append([run])
+            else:
+                group.append(run)
+        return [Side(self.given, group) for group in groups]
+
+    def without(self, *sides: "Side") -> "Side":
+        """Its runs without those of other sides."""
+        theirs = {run.path.resolve() for side in sides for run in side.runs}
+        return Side(self.given, [run for run in self.runs if run.path.resolve() not in theirs])
+
+    @property
+    def described(self) -> ComparedSide:
+        """What the comparison says of it."""
+        counts = [row.summary.launches for row in self.rows.values() if row.summary.launches]
+        info = run_info(self.runs[0])
+        machine = ", ".join(filter(None, (info.devices or info.cpu, info.host, info.version)))
+        folders = tuple(run.path for run in self.runs)
+        return ComparedSide(
+            self.given, folders, (min(counts, default=0), max(counts, default=0)), machine
+        )
+
+
+def _failed(launch: Processes) -> bool:
+    return any(process.failed for process in launch)

@@ -1,0 +1,145 @@
+"""Comparisons of made-up runs, from their folders on."""
+
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.errors import PoolingError
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.comparison.compare import comparison_of
+from milabench_ddp.report.comparison.model import ComparedBenchmark, Comparison, Unit
+from milabench_ddp.report.comparison.sides import Side
+from milabench_ddp.report.comparison.verdicts import RatioVerdict
+from tests.support.compared_runs import launched
+from tests.support.described_runs import META
+
+STEADY = [99.8, 100.1, 100.0, 100.3, 99.9]
+
+
+def compared(before: Path, after: Path, history: Path | None = None) -> Comparison:
+    past = Side.read(str(history)) if history else None
+    return comparison_of(Side.read(str(before)), Side.read(str(after)), history=past)
+
+
+def only(found: Comparison) -> ComparedBenchmark:
+    (benchmark,) = found.benchmarks
+    return benchmark
+
+
+def test_the_rates_are_those_of_the_report(tmp_path: Path) -> None:
+    before = launched(tmp_path / "a", {"b": STEADY})
+    after = launched(tmp_path / "b", {"b": [0.9 * rate for rate in STEADY]})
+    found = only(compared(before, after))
+    rows = [report_of([path]).rows[0] for path in (before, after)]
+    assert found.before is not None
+    assert found.after is not None
+    assert [found.before.perf, found.after.perf] == [row.perf for row in rows]
+    assert found.ratio == pytest.approx(rows[1].perf / rows[0].perf)
+    assert found.ratio == pytest.approx(0.9)
+    assert found.verdict is RatioVerdict.SLOWER
+    assert found.interval_holds == "the ratio over launches"
+
+
+def test_a_run_is_the_same_as_itself(tmp_path: Path) -> None:
+    run = launched(tmp_path / "a", {"b": STEADY, "c": [99.0, 101.0], "d": [50.0]})
+    found = compared(run, run)
+    assert [each.ratio for each in found.benchmarks] == [1.0] * 3
+    verdicts = [each.verdict for each in found.benchmarks]
+    assert set(verdicts) <= {RatioVerdict.SAME, RatioVerdict.CANNOT_TELL}
+    assert f"both sides have {run}" in found.notes
+
+
+def test_one_launch_each_gives_no_verdict_and_says_what_to_run(tmp_path: Path) -> None:
+    before = launched(tmp_path / "a", {"b": [100.0]})
+    after = launched(tmp_path / "b", {"b": [50.0]})
+    found = only(compared(before, after))
+    assert found.verdict is RatioVerdict.CANNOT_TELL
+    assert found.could_have_seen is None
+    assert "does not tell how much launches differ: run --repeat 5" in found.reason
+    assert found.interval_holds == "the ratio of these launches"
+
+
+def test_a_history_tells_how_much_runs_differ(tmp_path: Path) -> None:
+    before = launched(tmp_path / "a", {"b": [100.0]})
+    after = launched(tmp_path / "b", {"b": [90.0]})
+    for k, rate in enumerate(STEADY):
+        launched(tmp_path / "past" / str(k), {"b": [rate]})
+    found = compared(before, after, tmp_path / "past")
+    assert only(found).verdict is RatioVerdict.SLOWER
+    assert found.drawn is Unit.RUN
+    assert len(found.history) == 5
+    # a history of the compared runs alone tells nothing
+    assert only(compared(before, after, before)).verdict is RatioVerdict.CANNOT_TELL
+
+
+def test_runs_of_a_history_that_differ_are_not_taken_for_noise(tmp_path: Path) -> None:
+    before = launched(tmp_path / "a", {"b": [100.0]})
+    after = launched(tmp_path / "b", {"b": [90.0]})
+    faster = deepcopy(META)
+    faster["pytorch"]["torch"] = "2.16.0"
+    for k, rate in enumerate(STEADY[:3]):
+        launched(tmp_path / "past" / f"old{k}", {"b": [rate]})
+        launched(tmp_path / "past" / f"new{k}", {"b": [2 * rate]}, meta=faster)
+    past = Side.read(str(tmp_path / "past"), pool=True)
+    found = only(comparison_of(Side.read(str(before)), Side.read(str(after)), history=past))
+    assert found.unit_std == pytest.approx(0.002, rel=0.3)
+
+
+def test_several_runs_of_several_launches_are_as_many_as_the_runs(tmp_path: Path) -> None:
+    """Launches of a run that are alike do not hide that the runs differ."""
+    for side, level in (("a", 100.0), ("b", 98.0)):
+        for k, of_run in enumerate((0.97, 1.03)):
+            rates = [level * of_run * rate / 100 for rate in STEADY]
+            launched(tmp_path / side / str(k), {"b": rates})
+    found = only(compared(tmp_path / "a", tmp_path / "b"))
+    assert found.interval_holds == "the ratio over runs"
+    assert found.verdict is RatioVerdict.CANNOT_TELL
+    assert found.reason.startswith("compare ")
+    assert found.before is not None
+    assert found.before.launches == 10
+
+
+def test_missing_and_failed_benchmarks_are_differences(tmp_path: Path) -> None:
+    before = launched(tmp_path / "a", {"b": STEADY, "gone": STEADY, "broken": STEADY})
+    failed = {"broken": "CUDA out of memory"}
+    after = launched(tmp_path / "b", {"b": STEADY, "new": STEADY}, failed=failed)
+    found = {each.name: each for each in compared(before, after).benchmarks}
+    assert found["broken"].verdict is RatioVerdict.FAILED
+    assert found["broken"].reason == "after: failed: CUDA out of memory"
+    assert found["gone"].verdict is RatioVerdict.MISSING
+    assert found["gone"].reason == f"after: not in {after}"
+    assert found["new"].verdict is RatioVerdict.MISSING
+    assert found["new"].reason == f"before: not in {before}"
+    assert found["new"].ratio is None
+    assert compared(before, after).regressions == ["gone", "broken"]  # in the order of the suite
+    assert compared(after, before).regressions == ["new"]
+
+
+def test_a_launch_that_failed_is_told_beside_the_verdict(tmp_path: Path) -> None:
+    before = launched(tmp_path / "a", {"b": STEADY})
+    after = launched(tmp_path / "b", {"b": STEADY})
+    data = after / "b.R4.D0.data"
+    data.write_text(data.read_text().replace('"outcome": "ok"', '"outcome": "failed"'))
+    found = only(compared(before, after))
+    assert found.verdict is RatioVerdict.SAME
+    assert found.reason.startswith("after: 1 of 5 launches failed")
+
+
+def test_rates_in_other_units_have_no_ratio(tmp_path: Path) -> None:
+    before = launched(tmp_path / "a", {"b": STEADY}, unit="images/s")
+    after = launched(tmp_path / "b", {"b": STEADY}, unit="tokens/s")
+    found = only(compared(before, after))
+    assert found.ratio is None
+    assert found.verdict is RatioVerdict.CANNOT_TELL
+    assert found.reason == "its rate is in images/s and in tokens/s"
+
+
+def test_runs_of_a_side_that_differ_are_refused(tmp_path: Path) -> None:
+    other = deepcopy(META)
+    other["accelerators"]["driver"] = "590.1"
+    launched(tmp_path / "a" / "one", {"b": STEADY})
+    launched(tmp_path / "a" / "two", {"b": STEADY}, meta=other)
+    with pytest.raises(PoolingError, match=r"driver: 580.95 \(.*one\), 590.1 \(.*two\)"):
+        Side.read(str(tmp_path / "a"))
+    assert len(Side.read(str(tmp_path / "a"), pool=True).runs) == 2

@@ -1,0 +1,72 @@
+"""Ratios and their intervals, of launches and within them."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.report.comparison.ratios import Pair, ratios
+from milabench_ddp.report.statistics.interval import interval
+from tests.support.compared_runs import pair, series
+
+MEANS = st.lists(st.floats(1.0, 1000.0), min_size=1, max_size=4)
+
+
+def test_the_ratio_is_of_the_means_over_launches() -> None:
+    (ratio,) = ratios([pair([100, 102, 98], [90, 92, 88])])
+    assert ratio.value == pytest.approx(0.9)
+    # by hand: variances of 4e-4 and 4.938e-4, four degrees of freedom, t = 2.776
+    std = math.sqrt((2 * 4e-4 + 2 * (2 / 90) ** 2) / 4)
+    assert ratio.noise.std == pytest.approx(std)
+    half = 2.7764 * std * math.sqrt(2 / 3)
+    assert ratio.interval == pytest.approx((0.9 * math.exp(-half), 0.9 * math.exp(half)), rel=1e-4)
+
+
+def test_steps_within_launches_do_not_make_the_interval_narrower() -> None:
+    few, many = (ratios([pair([100, 102], [99, 97], count=count)])[0] for count in (20, 200))
+    assert few.interval == pytest.approx(many.interval)
+
+
+def test_a_single_launch_on_each_side_has_an_interval_of_its_steps() -> None:
+    planted = pair([100], [95])
+    (ratio,) = ratios([planted])
+    assert not ratio.is_repeated
+    assert ratio.interval is not None
+    before, after = interval(planted.before), interval(planted.after)
+    assert before is not None
+    assert after is not None
+    widths = (after.high - after.low) / 2 / 95, (before.high - before.low) / 2 / 100
+    low, high = ratio.interval
+    assert (high - low) / 2 / 0.95 == pytest.approx(math.hypot(*widths), rel=0.05)
+
+
+def test_short_single_launches_have_none() -> None:
+    (ratio,) = ratios([pair([100], [95], count=20)])
+    assert ratio.value == pytest.approx(0.95)
+    assert ratio.interval is None
+
+
+def test_a_history_tells_how_much_single_launches_differ() -> None:
+    (ratio,) = ratios([pair([100], [95], [100, 102, 98], [50, 51, 49])])
+    assert ratio.noise.freedom == 4
+    assert ratio.noise.std == pytest.approx(0.02)
+    assert ratio.sem == pytest.approx(0.02 * math.sqrt(2))
+
+
+def test_a_launch_counts_by_its_processes() -> None:
+    whole = [series(100.0, 1), series(104.0, 2)]
+    planted = Pair([whole, [series(100.0, 3)]], [whole, whole])
+    (ratio,) = ratios([planted])
+    assert ratio.value == pytest.approx(102 / (304 / 3))
+
+
+@given(MEANS, MEANS, MEANS)
+def test_swapping_both_sides_inverts_ratio_and_interval(
+    first: list[float], second: list[float], third: list[float]
+) -> None:
+    there, back = ratios([pair(first, second, third)])[0], ratios([pair(second, first, third)])[0]
+    assert there.value * back.value == pytest.approx(1)
+    assert there.interval is not None
+    low, high = there.interval
+    assert back.interval == pytest.approx((1 / high, 1 / low))

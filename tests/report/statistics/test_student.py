@@ -1,0 +1,64 @@
+"""Against the tables of textbooks, and of the functions against each other."""
+
+import math
+
+import pytest
+
+from milabench_ddp.report.statistics.batch_means import T_QUANTILES
+from milabench_ddp.report.statistics.student import (
+    digamma,
+    incomplete_beta,
+    inverse_trigamma,
+    quantile,
+    tail,
+    tail_of_f,
+    trigamma,
+)
+
+
+def test_the_quantiles_of_the_table() -> None:
+    for freedom, expected in T_QUANTILES.items():
+        assert quantile(0.025, freedom) == pytest.approx(expected, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("above", "freedom", "t"),
+    [(0.0005, 1, 636.62), (0.0005, 8, 5.041), (0.001, 2, 22.327), (0.1, 30, 1.3104)],
+)
+def test_far_quantiles(above: float, freedom: float, t: float) -> None:
+    assert quantile(above, freedom) == pytest.approx(t, rel=2e-4)
+    assert tail(t, freedom) == pytest.approx(above, rel=1e-3)
+    assert tail(-t, freedom) == pytest.approx(1 - above, rel=1e-3)
+
+
+def test_two_degrees_of_freedom_are_known_in_full() -> None:
+    for t in (0.0, 0.1, 1.0, 10.0, 1e4):
+        # 1/2 - t/(2 sqrt(2 + t^2)), without its cancellation
+        root = math.sqrt(2 + t * t)
+        assert tail(t, 2) == pytest.approx(1 / (root * (root + t)), rel=1e-9)
+
+
+def test_many_degrees_of_freedom_are_normal() -> None:
+    assert tail(1.959964, math.inf) == pytest.approx(0.025, rel=1e-6)
+    assert tail(1.959964, 9e5) == pytest.approx(0.025, rel=1e-4)
+
+
+def test_the_tail_of_f() -> None:
+    assert tail_of_f(3.48, 4, 10) == pytest.approx(0.05, rel=2e-3)
+    assert tail_of_f(4.0, 1, 7) == pytest.approx(2 * tail(2.0, 7))
+    assert tail_of_f(0.0, 4, 10) == 1.0
+
+
+def test_the_incomplete_beta_function() -> None:
+    assert incomplete_beta(2, 3, 0.0) == 0.0
+    assert incomplete_beta(2, 3, 1.0) == 1.0
+    assert incomplete_beta(1, 1, 0.3) == pytest.approx(0.3)
+    assert incomplete_beta(2, 3, 0.4) == pytest.approx(0.5248)
+
+
+def test_digamma_and_trigamma() -> None:
+    assert digamma(1) == pytest.approx(-0.5772156649, abs=1e-9)
+    assert digamma(0.5) == pytest.approx(-1.9635100260, abs=1e-9)
+    assert trigamma(1) == pytest.approx(math.pi**2 / 6, abs=1e-9)
+    for x in (0.01, 0.5, 4.0, 200.0):
+        assert inverse_trigamma(trigamma(x)) == pytest.approx(x, rel=1e-6)

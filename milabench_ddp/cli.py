@@ -49,6 +49,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "show the reports of runs in the browser, and follow those that go on",
     "export": "write the measurements in run folders as tables, for other programs",
     "compare": "say what is slower, faster or the same in other runs",
+    "history": "tell what got slower over many runs: benchmarks and single GPUs",
 }
 
 

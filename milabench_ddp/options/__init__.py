@@ -7,13 +7,20 @@ from collections.abc import Mapping
 
 from .compare import CompareOptions
 from .export import ExportOptions
+from .history import HistoryOptions
 from .report import ReportOptions, RunFolderOptions
 from .run import DryOptions, RunOptions
 from .serve import ServeOptions
 from .suite import InstallOptions, ResolveOptions, SuiteOptions
 
 Options = (
-    SuiteOptions | RunFolderOptions | ReportOptions | CompareOptions | ExportOptions | ServeOptions
+    SuiteOptions
+    | RunFolderOptions
+    | ReportOptions
+    | CompareOptions
+    | ExportOptions
+    | ServeOptions
+    | HistoryOptions
 )
 
 RECORDS: Mapping[str, type[Options]] = {
@@ -29,4 +36,5 @@ RECORDS: Mapping[str, type[Options]] = {
     "serve": ServeOptions,
     "export": ExportOptions,
     "compare": CompareOptions,
+    "history": HistoryOptions,
 }

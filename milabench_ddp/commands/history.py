@@ -1,0 +1,21 @@
+"""``milabench history``: how benchmarks and devices changed over runs."""
+
+import sys
+
+from ..errors import SelectionError
+from ..options.history import HistoryOptions
+from ..report.history.history import history_of
+from ..report.history.history_faces import FACES
+from ..results.run_folders import run_folders
+
+
+def main(options: HistoryOptions) -> int:
+    """``milabench history RUNS...``; 1 if something is slower, with ``--fail-on slower``."""
+    if options.format not in FACES:
+        raise SelectionError(f"--format {options.format}: unknown; choose from {', '.join(FACES)}")
+    if options.csv and options.format == "json":
+        raise SelectionError("--csv and --format json ask for two formats: leave one out")
+    history = history_of(run_folders(options.runs), options.select, options.threshold)
+    sys.stdout.write(FACES["csv" if options.csv else options.format](history))
+    has_slower = any(change.is_slower for change in history.changes)
+    return 1 if options.fail_on and has_slower else 0

@@ -1,0 +1,211 @@
+"""Change points and drifts in a series of runs, and the rule that bounds false alarms.
+
+**Where** a series may have changed is found by E-divisive with means (D. S. Matteson, N. A. James,
+"A nonparametric approach for multiple change point analysis of multivariate data", JASA 109,
+2014): the split whose two sides are farthest apart by the energy distance, for each end that the
+series may have had. **Whether** it did is told by Student's t instead of permutations, as Hunter
+and Apache Otava do: permutations of few runs cannot show a small probability. After a change, both
+sides are searched in the same way. A series that a line fits better than a step drifts.
+
+**False alarms.** Who looks after each run, for ever, at a family of series that do not change, is
+told of a change with a probability of at most ``alpha``. For that, the test of one split of the
+first n runs of one of the S series is made at the level
+
+    alpha / (S n^2 (n - 1)),    as the sum over n >= 2 of 1 / (n (n - 1)) is 1:
+
+n - 1 splits and one line are tried with each n. The union bound holds whatever the dependence. A
+change also needs so many runs that are so far off that they cannot all be outliers. ``noise`` says
+what a deviation is; ``perf/planted_history.py`` shows how often there is an alarm, and when a
+change is found.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..statistics.student import quantile, tail
+from .noise import FEWEST, Family, without_lone_runs
+from .splits import energies, places, without_line, without_step
+
+if TYPE_CHECKING:
+    from ..statistics.values import Floats
+
+
+FOR_ALL = 0.8  # the part of the level at which all runs after a change tell it
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Runs without a change between them."""
+
+    first: int
+    end: int
+    begins: float  # the level at its first run, as a logarithm
+    ends: float  # at its last run: another where it drifts
+
+    @property
+    def worth(self) -> float:
+        """How many runs the level at an end of it is worth; at that of a line, a fourth of them."""
+        runs = self.end - self.first
+        if self.begins == self.ends:
+            return runs
+        return runs * (runs + 1) / (4 * runs - 2)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change from one level to another."""
+
+    at: int  # the first run after it
+    before: float  # the level, as a logarithm
+    after: float
+    error: float  # half of its 95 % interval
+
+    @property
+    def size(self) -> float:
+        """By how much the level rose."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a series did."""
+
+    segments: tuple[Segment, ...] = ()
+    variance: float = 0.0  # of a run
+    freedom: float = 1.0  # of this variance
+
+    @property
+    def steps(self) -> list[Step]:
+        """The changes between its segments."""
+        pairs = zip(self.segments[:-1], self.segments[1:], strict=True)
+        return [self._step(before, after) for before, after in pairs]
+
+    @property
+    def whole(self) -> Step:
+        """The change from its first run to its last."""
+        first, last = self.segments[0], self.segments[-1]
+        return Step(first.first, first.begins, last.ends, self._error(first, last))
+
+    def _step(self, before: Segment, after: Segment) -> Step:
+        return Step(after.first, before.ends, after.begins, self._error(before, after))
+
+    def _error(self, before: Segment, after: Segment) -> float:
+        variance = self.variance * (1 / before.worth + 1 / after.worth)
+        return quantile(0.025, max(self.freedom, 1.0)) * math.sqrt(variance)
+
+
+def changes_of(values: "Floats", family: Family) -> Changes:
+    """The changes and drifts of a series of logarithms of rates, in the order of time."""
+    import numpy as np
+
+    calm = without_lone_runs(values)
+    segments = tuple(_segments(calm, 0, family))
+    fits = [np.linspace(each.begins, each.ends, each.end - each.first) for each in segments]
+    rest = calm - np.concatenate(fits)
+    fitted = 2 * len(segments) - 1 + sum(each.begins != each.ends for each in segments)
+    freedom = np.array([max(len(calm) - fitted, 1.0)])
+    variance, freedom = family.moderated(np.array([rest @ rest]), freedom)
+    return Changes(segments, float(variance[0]), float(freedom[0]))
+
+
+def _segments(values: "Floats", first: int, family: Family) -> Iterator[Segment]:
+    """The segments of values of which the first is that of run ``first``."""
+    split = 0
+    if len(values) >= FEWEST:
+        apart = energies(values)
+        if _drifts(values, int(apart[:, -1].argmax()), family):
+            line = values - without_line(values)
+            yield Segment(first, first + len(values), float(line[0]), float(line[-1]))
+            return
+        split = _split(values, apart, family)
+    if split:
+        yield from _segments(values[:split], first, family)
+        yield from _segments(values[split:], first + split, family)
+    else:
+        level = float(values.mean())
+        yield Segment(first, first + len(values), level, level)
+
+
+def _level(runs: "Floats", family: Family) -> "Floats":
+    """The level of one test of the first runs of a series."""
+    return family.alpha / (family.count * runs**2 * (runs - 1))
+
+
+def _chances(ts: "Floats", freedom: "Floats") -> "Floats":
+    """The probability of each t, or one farther from 0."""
+    import numpy as np
+
+    return np.array([2 * tail(t, free) for t, free in zip(ts, freedom, strict=True)])
+
+
+def _drifts(values: "Floats", split: int, family: Family) -> bool:
+    """Whether a line fits values better than their best split, and surely goes up or down."""
+    import numpy as np
+
+    line, step = without_line(values), without_step(values, split)
+    if float(line @ line) > float(step @ step):
+        return False
+    count: Floats = np.array([float(len(values))])
+    variance, freedom = family.moderated(np.array([line @ line]), count - 2)
+    place = places(len(values))
+    t = abs(place @ values) / np.sqrt(variance * (place @ place))
+    return bool(_chances(t, freedom) <= _level(count, family))
+
+
+def _split(values: "Floats", apart: "Floats", family: Family) -> int:
+    """The split that is farthest apart of those that are sure; 0 without any.
+
+    Args:
+        values: the series.
+        apart: the ``energies`` of its splits.
+        family: what it is judged by.
+    """
+    import numpy as np
+
+    values = values - values.mean()
+    ends = np.arange(FEWEST, len(values) + 1)
+    splits = apart[:, ends].argmax(axis=0)
+    sums, squares = (np.cumsum([0.0, *each]) for each in (values, values**2))
+    before, after = sums[splits] / splits, (sums[ends] - sums[splits]) / (ends - splits)
+    left = squares[ends] - splits * before**2 - (ends - splits) * after**2
+    counts = ends.astype(np.float64)
+    variances, freedom = family.moderated(np.maximum(left, 0.0), counts - 2)
+    ts = np.abs(after - before) / np.sqrt(variances * (1 / splits + 1 / (ends - splits)))
+    is_sure = _chances(ts, freedom) <= _level(counts, family)
+    by_energy = np.argsort(-apart[splits, ends])
+    for index in by_energy[is_sure[by_energy]]:
+        split, end = int(splits[index]), int(ends[index])
+        deviation = math.sqrt(variances[index] / family.inflation)
+        if _is_no_chance(values[:end], split, deviation, family):
+            return split
+    return 0
+
+
+def _is_no_chance(values: "Floats", split: int, deviation: float, family: Family) -> bool:
+    """Whether the runs on the shorter side of a split cannot all be outliers of the other side.
+
+    That j of m runs are as far off as the j-th of them has at most the chance C(m, j) q^j, where q
+    is the share of all runs of the family that are so far off. Any j may tell it: most of the level
+    is for all of them, the rest for fewer.
+    """
+    import numpy as np
+
+    shorter, longer = sorted((values[:split], values[split:]), key=len)
+    way = np.sign(shorter.mean() - longer.mean())
+    farthest = np.sort((shorter - longer.mean()) * way)[::-1] / deviation
+    count = len(shorter)
+    shares = np.log(family.share_beyond(farthest))
+    chance = math.inf
+    for beyond, share in enumerate(shares.tolist(), 1):
+        part = FOR_ALL if beyond == count else (1 - FOR_ALL) / (count - 1)
+        chance = min(chance, _log_choices(count, beyond) + beyond * share - math.log(part))
+    level = family.alpha / (family.count * len(values) * (len(values) - 1))
+    return chance <= math.log(level)
+
+
+def _log_choices(count: int, chosen: int) -> float:
+    """The logarithm of the number of ways to choose so many of ``count``."""
+    others = math.lgamma(chosen + 1) + math.lgamma(count - chosen + 1)
+    return math.lgamma(count + 1) - others

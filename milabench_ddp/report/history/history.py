@@ -1,0 +1,213 @@
+"""How benchmarks and devices changed over runs."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+
+from ...errors import RunDirError, SelectionError, did_you_mean, shown_names
+from ...results.read_run import read_run
+from ..pooling import Difference, differences_of
+from .change_points import Step
+from .noise import FEWEST
+from .run_points import RunPoint, run_point
+from .tracks import Track, last_unit, tracks_of
+
+ALPHA = 0.05  # the probability of a false alarm about any benchmark or device, ever
+THRESHOLD = 0.01  # the smallest change that is told
+Known = Mapping[tuple[int, int], Sequence[Difference]]  # by the numbers of both runs
+RULE = (
+    "who looks after each run is told of a change that is none in at most "
+    f"{ALPHA:.0%} of all histories"
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """That a benchmark, or a device against its peers, is slower or faster than before."""
+
+    track: Track
+    before: int  # the last run before it; of a drift, the first of all
+    run: int  # the first run after it; of a drift, the last of all
+    old: float  # the rate before it, or the ratio to the peers, which is 1 in the first runs
+    new: float
+    low: float  # the 95 % interval of ``ratio``
+    high: float
+    is_drift: bool = False  # it came in changes too small to be told by themselves
+    differs: tuple[str, ...] = ()  # what the runs ``before`` and ``run`` differ in
+
+    @property
+    def ratio(self) -> float:
+        """The rate after it over that before."""
+        return self.new / self.old
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether it is for the worse."""
+        return self.new < self.old
+
+
+@dataclass(frozen=True)
+class History:
+    """Runs in the order of time, and how benchmarks and devices changed in them."""
+
+    runs: tuple[RunPoint, ...]
+    tracks: tuple[Track, ...]
+    changes: tuple[Change, ...]  # those for the worse first, of these the ones of devices
+    threshold: float = THRESHOLD  # the smallest change that is told, as a fraction
+    notes: tuple[str, ...] = ()
+
+
+def history_of(
+    paths: Sequence[Path], select: Sequence[str] = (), threshold: float = THRESHOLD
+) -> History:
+    """Read runs and find what changed.
+
+    Args:
+        paths: the run folders, in any order.
+        select: names or globs of the benchmarks; empty: all.
+        threshold: the smallest change that is told, as a fraction of the rate.
+
+    Raises:
+        RunDirError: a path is not a run folder, or two are copies of one run.
+        SelectionError: no benchmark has a name of ``select``.
+    """
+    distinct = {path.resolve(): path for path in paths}
+    runs = sorted(map(run_point, distinct.values()), key=_when)
+    _check_distinct(runs)
+    names = _selected(runs, select)
+    tracks = tracks_of(runs, names, ALPHA)
+    changes = [change for track in tracks for change in _changes(track, threshold)]
+    pairs = {(each.before, each.run) for each in changes if each.track.device is None}
+    known = {
+        (a, b): differences_of([read_run(runs[a].path), read_run(runs[b].path)]) for a, b in pairs
+    }
+    changes = [replace(each, differs=_differences(each, runs, known)) for each in changes]
+    changes.sort(key=lambda each: (not each.is_slower, each.track.device is None))
+    notes = tuple(_notes(runs, tracks, names))
+    return History(tuple(runs), tracks, tuple(changes), threshold, notes)
+
+
+def _when(run: RunPoint) -> tuple[float, str]:
+    return math.inf if run.started is None else run.started, str(run.path)
+
+
+def _check_distinct(runs: Sequence[RunPoint]) -> None:
+    """Raise RunDirError if two runs are one: a copy did not measure anything again."""
+    for first, second in pairwise(runs):
+        same = (first.started, first.benchmarks) == (second.started, second.benchmarks)
+        if same and first.started is not None and first.benchmarks:
+            raise RunDirError(f"{second.path} is a copy of {first.path}: name one")
+
+
+def _selected(runs: Sequence[RunPoint], select: Sequence[str]) -> list[str]:
+    """The names of the benchmarks, in the order in which they first appear."""
+    names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
+    for pattern in select:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            hint = did_you_mean(pattern, names)
+            raise SelectionError(f"--select {pattern}: no run measured such a benchmark{hint}")
+    if not select:
+        return names
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in select)]
+
+
+def _changes(track: Track, threshold: float) -> Iterator[Change]:
+    """The changes of a track that are large enough, and what the others add up to."""
+    found, explained = [], 0.0
+    for step in track.changes.steps:
+        if _is_large(step, threshold):
+            found.append(_change(track, step, step.at - 1, step.at))
+            explained += step.size
+    whole = track.changes.whole
+    rest = replace(whole, before=whole.before + explained)
+    if _is_large(rest, threshold):
+        found.append(_change(track, rest, 0, len(track.runs) - 1, is_drift=True))
+    for change in found:
+        # of two devices the other one is the faster for it
+        if change.is_slower or track.peers != 1:
+            yield change
+
+
+def _is_large(step: Step, threshold: float) -> bool:
+    return abs(math.expm1(step.size)) >= threshold
+
+
+def _change(track: Track, step: Step, before: int, after: int, *, is_drift: bool = False) -> Change:
+    first = 0.0 if track.device is None else track.changes.segments[0].begins
+    return Change(
+        track,
+        track.runs[before],
+        track.runs[after],
+        old=math.exp(step.before - first),
+        new=math.exp(step.after - first),
+        low=math.exp(step.size - step.error),
+        high=math.exp(step.size + step.error),
+        is_drift=is_drift,
+    )
+
+
+def _differences(change: Change, runs: Sequence[RunPoint], known: Known) -> tuple[str, ...]:
+    """What the runs before and after a change differ in, as far as it may explain the change."""
+    before, after = runs[change.before], runs[change.run]
+    name, device = change.track.benchmark, change.track.device
+    told = []
+    if device is None:
+        for difference in known[change.before, change.run]:
+            if _is_about(difference, name, runs):
+                told.append(_sentence(difference, before, after))
+        return tuple(told)
+    old, new = (run.benchmarks[name].devices[device.key].facts for run in (before, after))
+    for fact in dict.fromkeys((*old, *new)):
+        if old.get(fact) != new.get(fact):
+            told.append(f"{fact}: {old.get(fact, '-')} -> {new.get(fact, '-')}")
+    return tuple(told)
+
+
+def _is_about(difference: Difference, name: str, runs: Sequence[RunPoint]) -> bool:
+    """Whether a difference is not about another benchmark alone."""
+    if difference.field.startswith(f"{name}."):
+        return True
+    names = {other for run in runs for other in run.benchmarks}
+    return not any(difference.field.startswith(f"{other}.") for other in names)
+
+
+def _sentence(difference: Difference, before: RunPoint, after: RunPoint) -> str:
+    values = {path: value for value, paths in difference.runs.items() for path in paths}
+    return f"{difference.field}: {values[str(before.path)]} -> {values[str(after.path)]}"
+
+
+def _notes(
+    runs: Sequence[RunPoint], tracks: Sequence[Track], names: Sequence[str]
+) -> Iterator[str]:
+    """What is not in the tables, and how it was judged."""
+    untimed = [run.name for run in runs if run.started is None]
+    if untimed:
+        yield f"did not record when they began, and come last: {shown_names(untimed)}"
+    for name in names:
+        missing = [run for run in runs if name in run.without_rate]
+        if missing:
+            last = missing[-1]
+            yield (
+                f"{name} has no rate in {len(missing)} of {len(runs)} runs, the last of them "
+                f"{last.name}: {last.without_rate[name]}"
+            )
+        unit = last_unit(runs, name)
+        other = Counter(run.benchmarks[name].unit for run in runs if name in run.benchmarks)
+        del other[unit]
+        if other:
+            others = shown_names(list(other))
+            yield f"{name} is in {unit}: runs in {others} are left out ({other.total()})"
+    never = dict.fromkeys(name for run in runs for name in run.without_rate if name not in names)
+    if never:
+        yield f"never measured: {shown_names(list(never))}"
+    short = [track.benchmark for track in tracks if not track.device and len(track.runs) < FEWEST]
+    if short:
+        yield f"of fewer than {FEWEST} runs, nothing is told: {shown_names(short)}"
+    without = {track.device.key for track in tracks if track.device and not track.device.uuid}
+    if without:
+        few = shown_names(sorted(without), 3)
+        yield f"known by node and index, as no UUID was recorded: {len(without)} devices ({few})"

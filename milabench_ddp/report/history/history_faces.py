@@ -1,0 +1,217 @@
+"""A history as text, CSV and JSON."""
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...codec import encode_indented
+from ...table import Column, Table, csv_text, text_lines
+from .history import ALPHA, RULE, Change, History
+from .run_points import Device, RunPoint
+from .tracks import Track
+
+
+def history_text(history: History) -> str:
+    """For people: what got worse, then what got better, each benchmark, and the notes."""
+    return "\n".join(_text(history)) + "\n"
+
+
+def _text(history: History) -> Iterator[str]:
+    runs = history.runs
+    span = " to ".join(dict.fromkeys(filter(None, (_date(runs[0]), _date(runs[-1])))))
+    benchmarks = [track for track in history.tracks if track.device is None]
+    devices = {track.device.key for track in history.tracks if track.device}
+    what = [_count(len(runs), "run"), span, _count(len(benchmarks), "benchmark")]
+    if devices:
+        what.append(f"{_count(len(devices), 'device')} with peers")
+    yield ", ".join(filter(None, what))
+    yield ""
+    slower = [change for change in history.changes if change.is_slower]
+    faster = [change for change in history.changes if not change.is_slower]
+    yield from _section("Slower", slower, history)
+    yield from _section("Faster", faster, history)
+    yield ""
+    yield from text_lines(benchmarks_table(history))
+    yield ""
+    for note in history.notes:
+        yield f"({note})"
+    yield f"(changes below {history.threshold:.1%} are not told; {RULE})"
+
+
+def _section(title: str, changes: Sequence[Change], history: History) -> Iterator[str]:
+    if not changes:
+        yield f"{title}: none"
+        return
+    devices, benchmarks = _by_device(changes), _by_benchmark(changes)
+    counts = []
+    for kind, count in (("device", len(devices)), ("benchmark", len(benchmarks))):
+        if count:
+            counts.append(_count(count, kind))
+    yield f"{title}: {', '.join(counts)}"
+    for device, found in devices.items():
+        yield f"  {device.key}" + (f" ({device.place})" if device.uuid else "")
+        for change in found:
+            yield f"    {change.track.benchmark}: {sentence(change, history)}"
+            yield from _why(change)
+    for name, found in benchmarks.items():
+        yield f"  {name}"
+        for change in found:
+            yield f"    {sentence(change, history)}"
+            yield from _why(change)
+
+
+def _why(change: Change) -> Iterator[str]:
+    if change.differs:
+        for difference in change.differs:
+            yield f"      differs: {difference}"
+    elif not change.is_drift and change.track.device is None:
+        yield "      nothing that both runs recorded differs"
+
+
+def _by_device(changes: Sequence[Change]) -> dict[Device, list[Change]]:
+    found: dict[str, list[Change]] = defaultdict(list)
+    for change in changes:
+        if change.track.device is not None:
+            found[change.track.device.key].append(change)
+    by_device = {}
+    for several in found.values():
+        device = several[-1].track.device
+        if device is not None:
+            by_device[device] = sorted(several, key=lambda each: each.ratio)
+    return by_device
+
+
+def _by_benchmark(changes: Sequence[Change]) -> dict[str, list[Change]]:
+    found: dict[str, list[Change]] = defaultdict(list)
+    for change in changes:
+        if change.track.device is None:
+            found[change.track.benchmark].append(change)
+    return found
+
+
+def sentence(change: Change, history: History) -> str:
+    """How much slower or faster, since when: ``4.0% slower (3.6% to 4.4%) since run 30 of 40``."""
+    ends = sorted(abs(1 - end) for end in (change.low, change.high))
+    if (change.low - 1) * (change.high - 1) < 0:  # the interval has no change in it
+        ends[0] = -ends[0]
+    how = "slower" if change.is_slower else "faster"
+    size = f"{abs(1 - change.ratio):.1%} {how} ({ends[0]:.1%} to {ends[1]:.1%})"
+    peers = ""
+    if change.track.device is not None:
+        peers = " than its peer" if change.track.peers == 1 else " than its peers"
+    last = history.runs[change.run]
+    if change.is_drift:
+        return (
+            f"{size}{peers} in run {change.run + 1} than in run {change.before + 1}, "
+            "in changes too small to be told by themselves"
+        )
+    when = f" since run {change.run + 1} of {len(history.runs)}"
+    where = ", ".join(filter(None, (last.name, _date(last))))
+    rates = ""
+    if change.track.device is None:
+        rates = f": {change.old:,.5g} -> {change.new:,.5g} {change.track.unit}".rstrip()
+    return f"{size}{peers}{when} ({where}){rates}"
+
+
+def _date(run: RunPoint) -> str:
+    """When a run began, to the minute; empty if it is not known."""
+    if run.started is None:
+        return ""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(run.started))
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def benchmarks_table(history: History) -> Table:
+    """A row for each benchmark: its level in the first runs and in the last, and its changes."""
+    columns = (
+        Column("bench"),
+        Column("runs", "d"),
+        Column("first", ",.5g"),
+        Column("last", ",.5g"),
+        Column("unit", unknown=""),
+        Column("change", "+.1%"),
+        Column("since run", right=True),
+    )
+    rows = []
+    for track in history.tracks:
+        if track.device is not None:
+            continue
+        told = [each for each in history.changes if each.track is track]
+        since = sorted(each.run + 1 for each in told if not each.is_drift)
+        whole = track.changes.whole
+        levels = math.exp(whole.before), math.exp(whole.after)
+        change = math.expm1(whole.size) if told else math.nan
+        places = ", ".join(map(str, since))
+        rows.append((track.benchmark, len(track.runs), *levels, track.unit, change, places))
+    return Table(columns, tuple(rows))
+
+
+def changes_table(history: History) -> Table:
+    """A row for each change, the worse ones first."""
+    names = (
+        *("bench", "device", "node", "index", "kind", "run", "name", "started", "previous", "unit"),
+        *("old", "new", "ratio", "ratio_low", "ratio_high", "differs"),
+    )
+    rows = []
+    for change in history.changes:
+        run, device = history.runs[change.run], change.track.device
+        where = (device.uuid, device.node, device.index) if device else ("", "", "")
+        when = change.run + 1, run.name, run.started, change.before + 1, change.track.unit
+        sizes = change.old, change.new, change.ratio, change.low, change.high
+        kind = "drift" if change.is_drift else "change"
+        rows.append(
+            (change.track.benchmark, *where, kind, *when, *sizes, "; ".join(change.differs))
+        )
+    return Table(tuple(map(Column, names)), tuple(rows))
+
+
+def history_csv(history: History) -> str:
+    """The changes for a spreadsheet."""
+    return csv_text(changes_table(history))
+
+
+def history_json(history: History) -> str:
+    """Everything: the runs, the series of each benchmark and device, and the changes."""
+    columns = [column.name for column in changes_table(history).columns]
+    changes = [dict(zip(columns, row, strict=True)) for row in changes_table(history).rows]
+    for change, found in zip(changes, history.changes, strict=True):
+        change["differs"] = found.differs
+    whole = {
+        "runs": [_run(run) for run in history.runs],
+        "tracks": [_track(track, history.runs) for track in history.tracks],
+        "changes": changes,
+        "threshold": history.threshold,
+        "alpha": ALPHA,
+        "notes": history.notes,
+    }
+    return encode_indented(whole).decode()
+
+
+def _run(run: RunPoint) -> dict[str, Any]:
+    return {"name": run.name, "path": run.path, "started": run.started}
+
+
+def _track(track: Track, runs: Sequence[RunPoint]) -> dict[str, Any]:
+    """A series: of a benchmark its rates, of a device the ratios to the level of its first runs."""
+    values: dict[str, Any] = {"bench": track.benchmark, "unit": track.unit}
+    if track.device is not None:
+        device = track.device
+        values |= {"device": device.uuid or None, "node": device.node, "index": device.index}
+    values["run"] = [index + 1 for index in track.runs]
+    if track.device is None:
+        values["rate"] = [runs[index].benchmarks[track.benchmark].rate for index in track.runs]
+    else:
+        values["ratio"] = track.ratios
+    return values
+
+
+FACES: Mapping[str, Callable[[History], str]] = {
+    "text": history_text,
+    "csv": history_csv,
+    "json": history_json,
+}

@@ -1,0 +1,167 @@
+"""What a history keeps of each run: the rate of each benchmark, and of each device in it."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...results.read_run import read_run
+from ...results.records import Payload, Record, Run, mapping_or_empty
+from ..process import (
+    Processes,
+    ProcessResult,
+    counted,
+    series_by_launch,
+    series_of_devices,
+    units_of,
+)
+from ..ranks.rank_summary import RankId, rank_id, summarize_ranks
+from ..run_info import run_info
+from ..statistics.interval import pooled_mean
+from ..statistics.values import mean
+
+IRRELEVANT = ("device", "id", "uuid", "memory", "cpus")  # facts of a device that change nothing
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device, wherever it was in a run."""
+
+    uuid: str  # empty if it was not recorded
+    node: str
+    index: str
+    is_gpu: bool = True
+
+    @property
+    def key(self) -> str:
+        """What tells it from others in all runs: its UUID, or without one its place."""
+        return self.uuid or self.place
+
+    @property
+    def place(self) -> str:
+        """Its node and index, for people."""
+        name = f"{'GPU' if self.is_gpu else 'device'} {self.index}"
+        return f"{name} of {self.node}" if self.node else name
+
+
+@dataclass(frozen=True)
+class DeviceSpeed:
+    """A device in a benchmark of a run."""
+
+    device: Device
+    speed: float  # units per second; of a rank that trains with others, steps of its own work
+    kind: str  # what its peers have in common with it: the model, and the stages of a pipeline
+    facts: Mapping[str, str] = field(default_factory=dict)  # that its driver tells, as text
+
+
+@dataclass(frozen=True)
+class BenchmarkPoint:
+    """A benchmark in a run that measured it."""
+
+    rate: float
+    unit: str
+    devices: Mapping[str, DeviceSpeed] = field(default_factory=dict)  # by their keys
+
+
+@dataclass(frozen=True)
+class RunPoint:
+    """A run."""
+
+    name: str
+    path: Path
+    started: float | None  # seconds since the epoch
+    benchmarks: Mapping[str, BenchmarkPoint]
+    without_rate: Mapping[str, str] = field(default_factory=dict)  # the reason, by benchmark
+
+
+def run_point(path: Path) -> RunPoint:
+    """Read a run.
+
+    Raises:
+        RunDirError: the path is not a run folder.
+    """
+    run = read_run(path)
+    processes: dict[str, list[ProcessResult]] = defaultdict(list)
+    for record in run.records:
+        processes[record.name].append(ProcessResult(run, record))
+    benchmarks = {}
+    for name, found in processes.items():
+        if point := _benchmark(counted(found)):
+            benchmarks[name] = point
+    without: dict[str, str] = {}
+    for name, why in _without_rate(run, processes):
+        if name not in benchmarks:
+            without.setdefault(name, why)
+    return RunPoint(run.name, path, run_info(run).started, benchmarks, without)
+
+
+def _without_rate(run: Run, processes: Mapping[str, Processes]) -> Iterator[tuple[str, str]]:
+    """The benchmarks that ran, with how each ended."""
+    for name, found in processes.items():
+        for process in found:
+            if process.failed and process.verdict is not None:
+                yield name, ": ".join(filter(None, (process.status, process.verdict.reason)))
+    for name, verdict in run.verdicts.items():
+        if not verdict.is_ok:
+            yield name, ": ".join(filter(None, (verdict.outcome, verdict.reason)))
+
+
+def _benchmark(measured: Processes) -> BenchmarkPoint | None:
+    """A benchmark by the processes that count; None if they measured nothing, or several units."""
+    units = units_of(measured)
+    rate = pooled_mean(series_by_launch(measured))
+    if len(units) > 1 or not rate > 0:
+        return None
+    alone = dict(_devices_alone(measured))
+    return BenchmarkPoint(rate, "".join(units), alone or dict(_devices_of_ranks(measured)))
+
+
+def _devices_alone(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
+    """The devices that run a process each."""
+    records: dict[RankId, Record] = {}
+    for process in measured:
+        if process.record.device is not None:
+            records[rank_id(process.record, 0)] = process.record
+    for id, series in series_of_devices(measured).items():
+        record = records[id]
+        gpu = record.gpu(record.device)
+        device = _device(record, record.device, id.node, gpu.get("uuid"))
+        speed = mean(each.mean for each in series)
+        yield device.key, DeviceSpeed(device, speed, str(gpu.get("product")), _facts(device, gpu))
+
+
+def _devices_of_ranks(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
+    """The devices of ranks that train together, by their own work."""
+    records: dict[RankId, Record] = {}
+    for process in measured:
+        for rank in process.record.ranks:
+            records.setdefault(rank_id(process.record, rank), process.record)
+    for summary in summarize_ranks((each.record, each.unsteady_of) for each in measured):
+        record, rank, node = records[summary.id], summary.id.rank, summary.id.node
+        if not summary.local_ms > 0:
+            continue
+        indices = record.config.get("devices")
+        index = indices[rank % len(indices)] if isinstance(indices, list) and indices else rank
+        told = record.devices.get(rank, {})
+        gpu = record.gpu(index) if node in ("", record.node) else {}
+        device = _device(record, index, node, told.get("uuid") or gpu.get("uuid"))
+        kind = f"{gpu.get('product') or told.get('name')} {summary.stages}"
+        facts = _facts(device, gpu)
+        yield device.key, DeviceSpeed(device, 1000 / summary.local_ms, kind, facts)
+
+
+def _device(record: Record, index: object, node: str, uuid: object) -> Device:
+    host = str(mapping_or_empty(record.meta.get("os")).get("nodename") or "")
+    is_gpu = record.accelerators.get("arch") != "cpu"
+    return Device(
+        uuid if isinstance(uuid, str) else "", node or record.node or host, str(index), is_gpu
+    )
+
+
+def _facts(device: Device, gpu: Payload) -> Mapping[str, str]:
+    """What may explain another speed: where the device is, and what its driver tells."""
+    facts = {"place": device.place}
+    for name, value in gpu.items():
+        if name not in IRRELEVANT and isinstance(value, str | int | float):
+            facts[name] = str(value)
+    return facts

@@ -1,0 +1,98 @@
+"""The series of a history: each benchmark over runs, and each device in it against its peers."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from .change_points import Changes, changes_of
+from .noise import family_of
+from .peers import against_peers
+from .run_points import Device, RunPoint
+
+if TYPE_CHECKING:
+    from ..statistics.values import Floats
+
+
+@dataclass(frozen=True)
+class Track:
+    """A benchmark over runs, or a device in a benchmark against its peers."""
+
+    benchmark: str
+    unit: str
+    device: Device | None
+    peers: int  # how many other devices of its kind there are in all runs
+    runs: tuple[int, ...]  # those that have a value, in the order of time
+    logs: "Floats"  # of the rates, or of those of a device less what its peers did
+    changes: Changes = field(default_factory=Changes)
+
+    @property
+    def ratios(self) -> list[float]:
+        """Each value as a ratio to the level of the first runs."""
+        first = self.changes.segments[0].begins
+        return [math.exp(log - first) for log in self.logs.tolist()]
+
+
+def tracks_of(runs: Sequence[RunPoint], names: Sequence[str], alpha: float) -> tuple[Track, ...]:
+    """The tracks of benchmarks, and those of their devices.
+
+    Args:
+        runs: in the order of time.
+        names: the benchmarks; of each, the runs that have the unit of the last one.
+        alpha: the probability of a false alarm, half for each of the two families.
+    """
+    benchmarks: list[Track] = []
+    devices: list[Track] = []
+    for name in names:
+        unit = last_unit(runs, name)
+        having = []
+        for index, run in enumerate(runs):
+            if name in run.benchmarks and run.benchmarks[name].unit == unit:
+                having.append(index)
+        benchmarks.append(_of_benchmark(runs, name, having))
+        devices += _of_devices(runs, name, having)
+    return *_judged(benchmarks, alpha / 2), *_judged(devices, alpha / 2)
+
+
+def last_unit(runs: Sequence[RunPoint], name: str) -> str:
+    """The unit of a benchmark in the last run that measured it."""
+    return [run.benchmarks[name].unit for run in runs if name in run.benchmarks][-1]
+
+
+def _of_benchmark(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> Track:
+    import numpy as np
+
+    points = [runs[index].benchmarks[name] for index in having]
+    logs = np.log([point.rate for point in points])
+    return Track(name, points[-1].unit, None, 0, tuple(having), logs)
+
+
+def _of_devices(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> Iterator[Track]:
+    """Each device of a benchmark that had peers, against them."""
+    import numpy as np
+
+    points = [runs[index].benchmarks[name] for index in having]
+    kinds: dict[str, dict[str, Device]] = defaultdict(dict)
+    for point in points:
+        for key, found in point.devices.items():
+            kinds[found.kind][key] = found.device  # where it was last
+    for kind, devices in kinds.items():
+        logs = np.full((len(points), len(devices)), np.nan)
+        for row, point in enumerate(points):
+            for column, key in enumerate(devices):
+                if key in point.devices and point.devices[key].kind == kind:
+                    logs[row, column] = math.log(point.devices[key].speed)
+        relative = against_peers(logs)
+        for column, device in enumerate(devices.values()):
+            known = np.flatnonzero(~np.isnan(relative[:, column])).tolist()
+            if known:
+                at = tuple(having[row] for row in known)
+                values = relative[known, column]
+                yield Track(name, points[-1].unit, device, len(devices) - 1, at, values)
+
+
+def _judged(tracks: Sequence[Track], alpha: float) -> list[Track]:
+    """The tracks of a family, with their changes."""
+    family = family_of([track.logs for track in tracks], alpha)
+    return [replace(track, changes=changes_of(track.logs, family)) for track in tracks]

@@ -12,11 +12,11 @@ from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
 from ..options.report import ReportOptions
 from ..report.assemble import report_of
-from ..report.charts.files import write_charts
 from ..report.formats import FORMATS, Format, text_format
 from ..report.model import Report, Severity
 from ..report.order import in_order
 from ..report.page.write import open_page, page_path, write_page
+from ..report.plots import write_charts
 from ..report.prediction.predict import predictions_of
 from ..report.sweeps.sweep import sweep_of
 from ..report.tables import REPORT_TABLES, TABLES

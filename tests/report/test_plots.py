@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.errors import RunDirError, SelectionError
+from milabench_ddp.report import plots
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.charts import files
 from milabench_ddp.report.charts.chart import Chart
-from milabench_ddp.report.charts.files import file_names, write_charts
 from milabench_ddp.report.charts.svg import Drawing
+from milabench_ddp.report.plots import file_names, write_charts
 from milabench_ddp.table import Table
 from tests.support.result_files import config, end, rates, start, write
 from tests.support.svg import parsed
@@ -55,8 +55,10 @@ def run(tmp_path: Path) -> Path:
 def test_an_svg_and_a_png_of_each(run: Path, tmp_path: Path) -> None:
     pytest.importorskip("cairosvg")
     folder = tmp_path / "made" / "here"
-    assert write_charts(report_of([run]), (), folder) == [f"1 charts in {folder}"]
-    assert {path.name for path in folder.iterdir()} == {"rates.items-s.svg", "rates.items-s.png"}
+    assert write_charts(report_of([run]), (), folder) == [f"3 charts in {folder}"]
+    names = ["one.rate", "rates.items-s", "two.rate"]
+    files = sorted(path.name for path in folder.iterdir())
+    assert files == [f"{name}.{kind}" for name in names for kind in ("png", "svg")]
     svg = parsed((folder / "rates.items-s.svg").read_text())
     assert svg.root.tag == "{http://www.w3.org/2000/svg}svg"
     assert (folder / "rates.items-s.png").read_bytes().startswith(b"\x89PNG")
@@ -67,8 +69,8 @@ def test_without_cairosvg_there_are_svgs_and_a_sentence(
 ) -> None:
     monkeypatch.setitem(sys.modules, "cairosvg", None)
     said = write_charts(report_of([run]), (), tmp_path)
-    assert said == [f"1 charts in {tmp_path}", files.NO_PNG]
-    assert [path.suffix for path in tmp_path.iterdir() if path.is_file()] == [".svg"]
+    assert said == [f"3 charts in {tmp_path}", plots.NO_PNG]
+    assert [path.suffix for path in tmp_path.iterdir() if path.is_file()] == [".svg"] * 3
 
 
 def test_only_what_is_selected_is_drawn(run: Path, tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ..errors import shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict
 from ..results.records import Payload, Run
+from ..results.run_dir import RunDir
 from .model import Failure, Report, Row
 from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, first_stack, of_rank, tail
 from .process import ProcessResult
@@ -52,7 +54,14 @@ def process_failure(process: ProcessResult) -> Failure:
         lines=tuple(said),
         whole=whole,
         folder=process.run.path,
+        script=_script(process.run, record.name),
     )
+
+
+def _script(run: Run, benchmark: str) -> Path | None:
+    """The script that repeats a benchmark; None where the run has none, as milabench's."""
+    path = RunDir(run.path).script(benchmark)
+    return path if path.exists() else None
 
 
 def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:
@@ -113,7 +122,8 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
             continue
         if name not in with_files and name not in run.missing:
             reason = f"it never ran: {reason}" if reason else "it never ran"
-        yield Failure(name, run.name, None, outcome, reason, folder=run.path)
+        script = _script(run, name)
+        yield Failure(name, run.name, None, outcome, reason, folder=run.path, script=script)
 
 
 @dataclass(frozen=True)

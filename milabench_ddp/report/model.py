@@ -182,6 +182,7 @@ class Failure:
     ] = ()
     whole: Annotated[Path | None, about("the file with the whole output")] = None
     folder: Annotated[Path | None, about("of the run: several can have the same name")] = None
+    script: Annotated[Path | None, about("the bash script that repeats its benchmark")] = None
 
 
 class Severity(StrEnum):

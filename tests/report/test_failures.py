@@ -286,3 +286,14 @@ def test_runs_of_the_same_name_are_told_apart(tmp_path: Path, failing: str) -> N
     }
     text = report_text(made, 1000)
     assert all(f"[{folder}]" in text for folder in folders.values())
+
+
+def test_the_script_that_repeats_it_is_named_where_there_is_one(tmp_path: Path) -> None:
+    write_state(tmp_path, "failed", {"a": "failed", "b": "failed", "c": "waiting"})
+    write(tmp_path, "a.D0", config("a"), start(), end(1))
+    for name in "ac":
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "command.sh").touch()
+    scripts = {found.benchmark: found.script for found in report_of([tmp_path]).failures}
+    expected = {name: tmp_path / name / "command.sh" for name in "ac"}
+    assert scripts == {**expected, "b": None}

@@ -71,6 +71,10 @@ def failures(report: Report, width: int) -> Iterator[str]:
             yield from wrapped(f"all of it: {failure.whole}", width, "    -> ")
         elif failure.tag:
             yield "    (it printed nothing)"
+        following = report.failures[index + 1 : index + 2]
+        is_last = not following or following[0].benchmark != failure.benchmark
+        if failure.script and is_last:
+            yield from wrapped(f"to repeat it: bash {failure.script}", width, "    -> ")
 
 
 def _failure(failure: Failure) -> str:

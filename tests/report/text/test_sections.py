@@ -39,8 +39,9 @@ def test_a_failure_with_the_end_of_its_output() -> None:
     lines = ("  File main.py, in train", '    raise ValueError("all of the loss is NaN")')
     whole = Path("/scratch/of/somebody/runs/monday/b.0.stderr")
     first = Failure("b", "monday", "b.0", "failed", "rank 1: it broke", 1, lines, whole)
-    silent = Failure("c", "monday", "c.0", "failed", "exit status 3")
-    made = Report(False, (), (), (first, silent))
+    script = Path("runs/monday/c/command.sh")
+    silent = Failure("c", "monday", "c.0", "failed", "exit status 3", script=script)
+    made = Report(False, (), (), (first, silent, silent))
     assert list(failures(made, 40)) == [
         "b.0, rank 1: failed: it broke",
         "      File main.py, in train",
@@ -51,4 +52,9 @@ def test_a_failure_with_the_end_of_its_output() -> None:
         "",
         "c.0: failed: exit status 3",
         "    (it printed nothing)",
+        "",
+        "c.0: failed: exit status 3",
+        "    (it printed nothing)",
+        "    -> to repeat it: bash",
+        "       runs/monday/c/command.sh",
     ]

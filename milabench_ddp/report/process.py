@@ -16,9 +16,9 @@ from ..results.rates import why_nothing_measured
 from ..results.records import Payload, Record, Run, unit_of
 from .ranks.rank_launch import LaunchKey
 from .ranks.rank_summary import RankId, rank_id
-from .statistics import steady
 from .statistics.durations import Lines, Weighed, between, joined, lines_of, sum_of_ranks, weighed
 from .statistics.interval import Series
+from .statistics.steady import Steady, steady_state
 from .statistics.window import Window, window_of
 
 BANDWIDTH = "GB/s"
@@ -58,9 +58,12 @@ class ProcessResult:
         """Whether the process counts as a failure."""
         return self.status not in (Status.RUNNING, Status.OK, Status.SKIPPED)
 
-    @cached_property
+    @property
     def measured(self) -> Weighed:
-        """The observations that count, with their durations; of several ranks, their sums."""
+        """The observations that count, with their durations; of several ranks, their sums.
+
+        They are not kept: those of all processes of a large run would fill the memory.
+        """
         if self.unmeasured:
             return Weighed.nothing()
         found: dict[int, list[Lines]] = defaultdict(list)
@@ -83,15 +86,28 @@ class ProcessResult:
         telling = [record for record in job if record.told.usable]
         return telling if telling and telling[0] is self.record else []
 
-    @cached_property
-    def steady(self) -> steady.Steady:
+    @property
+    def steady(self) -> Steady:
         """Where the steady state begins, as an index of ``measured``."""
-        return steady.steady_state(self.measured.lines.rate)
+        return self._found[0]
 
-    @cached_property
+    @property
     def series(self) -> Series | None:
         """The observations in the steady state with their durations; None without any."""
-        return _series(self.measured, self.steady)
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[Steady, Series | None, float]:
+        """Where the steady state begins, what it has, and the steps before it."""
+        measured = self.measured
+        found = steady_state(measured.lines.rate)
+        steps = float(measured.lines.steps[: found.start].sum())  # NaN if a line does not tell them
+        return found, _series(measured, found), steps
+
+    @property
+    def observed(self) -> int:
+        """The number of observations that count, with those before the steady state."""
+        return self.series.measured if self.series else 0
 
     @cached_property
     def window(self) -> Window | None:
@@ -101,7 +117,7 @@ class ProcessResult:
     @cached_property
     def steady_over_all(self) -> float:
         """The mean rate in the steady state over that of all steps after the warm-up."""
-        whole = _series(self.measured, steady.Steady())
+        whole = _series(self.measured, Steady())
         if self.series is None or whole is None or not whole.mean > 0:
             return 1.0
         return self.series.mean / whole.mean
@@ -115,10 +131,8 @@ class ProcessResult:
         before = self.steady.start
         if not before:
             return 0
-        steps = float(self.measured.lines.steps[:before].sum())
-        if math.isnan(steps):  # a line does not tell them
-            return round(count * before / len(self.measured))
-        return int(steps)
+        steps = self._found[2]
+        return round(count * before / self.observed) if math.isnan(steps) else int(steps)
 
     @property
     def warmup_marked(self) -> int:
@@ -197,7 +211,7 @@ def per_launch(processes: Processes) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-def _series(measured: Weighed, found: steady.Steady) -> Series | None:
+def _series(measured: Weighed, found: Steady) -> Series | None:
     """The steady observations as a series; None without any."""
     if len(measured) <= found.start:
         return None

@@ -63,9 +63,9 @@ def _in_steady_state(process: ProcessResult, name: str, told: ToldNumbers) -> fl
         return value if power is None else value * process.steady_over_all**power
     import numpy as np
 
-    durations = process.measured.seconds
+    observed = process.observed
     # several ranks may have told rates, which are one series of their sums
-    rates_each = process.record.told.usable / max(len(durations), 1)
+    rates_each = process.record.told.usable / max(observed, 1)
     before = process.steady.start * rates_each
     values, seen = told.values(), told.seen.values()
     # what is told of an observation comes after it; what comes before all is of none of them
@@ -73,9 +73,9 @@ def _in_steady_state(process: ProcessResult, name: str, told: ToldNumbers) -> fl
     if not is_steady.any():
         is_steady[:] = True
     values = values[is_steady]
-    if power == 1 and len(durations):
+    if power == 1 and observed:
         place = np.maximum(np.ceil(seen[is_steady] / rates_each) - 1, 0).astype(int)
-        seconds = durations[place]
+        seconds = process.measured.seconds[place]
         return total(values * seconds) / total(seconds)
     if (values == values[0]).all():
         return told[int(np.argmax(is_steady))].value

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .columns import TOLD, ToldNumbers
+from .columns import ToldNumbers
 from .line_shapes import LineShape
+from .observations import TOLD
 from .records import Record
 from .seen_lines import UNRANKED
 

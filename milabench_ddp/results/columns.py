@@ -5,11 +5,10 @@ them, and the number of a step rises by the same in each.
 """
 
 import math
+import mmap
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
-
-from .rates import LARGEST, is_finite, is_rate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +19,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EXACT = 2**53  # each whole number up to it is a double
+WORD = 8  # bytes of a double
+
+
+class Kept:
+    """A column of a table, which is read each time that it is needed: many fill the memory."""
+
+    def __init__(self, held: mmap.mmap, begin: int, count: int) -> None:
+        self._held, self._begin, self._count = held, begin, count
+
+    def values(self) -> "Floats":
+        """The numbers, shape (n,)."""
+        import numpy as np
+
+        found = np.frombuffer(self._held, np.float64, self._count, self._begin).copy()
+        self._held.madvise(mmap.MADV_DONTNEED)
+        return found
+
+    def __getitem__(self, place: int) -> float:
+        begin = self._begin + WORD * (place % self._count)
+        return array("d", self._held[begin : begin + WORD])[0]
+
+
+State = tuple[float, float, int, "array[float] | Kept | None"]
 
 
 class Doubles:
@@ -27,10 +49,14 @@ class Doubles:
 
     __slots__ = ("_count", "_first", "_own", "_slope")
 
-    def __init__(self) -> None:
-        self._first, self._slope, self._count = math.nan, 0.0, 0
-        # None as long as they are ``first + slope * k``
-        self._own: array[float] | None = None
+    def __init__(self, state: State = (math.nan, 0.0, 0, None)) -> None:
+        # they are ``first + slope * k`` as long as they have no numbers of their own
+        self._first, self._slope, self._count, self._own = state
+
+    @property
+    def state(self) -> State:
+        """All that it is: the first number, the slope, how many, and their own numbers if any."""
+        return self._first, self._slope, self._count, self._own
 
     def __len__(self) -> int:
         return self._count
@@ -51,7 +77,7 @@ class Doubles:
                 self._slope = value - self._first
             if not _same(value, self._first + self._slope * self._count):
                 self._own = array("d", self.values().tobytes())
-        if self._own is not None:
+        if isinstance(self._own, array):
             self._own.append(value)
         self._count += 1
 
@@ -67,7 +93,7 @@ class Doubles:
             place = np.arange(self._count, self._count + len(values))
             if not np.array_equal(values, self._first + self._slope * place, equal_nan=True):
                 self._own = array("d", self.values().tobytes())
-        if self._own is not None:
+        if isinstance(self._own, array):
             self._own.frombytes(values.tobytes())
         self._count += len(values)
 
@@ -76,7 +102,7 @@ class Doubles:
         import numpy as np
 
         if self._own is not None:
-            return np.frombuffer(self._own)
+            return np.frombuffer(self._own) if isinstance(self._own, array) else self._own.values()
         if not self._slope:
             return np.broadcast_to(np.array(self._first), self._count)
         return self._first + self._slope * np.arange(self._count, dtype=np.float64)
@@ -172,84 +198,6 @@ class Numbers(LazySequence[Any]):
             values = values.copy()
             values[list(self._odd)] = math.nan
         return values
-
-
-class Observation(NamedTuple):
-    """An observation of the training rate, as it was written."""
-
-    rate: Any  # units per second; in a damaged file, any JSON value
-    steps: int | None = None  # how many steps it covers; milabench does not say
-    warmup: bool = False
-    rank: int = 0  # whose rate it is; 0 if it is not told
-    time: Any = None  # when the program wrote it, in seconds since the epoch, as it says
-    elapsed: Any = None  # milabench: its duration in seconds; ours: since the loop began
-    arrived: Any = None  # when the supervisor read it, in seconds since the epoch
-    repeated: bool = False  # the same line was written before
-
-    @property
-    def counts(self) -> bool:
-        """Whether it counts: not as warm-up, not written twice, and with a usable rate."""
-        return not self.warmup and not self.repeated and is_rate(self.rate)
-
-
-TOLD = ("steps", "time", "elapsed", "arrived")  # by a line with a rate, if it tells them
-
-
-class Observations(LazySequence[Observation]):
-    """The observations of a file, in the order in which they were written."""
-
-    def __init__(self, observations: Iterable[Observation] = ()) -> None:
-        self.rates = Numbers()
-        self.told = {name: Doubles() for name in TOLD}
-        self.ranks = Doubles()
-        self.warmup = Doubles()  # 1 in those of the warm-up, else 0
-        self.repeated = Doubles()
-        for observation in observations:
-            self.append(observation)
-
-    def __len__(self) -> int:
-        return len(self.rates)
-
-    def item(self, place: int) -> Observation:
-        """One observation."""
-        known = [column[place] for column in self.told.values()]
-        steps, time, elapsed, arrived = [None if math.isnan(each) else each for each in known]
-        return Observation(
-            self.rates[place],
-            None if steps is None else int(steps),
-            bool(self.warmup[place]),
-            int(self.ranks[place]),
-            time,
-            elapsed,
-            arrived,
-            bool(self.repeated[place]),
-        )
-
-    def counts(self) -> "Marks":
-        """Which observations count, shape (n,)."""
-        rates = self.rates.floats()
-        is_usable: Marks = (rates == 0) | ((rates > 1 / LARGEST) & (rates < LARGEST))
-        is_usable &= (self.warmup.values() == 0) & (self.repeated.values() == 0)
-        return is_usable
-
-    def append(self, seen: Observation) -> None:
-        """Add an observation."""
-        self.rates.append(seen.rate)
-        for name, column in self.told.items():
-            value = getattr(seen, name)
-            column.append(float(value) if is_finite(value) else math.nan)
-        self.ranks.append(float(seen.rank))
-        self.warmup.append(float(seen.warmup))
-        self.repeated.append(float(seen.repeated))
-
-    def extend(self, columns: "Mapping[str, Floats]") -> None:
-        """Add observations by the names of their fields, shape (n,) each; 1 is true, 0 false."""
-        self.rates.extend(columns["rate"])
-        for name, column in self.told.items():
-            column.extend(columns[name])
-        self.ranks.extend(columns["rank"])
-        self.warmup.extend(columns["warmup"])
-        self.repeated.extend(columns["repeated"])
 
 
 class ToldNumber(NamedTuple):

@@ -8,8 +8,9 @@ import msgspec
 
 from ..codec import convert
 from ..samples import DeviceSample, HostSample
-from .columns import Observation, ToldNumbers
+from .columns import ToldNumbers
 from .defects import DefectKind
+from .observations import Observation
 from .rank import Bucket, Collections, Rank
 from .rates import is_rate, is_warmup, rank_of, training_rates
 from .records import FACTS, TABLES, Payload, Record, is_finite

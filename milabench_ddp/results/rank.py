@@ -4,6 +4,12 @@ import math
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Times = array[float]
+else:
+    Times = array  # Python 3.11 knows no other name for it as it runs
 
 MOST = 1e100  # more than any time, so that its square is finite; as for samples
 
@@ -45,9 +51,9 @@ class Rank:
     steps, and single precision, which is exact to 1e-7, for their parts.
     """
 
-    ms: "array[float]" = field(default_factory=lambda: array("d"))  # of each step
-    wait_ms: "array[float]" = field(default_factory=lambda: array("f"))  # for data in each step
-    parts: "dict[str, array[float]]" = field(default_factory=dict)  # ms in each step, by part
+    ms: Times = field(default_factory=lambda: array("d"))  # of each step
+    wait_ms: Times = field(default_factory=lambda: array("f"))  # for data in each step
+    parts: dict[str, Times] = field(default_factory=dict)  # ms in each step, by part
     # Of programs that do not tell the parts of each step: over all steps after the warm-up
     shares: Mapping[str, float] = field(default_factory=dict)  # of the steps, by part; sum 1
     part_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation

@@ -1,13 +1,15 @@
 """Reads a run folder, of milabench or of ours, finished, running or cut off, into a `Run`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import RunDirError, did_you_mean, shown_names
 from .defects import DefectKind, FileDefect
-from .read_events import read_events
+from .read_files import has_ended, read_files
 from .read_state import read_state
 from .records import Run
 from .run_dir import RunDir
+from .state import RunState
 
 DO_NOT_COUNT = (
     DefectKind.UNREADABLE,
@@ -32,10 +34,18 @@ def read_run(path: Path) -> Run:
         defects.append(FileDefect(path, kind, detail=getattr(error, "strerror", "") or str(error)))
 
     state = read_state(RunDir(path), on_defect)
-    records = [read_events(file) for file in files]
+    records = read_files(files, _tables(path, state, files))
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
     return Run(path, state, counting, tuple(defects))
+
+
+def _tables(path: Path, state: RunState | None, files: Sequence[Path]) -> Path | None:
+    """The folder in which to keep tables of the files; None while the run goes on."""
+    if state is not None:
+        return RunDir(path).tables if state.header.outcome is not None else None
+    # of a run of milabench, the files alone tell
+    return RunDir(path).tables if all(map(has_ended, files)) else None
 
 
 def _data_files(path: Path) -> list[Path]:

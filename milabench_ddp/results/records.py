@@ -10,8 +10,9 @@ from typing import Any, TypeGuard
 from ..config.schema import SkippedBenchmark
 from ..events import Status, Verdict
 from ..samples import DeviceProblem, DeviceSample, HostSample
-from .columns import Numbers, Observations, ToldNumbers
+from .columns import Numbers, ToldNumbers
 from .defects import DefectKind, FileDefect
+from .observations import Observations
 from .rank import Rank
 from .rates import RateCounts
 from .rates import is_finite as is_finite

@@ -80,7 +80,7 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
 
         def few_rates(row: Row) -> Findings:
             """A mean of few rates is uncertain."""
-            count = sum(len(process.measured) for process in row.processes)
+            count = sum(process.observed for process in row.processes)
             if count < FEWEST:
                 yield Finding(f"only {count} rates were measured", evidence={"rates": count})
         ''',

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.results.columns import Observation
 from milabench_ddp.results.defects import DefectKind
+from milabench_ddp.results.observations import Observation
 from milabench_ddp.results.read_events import output_lines, read_events
 from milabench_ddp.samples import DeviceProblem, DeviceSample
 from tests.support.result_files import RECORDED, config, end, line, loss, rate, sample, start, write

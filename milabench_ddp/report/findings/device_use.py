@@ -62,7 +62,8 @@ def _measured(row: Row) -> dict[str, list[DeviceSample]]:
     """The samples of each device while it was measured; where that is not known, all."""
     found: dict[str, list[DeviceSample]] = defaultdict(list)
     for process in counted(row.processes):
-        record, window = process.record, process.window
+        record = process.record
+        window = process.window if record.samples else None
         for device, samples in record.samples.items():
             if record.device is not None and device != str(record.device):
                 continue

@@ -37,7 +37,7 @@ def bimodal(row: Row) -> Findings:
     processes = counted(row.processes)
     for process in processes:
         if process.steady.visits:
-            found.append((process.steady.visits, len(process.measured), process.record.tag))
+            found.append((process.steady.visits, process.observed, process.record.tag))
     if found:
         visits, total, tag = min(found)
         sentence = (
@@ -73,7 +73,7 @@ def unstable(row: Row) -> Findings:
     found = []
     processes = counted(row.processes)
     for process in processes:
-        if process.series is not None and len(process.measured) >= FEWEST:
+        if process.series is not None and process.observed >= FEWEST:
             spread = deviation(process.series.rates) / process.series.mean
             if spread > UNSTABLE:
                 found.append((spread, process.record.tag))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...results.columns import Observations
+from ...results.observations import Observations
 from ...results.rank import Rank
 from ...results.rates import is_rate
 from ...samples import DeviceSample

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from ...results.columns import Observations
+from ...results.observations import Observations
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WINDOWS = 30  # sliding medians reach over this part of a series on each side
 SHARED = 8  # of them in half of such a window
+TOGETHER = 2**18  # values of windows
 APART = 0.85  # the share of the squared deviations that two levels explain; of normal noise 0.64
 MATTERS = 0.005  # the smallest distance of two levels, as a fraction
 STAYS = 3  # observations in a row: a pause is shorter,
@@ -77,8 +78,12 @@ def _calm(rates: "Floats") -> "Floats":
     near = len(rates) // WINDOWS
     around = np.pad(rates, near, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(around, 2 * near + 1)
-    # one by one: the windows of a long series would fill the memory
-    return np.array([np.median(window) for window in windows[:: max(1, near // SHARED)]])
+    windows = windows[:: max(1, near // SHARED)]
+    medians = np.empty(len(windows))
+    some = max(1, TOGETHER // (2 * near + 1))
+    for k in range(0, len(windows), some):  # all windows of a long series would fill the memory
+        medians[k : k + some] = np.partition(windows[k : k + some], near, axis=1)[:, near]
+    return medians
 
 
 def _is_high(calm: "Floats") -> "Marks":

@@ -9,7 +9,7 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.statistics import durations
 from milabench_ddp.report.statistics.durations import Weighed, lines_of, sum_of_ranks
-from milabench_ddp.results.columns import Observation, Observations
+from milabench_ddp.results.observations import Observation, Observations
 from tests.support.result_files import config, end, job, rate, start, write
 
 FAST, SLOW = 0.010, 0.100  # seconds of a step

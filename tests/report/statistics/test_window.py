@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.report.statistics.durations import Weighed, lines_of, weighed
 from milabench_ddp.report.statistics.window import Window, window_of
-from milabench_ddp.results.columns import Observation, Observations
+from milabench_ddp.results.observations import Observation, Observations
 
 RATES = (10.0, 10.0, 20.0, 10.0)
 ENDS = (101.0, 102.0, 103.0, 104.0)

@@ -113,14 +113,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "large"
         make(folder, options.benchmarks, options.ranks, options.steps)
-        begin = time.perf_counter()
+        begin = time.perf_counter(), time.process_time()
         report = report_of([folder])
-        read = time.perf_counter()
+        read = time.perf_counter(), time.process_time()
         page = report_html(report).encode()
-        written = time.perf_counter()
+        written = time.perf_counter(), time.process_time()
     print(f"{options.benchmarks} x {options.ranks} ranks x {options.steps} steps")
-    print(f"reads the run in   {read - begin:6.1f} s")
-    print(f"makes the page in  {written - read:6.1f} s")
+    for what, since, until in (("reads the run", begin, read), ("makes the page", read, written)):
+        wall, busy = (end - start for start, end in zip(since, until, strict=True))
+        print(f"{what:18} {wall:6.1f} s, {busy:.1f} s of a core")
     print(f"size               {len(page) / 1e6:6.2f} MB")
     if options.keep:
         options.keep.write_bytes(page)

@@ -28,14 +28,21 @@ def ledger(report: Report) -> Iterator[Chart]:
     for row in report.rows:
         table = ledger_table([row])
         if table:
-            yield _chart(row, table)
+            yield ledger_chart(row, table)
 
 
-def _chart(row: Row, table: Table) -> Chart:
+def ledger_chart(row: Row, table: Table, most: int = MOST) -> Chart:
+    """The chart of a benchmark.
+
+    Args:
+        row: the benchmark.
+        table: its ledger.
+        most: the number of ranks that are drawn.
+    """
     names = [column.name for column in table.columns]
     lines: list[Line] = [dict(zip(names, values, strict=True)) for values in table.rows]
     items = [name for name in names if name in KINDS]
-    shown = _shown(lines)
+    shown = _shown(lines, most)
     bars = []
     for line in shown:
         parts = tuple((KINDS[name], line[name]) for name in items)
@@ -48,13 +55,13 @@ def _chart(row: Row, table: Table) -> Chart:
     )
 
 
-def _shown(lines: Sequence[Line]) -> Sequence[Line]:
+def _shown(lines: Sequence[Line], most: int) -> Sequence[Line]:
     """The ranks that are drawn: of many those that wait least and most, and some between."""
     everyone, *ranks = lines
-    if len(ranks) <= MOST:
+    if len(ranks) <= most:
         return lines
     by_waiting = sorted(ranks, key=lambda line: line.get(WAITING) or 0.0)
-    third, middle = MOST // 3, len(ranks) // 2
+    third, middle = most // 3, len(ranks) // 2
     first = middle - third // 2
     kept = by_waiting[:third] + by_waiting[first : first + third] + by_waiting[-third:]
     return [everyone, *(line for line in ranks if any(line is each for each in kept))]

@@ -27,6 +27,7 @@ RATE, STEPS, OWN, DEVICES = (
     "devices",
 )  # the places of these charts in a section
 WARM_UP, UNSTEADY, UNMEASURED = "warm-up", "before the steady state", "before the measured steps"
+DIGITS = 3  # of what a sensor reads
 BY_RATE = ("slowest", "median", "fastest")
 BY_CLOCK = ("lowest clock", "median clock", "highest clock")
 
@@ -215,9 +216,9 @@ def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Ite
             if values:
                 curves.append(Curve(name, times, values))
         if curves:
-            place = f"{DEVICES}-{key}"
+            place, unit = f"{DEVICES}-{key}", sensor.unit
             yield Course(
-                place, sensor.title, "time (s)", sensor.unit, tuple(curves), shaded, DEVICES
+                place, sensor.title, "time (s)", unit, tuple(curves), shaded, DIGITS, DEVICES
             )
 
 

@@ -136,11 +136,11 @@ def spark(row: Row) -> Html:
     top = max(means)
     if len(means) < 2 or not top > 0:
         return Html("")
+    step = SPARK_WIDTH / (len(means) - 1)
     places = []
     for k, value in enumerate(means):
-        x = k * SPARK_WIDTH / (len(means) - 1)
-        places.append(f"{x:.0f},{1 + (SPARK_HEIGHT - 2) * (1 - value / top):.1f}")
-    line = tag("polyline", points=" ".join(places))
+        places.append(f"{k * step:.0f} {1 + (SPARK_HEIGHT - 2) * (1 - value / top):.0f}")
+    line = tag("path", d=f"M{'L'.join(places)}")
     name = f"from {means[0]:,.4g} to {means[-1]:,.4g} {row.unit}"
     return tag(
         "svg", line, class_="spark", viewBox=f"0 0 {SPARK_WIDTH} {SPARK_HEIGHT}", role="img",

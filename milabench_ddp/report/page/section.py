@@ -1,27 +1,30 @@
 """The section of a benchmark: findings, charts, ranks, ledger, other tables, output, command."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from ...results.run_dir import RunDir
 from ...table import Table, is_unknown, without_unknown
+from ..charts.chart import Chart
+from ..charts.ledger import MOST, ledger_chart
 from ..model import Failure, Report, Row
 from ..tables import TABLES
 from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
 from ..tables.step_tables import every_rank
 from .courses import DEVICES, courses_of
+from .figures import svg_figure
 from .finding_cards import LEDGER, MORE, OUTPUT, RANKS, card, place_of
 from .html_table import html_table
 from .markup import Anchors, Html, joined, tag
 from .named import named_ranks
-from .series import Json, course_json
+from .series import MOST_POINTS, Json, course_json
 
 MS = "ms"  # the step: what takes part of its time is shaded by its share of it
 SHADED_RANKS = {MS: MS, "p95_ms": MS, "wait_ms": MS, "own_ms": MS, "allocated": "allocated",
                 "reserved": "reserved"}  # fmt: skip
 SHADED_LEDGER = dict.fromkeys((MS, *ITEMS.values(), HIDDEN), MS)
 SHADED_DEVICES = {name: name for name in ("peak_memory", "power W", "SM MHz", "memory MHz")}
+FEWEST_DRAWN = 9  # ranks in the chart of a ledger
 ELSEWHERE = frozenset({"ranks", "ledger"})  # tables that have a place of their own
 LEGEND = (
     "Colour: how far a cell is from the median of its column, from 1, 2, 5, 10 and 20 % on (of a "
@@ -32,12 +35,29 @@ LEGEND = (
 class Section:
     """What the page shows of a benchmark."""
 
-    def __init__(self, report: Report, row: Row, anchors: Anchors, points: int) -> None:
+    def __init__(
+        self, report: Report, row: Row, anchors: Anchors, points: int, charts: Sequence[Chart] = ()
+    ) -> None:
+        """The section of a benchmark.
+
+        Args:
+            report: the report that it is of.
+            row: the benchmark.
+            anchors: the ids of benchmarks.
+            points: of a series, at most.
+            charts: those that are about this benchmark alone.
+        """
         self.row = row
         self.id = anchors.of(row.name)
         self.findings = [each for each in report.findings if each.benchmark == row.name]
         self._failures = [each for each in report.failures if each.benchmark == row.name]
-        self._anchors = anchors
+        self._anchors, self._charts = anchors, charts
+        self._commands = [
+            f"bash {shlex.quote(str(run.scripts[row.name]))}"
+            for run in report.runs
+            if row.name in run.scripts
+        ]
+        self._drawn_ranks = max(FEWEST_DRAWN, points * MOST // MOST_POINTS)
         self._ledger = ledger([row])
         named = named_ranks(row, self.findings)
         self._marked = {rank.id.name for rank in row.ranks if rank.id in named}
@@ -53,9 +73,10 @@ class Section:
             *self._figures(),
             *self._ranks(),
             *self._where_time_goes(),
+            *map(svg_figure, self._charts),
             *self._more(),
             *self._output(),
-            *self._commands(),
+            *self._repeat(),
         ]
         return joined(parts)
 
@@ -136,7 +157,9 @@ class Section:
                 self._ledger, shaded=SHADED_LEDGER, marked=self._marked,
                 whole="milabench report RUN --table ledger",
             )  # fmt: skip
-            yield self._block(LEDGER, self._ledger.title, shown)
+            chart = ledger_chart(self.row, self._ledger, self._drawn_ranks)
+            note = tag("p", chart.description, class_="note")
+            yield self._block(LEDGER, self._ledger.title, note, Html(chart.svg()), shown)
 
     def _more(self) -> Iterator[Html]:
         """The other tables of the report, of this benchmark alone, each folded."""
@@ -157,16 +180,11 @@ class Section:
         if self._failures:
             yield self._block(OUTPUT, "Failures", *map(failure, self._failures))
 
-    def _commands(self) -> Iterator[Html]:
+    def _repeat(self) -> Iterator[Html]:
         """How to repeat it: the script beside the result, in each run that has one."""
-        commands = []
-        for path in dict.fromkeys(process.run.path for process in self.row.processes):
-            script = RunDir(path).script(self.row.name)
-            if script.exists():
-                commands.append(f"bash {shlex.quote(str(script))}")
-        if commands:
+        if self._commands:
             heading = tag("h3", "To repeat it")
-            yield tag("div", heading, *map(command, commands), class_="block")
+            yield tag("div", heading, *map(command, self._commands), class_="block")
 
 
 def failure(failed: Failure) -> Html:

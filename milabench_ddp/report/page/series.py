@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 256
 FEWEST_POINTS = 48
-ALL_POINTS = 9600  # of a series of each benchmark
-DIGITS, PLACE_DIGITS = 4, 6  # of the median: of values, and of places on the x axis
+ALL_POINTS = 12_800  # of a series of each benchmark
+PLACE_DIGITS = 6  # of the median place on the x axis
+FEWEST_STEPS = 30  # between the least and the largest value of a series
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Course:
     y: str
     curves: tuple[Curve, ...]
     shaded: tuple[Shaded, ...] = ()
+    digits: int = 4  # of the median of a series
     axis: str = ""  # charts of a section with the same axis share their cursor
 
 
@@ -73,7 +75,7 @@ def course_json(course: Course, most: int = MOST_POINTS) -> Json | None:
             known.append((curve.name, values))
     if not known:
         return None
-    points, of_curves = _reduced(known, most)
+    points, of_curves = _reduced(known, most, course.digits)
     return {
         "key": course.key,
         "title": course.title,
@@ -85,12 +87,15 @@ def course_json(course: Course, most: int = MOST_POINTS) -> Json | None:
     }
 
 
-def _reduced(curves: "Sequence[tuple[str, Floats]]", most: int) -> tuple[Json, list[Json]]:
+def _reduced(
+    curves: "Sequence[tuple[str, Floats]]", most: int, digits: int
+) -> tuple[Json, list[Json]]:
     """The common points of the x axis, and of each curve what is at them.
 
     Args:
         curves: the name of each, and its places and values, shape (2, n).
         most: the number of points.
+        digits: of the median of a curve.
     """
     import numpy as np
 
@@ -108,9 +113,9 @@ def _reduced(curves: "Sequence[tuple[str, Floats]]", most: int) -> tuple[Json, l
     told: list[Json] = []
     for (name, (_, y)), place in zip(curves, places, strict=True):
         low, middle, high = extremes(y, place, count)
-        of_curve: Json = {"name": name, "n": len(y), "mid": _numbers(middle)}
+        of_curve: Json = {"name": name, "n": len(y), "mid": _numbers(middle, digits)}
         if (high > low).any():
-            of_curve |= {"low": _numbers(low), "high": _numbers(high)}
+            of_curve |= {"low": _numbers(low, digits), "high": _numbers(high, digits)}
         told.append(of_curve)
     return points, told
 
@@ -153,7 +158,7 @@ def extremes(values: "Floats", places: "Counts", count: int) -> "tuple[Floats, F
     return found[0], found[1], found[2]
 
 
-def _numbers(values: "Floats", digits: int = DIGITS) -> Json:
+def _numbers(values: "Floats", digits: int) -> Json:
     """Numbers as whole multiples of a power of ten above the least; None where one is unknown.
 
     They keep so many digits of their median, and all before the point.
@@ -164,7 +169,7 @@ def _numbers(values: "Floats", digits: int = DIGITS) -> Json:
     sizes = np.abs(known)
     level = float(np.median(sizes) or sizes.max())
     power = math.floor(math.log10(level)) + 1 - digits if level > 0 else 0
-    if float(known.max() - known.min()) < 100 * 10.0**power:  # alike: keep what differs
+    if float(known.max() - known.min()) < FEWEST_STEPS * 10.0**power:  # alike: keep what differs
         power -= 1
     scaled = np.round(values / 10.0**power)
     least = float(np.nanmin(scaled))

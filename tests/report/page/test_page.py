@@ -11,7 +11,9 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.page import page
+from milabench_ddp.report.page.frame import script, style
 from milabench_ddp.report.page.markup import VOID
+from milabench_ddp.report.page.packing import END, FIRST, NEXT, Packed
 from milabench_ddp.report.page.page import report_html
 from tests.support.rates import noisy
 from tests.support.result_files import (
@@ -26,6 +28,7 @@ from tests.support.result_files import (
     write_state,
 )
 
+FRAME = len(script()) + len(style())
 HOSTILE = "</script><script>alert(1)</script>\u202e"
 
 
@@ -68,8 +71,17 @@ def first() -> str:
     return text_of(RECORDED / "first")
 
 
-def unpacked(script: str) -> str:
-    return zlib.decompress(base64.b64decode(script)).decode()
+def unpacked(made: str) -> list[Packed]:
+    """What the page's script makes of what is packed in the page."""
+    found = []
+    for one in re.findall(r'<script type="text/plain" id="packed-\d+">([^<]*)<', made):
+        first, *parts = zlib.decompress(base64.b64decode(one)).decode().split(END)
+        half = len(parts) // 2
+        for body, courses in zip(parts[:half], parts[half:], strict=True):
+            for code, text in enumerate(first.split(NEXT), FIRST):
+                body = body.replace(chr(code), text)
+            found.append(Packed(body, courses))
+    return found
 
 
 def test_it_asks_for_nothing_and_runs_its_own_script_alone(first: str) -> None:
@@ -106,10 +118,9 @@ def test_it_has_all_of_the_report(first: str) -> None:
 
 def test_each_chart_has_a_place_with_a_name(first: str) -> None:
     made = Page(first)
-    data = re.findall(r'data-of="courses">([^<]*)<', first)
-    keys = [course["key"] for one in data for course in json.loads(unpacked(one))]
+    keys = [course["key"] for one in unpacked(first) for course in json.loads(one.courses)]
     figures = made.all("figure")
-    assert [figure["data-course"] for figure in figures] == keys
+    assert [f["data-course"] for f in figures if "data-course" in f] == keys
     assert {"rate", "steps"} <= set(keys)
     for figure in figures:
         assert figure["role"] == "figure"
@@ -133,16 +144,16 @@ def test_hostile_text_stays_text(
     if is_packed:
         monkeypatch.setattr(page, "PLAIN", 0)
     made = text_of(hostile_run(tmp_path / "run"))
-    bodies = re.findall(r'data-of="body">([^<]*)<', made)
+    bodies = [one.body for one in unpacked(made) if one.body]
     assert len(bodies) == 2 * is_packed
-    whole = made + "".join(map(unpacked, bodies))
+    whole = made + "".join(bodies)
     assert "<script>alert" not in whole
     assert "\u202e" not in whole
     assert r"&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;\u202e" in whole
     assert "&lt;b&gt;&amp;" in whole
-    assert len(Page(made).all("script")) == 1 + len(re.findall('data-of="', made))
+    assert len(Page(made).all("script")) == 2  # its own, and what is packed
     for body in bodies:
-        Page(unpacked(body))
+        Page(body)
 
 
 def test_a_large_page_holds_its_sections_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,11 +161,13 @@ def test_a_large_page_holds_its_sections_compressed(monkeypatch: pytest.MonkeyPa
     plain = text_of(RECORDED / "first")
     monkeypatch.setattr(page, "PLAIN", 0)
     packed = text_of(RECORDED / "first")
-    shown = re.findall(r'<div class="body">(.*?)</div><script type="text/plain" data-of="courses"',
-                       plain)  # fmt: skip
-    hidden = [unpacked(one) for one in re.findall(r'data-of="body">([^<]*)<', packed)]
-    assert hidden == shown
-    assert len(packed) < 0.6 * len(plain) + len(page.asset(*page.SCRIPTS, *page.STYLES))
+    shown = re.findall(
+        r'<div class="body">(.*?)</div></details>(?=<details id="bench|<script)', plain
+    )
+    assert [one.body for one in unpacked(packed)] == shown
+    assert not any(one.body for one in unpacked(plain))
+    assert [one.courses for one in unpacked(packed)] == [one.courses for one in unpacked(plain)]
+    assert len(packed) - FRAME < 0.6 * (len(plain) - FRAME)
 
 
 def test_milabenchs_formulas_and_a_run_without_results(tmp_path: Path) -> None:

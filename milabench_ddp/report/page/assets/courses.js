@@ -10,7 +10,6 @@ const Courses = (() => {
     return made;
   }
 
-  const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4], [12, 4]];
   const WHOLE = [1, 2, 5].flatMap((k) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((size) => k * size)).sort((a, b) => a - b);
   const drawn = new Set(); // figures, which are drawn anew in other colours
   const waiting = new Map(); // figures, and what draws them once they are seen
@@ -74,11 +73,11 @@ const Courses = (() => {
     chart.curves.forEach((line, k) => {
       const swatch = document.createElementNS("http://www.w3.org/2000/svg", "svg");
       swatch.setAttribute("viewBox", "0 0 28 8");
+      swatch.setAttribute("class", "chart");
       swatch.setAttribute("aria-hidden", "true");
       const stroke = document.createElementNS("http://www.w3.org/2000/svg", "path");
       stroke.setAttribute("d", "M0 4h28");
-      stroke.setAttribute("class", `s${k % 7}`);
-      stroke.setAttribute("stroke-dasharray", DASHES[k % 7].join(" "));
+      stroke.setAttribute("class", `line line${k % 8}`);
       swatch.append(stroke);
       list.append(make("li", {}, swatch, name(line.name, k)));
     });
@@ -151,14 +150,16 @@ const Courses = (() => {
   function options(chart, section, holder, say) {
     const series = [{}];
     const bands = [];
+    const swatches = holder.closest("figure").querySelectorAll(".legend path");
     chart.curves.forEach((line, k) => {
-      const stroke = color(`s${k % 7}`);
+      const { stroke, strokeDasharray } = getComputedStyle(swatches[k]);
+      const dash = strokeDasharray === "none" ? [] : strokeDasharray.split(",").map(parseFloat);
       const hidden = { stroke: "transparent", points: { show: false }, spanGaps: true };
       const few = line.n <= 40;
       series.push(hidden, hidden, {
-        stroke, width: 1.5, dash: DASHES[k % 7], spanGaps: true, points: { show: few, size: 4 },
+        stroke, width: 1.5, dash, spanGaps: true, points: { show: few, size: 4 },
       });
-      if (line.low) bands.push({ series: [3 * k + 1, 3 * k + 2], fill: `${stroke}38` });
+      if (line.low) bands.push({ series: [3 * k + 1, 3 * k + 2], fill: stroke.replace("rgb(", "rgba(").replace(")", ", 0.2)") });
     });
     const axis = {
       stroke: color("text"), font: "12px system-ui", labelFont: "12px system-ui", labelSize: 18,

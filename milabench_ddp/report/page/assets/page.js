@@ -6,10 +6,20 @@
 
   // --- what is compressed -----------------------------------------------------------------------
 
-  async function unpacked(script) {
+  const packs = new Map(); // some sections together, see packing.py
+
+  function unpacked(number) {
+    if (!packs.has(number)) packs.set(number, unpackNow(document.getElementById(`packed-${number}`)));
+    return packs.get(number);
+  }
+
+  async function unpackNow(script) {
     const bytes = Uint8Array.from(atob(script.textContent), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).text();
+    const [first, ...parts] = (await new Response(stream).text()).split("\x1e");
+    const markup = first.split("\x1f");
+    const whole = (body) => body.replace(/[\x0e-\x1d]/g, (code) => markup[code.charCodeAt(0) - 14]);
+    return { bodies: parts.slice(0, parts.length / 2).map(whole), courses: parts.slice(parts.length / 2) };
   }
 
   const filled = new Map(); // sections, and when they are complete
@@ -20,17 +30,13 @@
   }
 
   async function fillNow(section) {
-    const packed = $(":scope > script[data-of=body]", section);
-    if (packed) {
-      const body = Courses.make("div", { className: "body" });
-      body.innerHTML = await unpacked(packed); // escaped where it was made
-      packed.replaceWith(body);
-    }
-    const data = $(":scope > script[data-of=courses]", section);
-    const charts = data ? JSON.parse(await unpacked(data)) : [];
-    for (const chart of charts) {
-      const figure = $(`figure[data-course="${chart.key}"]`, section);
-      if (figure) Courses.prepare(figure, chart, section.id);
+    const [number, place] = section.dataset.place.split(" ");
+    const { bodies, courses } = await unpacked(number);
+    // all text in it was escaped where it was made
+    if (bodies[place]) $(":scope > .body", section).innerHTML = bodies[place];
+    for (const course of JSON.parse(courses[place])) {
+      const figure = $(`figure[data-course="${course.key}"]`, section);
+      if (figure) Courses.prepare(figure, course, section.id);
     }
   }
 

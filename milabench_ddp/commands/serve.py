@@ -17,7 +17,7 @@ def main(options: ServeOptions) -> int:
         if not path.is_dir():
             raise RunDirError(f"{path} is not a folder")
     try:
-        server = Server(Runs(options.runs, _page), options.port)
+        server = Server(Runs(options.runs, page_of), options.port)
     except OSError as error:
         raise SelectionError(
             f"--port {options.port}: {error.strerror}; --port 0 takes one that is free"
@@ -31,6 +31,6 @@ def main(options: ServeOptions) -> int:
     return 0
 
 
-def _page(path: Path) -> str:
+def page_of(path: Path) -> str:
     """The page of a run's report."""
     return report_html(report_of([path]))

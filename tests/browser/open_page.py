@@ -57,6 +57,20 @@ class OpenPage:
         self._driver.get(path.resolve().as_uri() + (f"#{place}" if place else ""))
         self.wait("document.documentElement.dataset.ready === 'yes'")
 
+    @contextmanager
+    def visit(self, url: str) -> Iterator[None]:
+        """Open an address; inside the block there is a network."""
+        network = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.command("Network.emulateNetworkConditions", offline=False, **network)
+        try:
+            for kind in ("browser", "performance"):
+                self._driver.get_log(kind)
+            self._driver.get(url)
+            yield
+        finally:
+            self._driver.get("about:blank")
+            self.command("Network.emulateNetworkConditions", offline=True, **network)
+
     def media(self, scheme: str = "light", media: str = "") -> None:
         """The colours that the reader prefers, and the medium, such as ``print``."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]

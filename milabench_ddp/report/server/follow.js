@@ -1,12 +1,12 @@
 "use strict";
-// Asks where the run stands until it has ended; shows the report anew when a benchmark has ended.
-const GOES_ON = 2000, AGAIN = 10000; // milliseconds
+// Asks where the run stands; shows the report anew when a benchmark has begun or ended.
+const SOON = 2000, LATER = 10000; // milliseconds; a run that has ended may be resumed
 const line = document.getElementById("progress");
 const frame = document.querySelector("iframe");
 let stamp = document.body.dataset.stamp;
 
 async function look() {
-  let next = AGAIN;
+  let next = LATER;
   try {
     const answer = await fetch("progress.json");
     if (!answer.ok) throw new Error((await answer.text()).trim());
@@ -16,10 +16,10 @@ async function look() {
       stamp = now.stamp;
       frame.contentWindow.location.reload();
     }
-    next = now.outcome === null ? GOES_ON : 0;
+    if (now.outcome === null) next = SOON;
   } catch (error) {
     line.textContent = `not known any more: ${error.message}`;
   }
-  if (next) setTimeout(look, next);
+  setTimeout(look, next);
 }
 look();

@@ -62,7 +62,7 @@ class Progress:
     @property
     def sentence(self) -> str:
         """Where it stands, for a person."""
-        said = [self.outcome or ""]
+        said = [self.outcome or "how it ended is not recorded"]
         if self.outcome is None:
             said = ["goes on" if self.seconds is None else f"goes on, for {_time(self.seconds)}"]
         how = ", ".join(f"{count} {name}" for name, count in self.ended.items())

@@ -31,7 +31,9 @@ def test_how_a_benchmark_runs() -> None:
 
 def test_a_run_of_milabench_has_no_state() -> None:
     found = progress_of(RECORDED / "milabench" / "sedumoje", 0.0)
-    assert (found.name, found.outcome, found.sentence) == ("sedumoje", "", "")
+    assert (found.name, found.outcome, found.sentence) == (
+        "sedumoje", "", "how it ended is not recorded",
+    )  # fmt: skip
 
 
 def test_a_run_that_has_ended(tmp_path: Path) -> None:

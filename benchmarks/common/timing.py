@@ -5,9 +5,8 @@ synchronised, sent or computed between them; a mark is read after its step, when
 passed it. Consecutive short steps form one observation of at least ``interval`` seconds, so that
 reporting costs next to nothing; a longer step is an observation of its own.
 
-The body may have parts, such as forward and backward: it calls ``lap`` between them, and each part
-is the time between its marks. These are queued with the work like all marks, so parts do not
-overlap, and together with the wait for data they are the full step.
+The body may have parts, such as forward and backward: it calls ``lap`` between them. Their marks
+are queued with the work, too, so parts do not overlap; with the wait for data they are the step.
 """
 
 import sys
@@ -48,8 +47,8 @@ class Losses(Enum):
 class StepTimer(StepTimes):
     """Times the steps of one loop, and reports each observation of their rate once it is known.
 
-    ``work`` is the work of one step in ``units`` (without the "/s"); under DDP the work of all
-    ranks. Steps are numbered from 0, warm-up first.
+    ``work`` is that of one step in ``units`` (without the "/s"), under DDP of all ranks. Steps are
+    numbered from 0, warm-up first.
     """
 
     def __init__(
@@ -73,13 +72,12 @@ class StepTimer(StepTimes):
 
         ``settled`` is called when the device has done the first of two or more steps of warm-up.
         The last step of the warm-up and the measured ones run in the context of ``around``. So do
-        as many steps after them as ``spare`` says when they are done, or a hundredth as many, which
-        tell what the marks cost, if there are enough.
-        ``parts`` names the parts of the body, which calls ``lap`` after each but the last. The
-        waits that ``waits`` marks within them do not count as theirs: they are a part of their own,
-        ``EXPOSED``.
-        ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds,
-        measured by ``now``, the host's clock in nanoseconds.
+        as many steps after them as ``spare`` says then, or a hundredth as many, if there are enough
+        to tell what the marks cost.
+        ``parts`` names the parts of the body, which calls ``lap`` after each but the last. Waits
+        that ``waits`` marks within them are a part of their own, ``EXPOSED``.
+        ``losses``: None means all on rank 0 and none on the others. ``interval`` is in seconds of
+        ``now``, the host's clock in nanoseconds.
         """
         super().__init__(parts, waits)
         self.first = 0  # index of the first measured step
@@ -106,8 +104,8 @@ class StepTimer(StepTimes):
         """Yield ``warmup`` batches, then ``count`` measured ones, or fewer if the batches run out.
 
         The body of the caller's ``for`` is the step. A ``count`` that depends on the time of a step
-        is asked for with that time, in milliseconds, in the second half of the warm-up but its last
-        step (0 without such steps). Then the device's queue is empty; the last step fills it again.
+        is asked for with that time in ms, of the second half of the warm-up but its last step (0
+        without such steps). Then the device's queue is empty; the last step fills it again.
         """
         iterator, last = iter(batches), max(warmup - 1, 0)
         first = min(last, 1)
@@ -130,8 +128,7 @@ class StepTimer(StepTimes):
             self._count_kept()
             if self._stride > 2 and self.ms:  # else there is nothing within a step
                 steps = (len(self.ms) + len(self.warmup_ms)) // STEPS_FOR_ONE
-                steps = max(steps, self._spare())
-                yield from self._with_and_without_marks(iterator, steps)
+                yield from self._with_and_without_marks(iterator, max(steps, self._spare()))
 
     def lap(self) -> None:
         """Mark the end of a part of the body, and the beginning of the next."""
@@ -147,12 +144,12 @@ class StepTimer(StepTimes):
         return self._open.first + self._open.steps
 
     def device_idle(self) -> float | None:
-        """The fraction of a measured step in which the device waits for the host or for data.
+        """The fraction of a measured step in which the device waits for its host or for data.
 
         It is 1 - a / s, with the mean step s, and the time a of a step of the warm-up which the
         host had queued before the device began it: what a step would take if the host were never
-        late. CUDA queues about 1000 kernels: of more in a part of the step, it can be too small.
-        None if this is not known, as of a CPU.
+        late; None if not known, as of a CPU. CUDA queues about 1000 kernels: of more in a part of
+        the step, it can be too small.
         """
         if not self._ahead_ms or not self.ms:
             return None

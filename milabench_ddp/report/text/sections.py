@@ -3,6 +3,8 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from ...config.schema import SkippedBenchmark
 from ...wrapped import wrapped
@@ -56,25 +58,37 @@ def traces(runs: Iterable[RunInfo], width: int) -> Iterator[str]:
 
 
 def failures(report: Report, width: int) -> Iterator[str]:
-    """Each failure with the last lines of its output, and where all of it is."""
-    for index, failure in enumerate(report.failures):
-        if index:
+    """The failures of each benchmark, and how to repeat it; of those that are alike the first."""
+    of_several = len(report.runs) > 1
+    place = attrgetter("benchmark", "folder")
+    for number, (_, group) in enumerate(groupby(report.failures, key=place)):
+        if number:
             yield ""
-        head = _failure(failure)
-        if len(report.runs) > 1 and failure.folder:
-            head += f" [{failure.folder}]"
-        yield from wrapped(head, width, rest="  ")
-        for line in failure.lines:
-            said = line.lstrip()
-            yield from wrapped(said, width, " " * (4 + len(line) - len(said)))
-        if failure.whole:
-            yield from wrapped(f"all of it: {failure.whole}", width, "    -> ")
-        elif failure.tag:
-            yield "    (it printed nothing)"
-        following = report.failures[index + 1 : index + 2]
-        is_last = not following or following[0].benchmark != failure.benchmark
-        if failure.script and is_last:
-            yield from wrapped(f"to repeat it: bash {failure.script}", width, "    -> ")
+        alike: dict[object, list[Failure]] = defaultdict(list)
+        for failure in group:
+            alike[failure.outcome, failure.reason, failure.lines].append(failure)
+        for first, *others in alike.values():
+            yield from _with_output(first, width, of_several=of_several)
+            if others:
+                names = some([other.tag or other.benchmark for other in others])
+                yield from wrapped(f"the same: {names}", width, "    ", "      ")
+        if first.script:
+            yield from wrapped(f"to repeat it: bash {first.script}", width, "    -> ")
+
+
+def _with_output(failure: Failure, width: int, *, of_several: bool) -> Iterator[str]:
+    """A failure with the last lines of its output, and where all of it is."""
+    head = _failure(failure)
+    if of_several and failure.folder:
+        head += f" [{failure.folder}]"
+    yield from wrapped(head, width, rest="  ")
+    for line in failure.lines:
+        said = line.lstrip()
+        yield from wrapped(said, width, " " * (4 + len(line) - len(said)))
+    if failure.whole:
+        yield from wrapped(f"all of it: {failure.whole}", width, "    -> ")
+    elif failure.tag:
+        yield "    (it printed nothing)"
 
 
 def _failure(failure: Failure) -> str:

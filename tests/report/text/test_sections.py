@@ -40,8 +40,11 @@ def test_a_failure_with_the_end_of_its_output() -> None:
     whole = Path("/scratch/of/somebody/runs/monday/b.0.stderr")
     first = Failure("b", "monday", "b.0", "failed", "rank 1: it broke", 1, lines, whole)
     script = Path("runs/monday/c/command.sh")
-    silent = Failure("c", "monday", "c.0", "failed", "exit status 3", script=script)
-    made = Report(False, (), (), (first, silent, silent))
+    silent = [
+        Failure("c", "monday", f"c.{k}", "failed", f"exit status {k // 4}", script=script)
+        for k in range(6)
+    ]
+    made = Report(False, (), (), (first, *silent))
     assert list(failures(made, 40)) == [
         "b.0, rank 1: failed: it broke",
         "      File main.py, in train",
@@ -50,11 +53,12 @@ def test_a_failure_with_the_end_of_its_output() -> None:
         "    -> all of it:",
         "       /scratch/of/somebody/runs/monday/b.0.stderr",
         "",
-        "c.0: failed: exit status 3",
+        "c.0: failed: exit status 0",
         "    (it printed nothing)",
-        "",
-        "c.0: failed: exit status 3",
+        "    the same: 3 (c.1, c.2, c.3)",
+        "c.4: failed: exit status 1",
         "    (it printed nothing)",
+        "    the same: c.5",
         "    -> to repeat it: bash",
         "       runs/monday/c/command.sh",
     ]

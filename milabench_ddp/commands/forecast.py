@@ -68,5 +68,5 @@ def outline(
         if plan.runner is not None:
             place = f"{plan.nodes} node{'s' * (plan.nodes > 1)}"
     sends_events = plan is not None and plan.runner is None and not is_watched
-    seconds = former_runs(run, header).seconds
+    seconds = former_runs(run, header, with_own=is_watched).seconds
     return Outline(names, launches, seconds, place, run, sends_events)

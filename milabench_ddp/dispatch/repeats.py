@@ -73,7 +73,9 @@ def told_of_repeats(state: BenchmarkState) -> str:
     if more <= 0:
         return text if repeats.is_reached else f"{text}, which are all that --repeat allows"
     goal = "" if repeats.until is None else f" for ±{percent_text(repeats.until)}"
-    about = "about " if repeats.half_width is not None else "at least " if goal else ""
+    about = ""
+    if goal:
+        about = "about " if repeats.expected > LEAST else "at least "
     text += f"; {about}{more} more{goal}"
     seconds = state.launch_seconds
     return text if seconds is None else f"{text}, {duration_text(more * seconds)}"

@@ -1,7 +1,8 @@
 """Progress on a terminal: a line for what has ended, and below it the view of what runs."""
 
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ class LiveProgress:
         self._console = console
         self._known = RunProgress(outline, clock)
         self._lock = Lock()  # of ``_known``; never held while the console is written to
+        self._drawn: list[int] = []  # the lengths of the lines on the terminal
         self._tail = None
         if outline.run is not None and not outline.sends_events:
             self._tail = Tail(outline.run)
@@ -72,7 +74,24 @@ class LiveProgress:
         from rich.text import Text
 
         line = Text(f"{time.strftime('%H:%M:%S')} {text}", style)
+        self._wipe_wrapped()
         self._console.print(line, soft_wrap=True)
+
+    def _wipe_wrapped(self) -> None:
+        """After the terminal became narrower, erase the rows into which it has wrapped the view.
+
+        rich erases as many rows as it has drawn lines.
+        """
+        from rich.control import Control
+        from rich.segment import ControlType
+
+        width = self._console.width
+        with self._lock:
+            rows = sum(max(0, length - 1) // width for length in self._drawn)
+            self._drawn = [min(length, width) for length in self._drawn]
+        if rows and _wraps_again(os.environ):
+            erase = ((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
+            self._console.control(Control(*erase * rows))
 
     def _look(self) -> None:
         """Take what processes of other nodes or commands have written into the view."""
@@ -91,12 +110,21 @@ class LiveProgress:
         from rich.text import Text
 
         self._look()
+        self._wipe_wrapped()
         with self._lock:
             lines = layout(self._known, *self._console.size)
+            self._drawn = [len(line.text) for line in lines]
         text = Text(no_wrap=True, overflow="ellipsis")
         for number, line in enumerate(lines):
             text.append(f"{chr(10) * bool(number)}{line.text}", line.style or None)
         return text
+
+
+def _wraps_again(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal wraps long lines when it becomes narrower; others cut them off."""
+    term = environ.get("TERM", "")
+    is_screen = term.startswith("screen") and "TMUX" not in environ
+    return not (is_screen or term == "linux" or "XTERM_VERSION" in environ)
 
 
 @contextmanager

@@ -26,11 +26,17 @@ class FormerRuns:
     runs: tuple[str, ...] = ()  # their names, the newest first
 
 
-def former_runs(run: RunDir, header: RunHeader) -> FormerRuns:
-    """The former runs in the folder of a run that tell how long its benchmarks take."""
+def former_runs(run: RunDir, header: RunHeader, *, with_own: bool = False) -> FormerRuns:
+    """The former runs in the folder of a run that tell how long its benchmarks take.
+
+    Args:
+        run: the run folder.
+        header: the header of the run.
+        with_own: whether what has ended in the run itself counts, too, and first.
+    """
     seconds: dict[str, float] = {}
     used = []
-    for path in _newest(run.path):
+    for path in [run.path] * with_own + _newest(run.path):
         missing = [name for name in header.suite if name not in seconds]
         found = _seconds(RunDir(path), header, missing)
         if found:

@@ -131,8 +131,10 @@ def test_a_launch_without_files_or_on_other_nodes_runs_again(
     for name, gone in {"a": "a.R0.D0.data", "b": ""}.items():
         path = tmp_path / name / "state.json"
         state = json.loads(path.read_text())
-        state |= {"status": "cancelled", "interrupted": True}
-        if not gone:
+        if gone:
+            state |= {"status": "cancelled", "interrupted": True}
+        else:
+            state |= {"status": "running", "ended": None, "is_paused": True}  # it was killed
             state["launches"][1]["nodes"] = ["n9"]
         path.write_text(json.dumps(state))
         (tmp_path / (gone or "no-such-file")).unlink(missing_ok=True)
@@ -224,6 +226,7 @@ def test_a_launch_that_measured_nothing_does_not_tell_the_width(coordinator: Mak
         (1, Repeats(5), "a: 1 launch; 4 more, 40 s"),
         (5, Repeats(5), ""),
         (1, Repeats(5, 0.01), "a: 1 launch; at least 4 more for ±1%, 40 s"),
+        (2, Repeats(6, 0.01, 0.0), "a: ±0% after 2 launches; at least 4 more for ±1%, 40 s"),
         (5, Repeats(12, 0.01, 0.021), "a: ±2.1% after 5 launches; about 7 more for ±1%, 70 s"),
         (5, Repeats(5, 0.01, 0.0042), "a: ±0.42% after 5 launches"),
         (5, Repeats(5, 0.01, 0.03, "so"), "a: ±3% after 5 launches, and no more: so"),

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from rich.live import Live
 from milabench_ddp.display.live import LiveProgress, live_progress
 from milabench_ddp.display.outline import Outline
 from milabench_ddp.events import Outcome, Verdict
+from milabench_ddp.results.run_dir import RunDir
 from tests.golden import check_golden
 from tests.support.dispatch import Clock
 from tests.support.progress import (
@@ -24,6 +26,9 @@ from tests.support.progress import (
     tell_of_a_sweep,
     without_times,
 )
+from tests.support.rates import falling
+from tests.support.result_files import config, end, rates, start, write
+from tests.support.result_files import rate as written_rate
 from tests.support.terminal import screen
 
 
@@ -162,3 +167,48 @@ def test_on_stderr_it_leaves_what_ended(monkeypatch: pytest.MonkeyPatch):
     assert "0 of 2 benchmarks, 0 running, 2 waiting" in out.getvalue()
     (line,) = screen(out.getvalue())
     assert line.endswith(" a: ok in 0.0 s")
+
+
+def test_the_rows_into_which_a_narrower_terminal_has_wrapped_it_are_erased(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """rich moves up by as many rows as it drew lines; tmux, say, has made two of the longest."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("XTERM_VERSION", raising=False)
+    film = Film(width=80)
+    with film.shows(*(f"benchmark-{k}" for k in range(9))) as live:
+        live.begin("benchmark-0", [], 60.0)
+        assert [len(line) for line in film.draw()] == [39, 22, 22, 71]
+        film.console.width = 30
+        film.out.truncate(0)
+        film.draw()
+        up = film.out.getvalue().split("0 of 9")[0].count("\x1b[1A")
+        assert up == 3 + (1 + 2)  # three more lines, and the wrapped parts of 39 and 71
+        assert film.draw()[0].startswith("0 of 9")
+        film.console.width = 20
+        monkeypatch.setenv("XTERM_VERSION", "XTerm(390)")  # it cuts lines off
+        film.out.truncate(0)
+        film.draw()
+        assert film.out.getvalue().split("0 of 9")[0].count("\x1b[1A") == 3
+
+
+def test_it_reads_what_other_processes_write(tmp_path: Path):
+    film = Film()
+    with film.shows("b", run=RunDir(tmp_path), sends_events=False) as live:
+        live.begin("b", ["node0"], 60.0)
+        write(tmp_path, "b.0.node0", config("b"), start(), written_rate(5.0, loss=0.5))
+        row = film.draw()[2].split()
+        assert row == ["b", "measuring", "5", "items/s", "0.5", "0", "of", "60", "s", "node0"]
+        live.end("b", OK)
+    assert film.frames[-1].endswith(" b: ok in 0.0 s, last rate 5 items/s")
+
+
+def test_a_finding_about_what_has_ended_is_told(tmp_path: Path):
+    film = Film(width=120)
+    with film.shows("b", "c", run=RunDir(tmp_path)) as live:
+        live.begin("b", [], 60.0)
+        told = rates(falling(60, 1, 0.05))
+        write(tmp_path, "b.D0", config("b", device=0), start(), told, end())
+        live.end("b", OK)
+        assert film.draw()[-2].startswith("warning  b.D0: no steady state: it still falls 5.")
+    assert " warning  b.D0: no steady state" in film.frames[-1]

@@ -34,6 +34,8 @@ def test_the_newest_run_that_had_a_benchmark_counts(tmp_path: Path) -> None:
     made(tmp_path, "new", 200.0, {"a": 12.0})
     run, found = made(tmp_path, "mine", 0.0, {"b": 99.0})
     assert former_runs(run, found) == FormerRuns({"a": 12.0, "b": 20.0}, ("new", "old"))
+    watched = former_runs(run, found, with_own=True)
+    assert watched == FormerRuns({"b": 99.0, "a": 12.0}, ("mine", "new"))
 
 
 def test_other_machines_settings_and_damaged_runs_do_not_count(tmp_path: Path) -> None:

@@ -26,6 +26,9 @@ class RunInfo:
         str | None, about("how it ended; null while it goes on, empty if it was not recorded")
     ]
     preset: str = ""
+    seed: Annotated[
+        int | None, about("of the random order of its launches; null: as in the configuration")
+    ] = None
     started: Annotated[float | None, about("when it began, since the epoch", "s")] = None
     seconds: Annotated[float | None, about("how long it took", "s")] = None
     host: Annotated[str, about("a node of it")] = ""
@@ -84,7 +87,7 @@ def run_info(run: Run) -> RunInfo:
     if run.state is None:
         return info
     header = run.state.header
-    return replace(info, outcome=header.outcome, preset=header.preset)
+    return replace(info, outcome=header.outcome, preset=header.preset, seed=header.seed)
 
 
 def _scripts(run: Run) -> dict[str, Path]:

@@ -49,6 +49,7 @@ def test_launches_that_are_alike_are_few_and_the_report_says_how_sure_they_are(
     assert "one: ±3% after 6 launches" in done.err
     assert started(at.run()) == in_script(script)[:12]
     assert at.state().header.seed == 7
+    assert "\nOrder    random: --shuffle --seed 7\n" in done.out
     for row in report_of([at.run()]).rows:
         interval = row.summary.interval
         assert interval is not None

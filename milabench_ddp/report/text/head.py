@@ -97,6 +97,7 @@ def _facts(run: RunInfo) -> dict[str, str]:
         "Time": _time(run),
         "Machine": "; ".join(filter(None, machine)),
         "Preset": _preset(run),
+        "Order": "" if run.seed is None else f"random: --shuffle --seed {run.seed}",
     }
 
 

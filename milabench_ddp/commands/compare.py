@@ -1,12 +1,15 @@
 """``milabench compare``: say what is slower, faster or the same in other runs."""
 
 import sys
+from pathlib import Path
 
 from ..errors import SelectionError
 from ..options.compare import CompareOptions
+from ..report.comparison.chart import comparison_chart
 from ..report.comparison.compare import comparison_of
 from ..report.comparison.faces import FACES
 from ..report.comparison.sides import Side
+from ..report.plots import write_files
 
 SUCCEEDED, SLOWER = 0, 1
 
@@ -19,5 +22,9 @@ def main(options: CompareOptions) -> int:
     after = Side.read(options.after, pool=options.pool)
     history = Side.read(*options.history, pool=True) if options.history else None
     found = comparison_of(before, after, options.threshold, history)
-    sys.stdout.write(FACES[options.format](found))
+    text = FACES[options.format](found)
+    if options.plots is not None:
+        said = write_files([comparison_chart(found)], Path(options.plots))
+        text = "".join(f"{sentence}\n" for sentence in said)
+    sys.stdout.write(text)
     return SLOWER if options.fail_on and found.regressions else SUCCEEDED

@@ -47,3 +47,7 @@ class CompareOptions:
     format: str = option(
         "text", "the format of the comparison: text, markdown, csv or json", metavar="FORMAT"
     )
+    plots: str | None = option(
+        None, "write the ratios as a chart to this folder, as SVG and PNG, and nothing else",
+        metavar="DIR",
+    )  # fmt: skip

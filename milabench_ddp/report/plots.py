@@ -44,6 +44,15 @@ def write_charts(report: Report, select: Sequence[str], folder: Path) -> list[st
     charts = [*charts_of(report), *_over_time(report)]
     if not charts:
         raise SelectionError("--plots: no benchmark that was asked for has anything to draw")
+    return write_files(charts, folder)
+
+
+def write_files(charts: Sequence[Chart], folder: Path) -> list[str]:
+    """Write charts to a folder, which is made if it is not there; returns sentences on it.
+
+    Raises:
+        RunDirError: a file cannot be written.
+    """
     to_png = _png_of()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -54,7 +63,7 @@ def write_charts(report: Report, select: Sequence[str], folder: Path) -> list[st
                 (folder / f"{name}.png").write_bytes(to_png(svg))
     except OSError as error:
         raise RunDirError(f"cannot write to {folder}: {error.strerror}") from error
-    said = [f"{len(charts)} charts in {folder}"]
+    said = [f"{len(charts)} chart{'s' * (len(charts) != 1)} in {folder}"]
     return said if to_png else [*said, NO_PNG]
 
 

@@ -28,23 +28,23 @@ class Ratio:
 
 
 def ratios(
-    found: Sequence[Ratio], title: str = "Rates after over before", threshold: float = NAN
+    found: Sequence[Ratio], title: str = "Rates after over before", within: float = NAN
 ) -> Chart:
     """The chart of a comparison.
 
     Args:
         found: a ratio for each benchmark.
         title: what is compared.
-        threshold: the change that matters, as a fraction; NaN for none.
+        within: by how much a rate that is the same may differ, as a fraction; NaN if not known.
     """
     rows = tuple(_bar(each) for each in found)
     far = [abs(value - 1) for value in known(each.ratio for each in found)]
-    most = FARTHEST * max([LEAST, *known([threshold]), *far])
+    most = FARTHEST * max([LEAST, *known([within]), *far])
     shades = []
-    if is_finite(threshold):
-        shades.append(Shade("within the threshold", 1 - threshold, 1 + threshold))
+    if is_finite(within):
+        shades.append(Shade("the same, if its interval is in here", 1 - within, 1 + within))
     drawn = Bars(
-        Axis("ratio (above 1 is faster)"),
+        Axis("ratio of the rates (above 1: faster)"),
         tuple(_cut(row, 1 - most, 1 + most) for row in rows),
         shades=tuple(shades),
         line=1.0,

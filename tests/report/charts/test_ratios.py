@@ -12,8 +12,8 @@ RATIO = st.builds(Ratio, st.text(max_size=30), NUMBER, NUMBER, NUMBER, VERDICT)
 
 
 @given(st.lists(RATIO, max_size=8), NUMBER)
-def test_any_ratios_can_be_drawn(found: list[Ratio], threshold: float) -> None:
-    chart = ratios(found, threshold=threshold)
+def test_any_ratios_can_be_drawn(found: list[Ratio], within: float) -> None:
+    chart = ratios(found, within=within)
     check_fits(chart.draw(640), 640)
     parsed(chart.svg())
 
@@ -26,7 +26,7 @@ def test_each_verdict_has_a_marker_and_words() -> None:
         Ratio("flops", 1.05, 1.04, 1.06, "faster"),
         Ratio("t5-fsdp", math.nan, verdict="missing"),
     ]
-    chart = ratios(found, threshold=0.03)
+    chart = ratios(found, within=0.03)
     seen = drawn(chart.draw(640))
     assert {"0.930 slower", "0.998 same", "missing"} <= set(seen.texts)
     assert len(seen.paths("marker")) == 4

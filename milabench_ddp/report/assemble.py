@@ -17,8 +17,8 @@ from .order import configured
 from .pooling import check_distinct, check_poolable, differences_of
 from .process import ProcessResult
 from .run_info import run_info
-from .score import milabench_score, suite_score
 from .statistics.values import NAN
+from .suite_score import Prices, milabench_score, suite_score
 from .summary import milabench_row, summary_row
 
 Weights = Mapping[str, float]
@@ -30,6 +30,7 @@ def report_of(
     compat_formulas: bool = False,
     weights: Weights | None = None,
     baseline: str | Path | None = None,
+    prices: Prices | None = None,
     pool: bool = False,
     of_any_size: bool = False,
 ) -> Report:
@@ -40,6 +41,7 @@ def report_of(
         compat_formulas: whether to use milabench's statistics instead of our own.
         weights: of the enabled benchmarks of a configuration, by name; None: the recorded weights.
         baseline: the folder of the run that the score is relative to; not for milabench's formulas.
+        prices: of the devices, for the score; not for milabench's formulas.
         pool: whether to pool runs that differ, too.
         of_any_size: whether to pool runs on different numbers of nodes and devices.
 
@@ -62,7 +64,8 @@ def report_of(
         score = milabench_score(rows)
     else:
         rows, failed = _by_us(runs, weights, planned)
-        score = suite_score(rows, infos, report_of([base.path]) if base else None, weights)
+        theirs = report_of([base.path]) if base else None
+        score = suite_score(rows, infos, theirs, weights, prices)
     from_baseline = differences_of([*runs, base]) if base else ()
     measured = Measurements(compat_formulas, runs, rows, differences, from_baseline, failed)
     found = findings_of(measured)

@@ -49,7 +49,7 @@ def test_json(tmp_path: Path) -> None:
     assert (second["state"], second["reason"]) == ("failed", "exit status 1")
     assert second["processes"][0]["reason"] == "exit status 1"
     assert (data["score"], data["baseline"]) == (None, None)
-    assert data["score_reason"] == "b failed, or measured nothing"
+    assert data["score_reason"] == "only a part of the suite was run, without s (s: no GPU)"
     assert (data["failure_rate"], data["passed"], data["warnings"]) == (0.5, False, [])
     (failure,) = data["failures"]
     assert (failure["benchmark"], failure["tag"], failure["rank"]) == ("b", "b.D0", None)

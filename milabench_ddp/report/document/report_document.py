@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from ...codec import about
-from ..model import Failure, Finding
+from ..model import BenchmarkScore, Failure, Finding
 from ..run_info import RunInfo
 from .benchmark_report import BenchmarkReport
 
@@ -64,9 +64,14 @@ class ReportDocument:
     passed: Annotated[bool, about("the verdict: whether all ended ok and measured something")]
     goes_on: Annotated[bool, about("whether a run has not ended")]
     failure_rate: Annotated[float, about("the share of processes that failed")]
-    score: Annotated[float, about("relative to the baseline; of milabench's formulas, absolute")]
+    score: Annotated[float, about("the geometric mean of scores, or of ratios to the baseline")]
     score_reason: Annotated[str, about("why there is no score; else empty")]
     baseline: Annotated[Path | None, about("the run folder that the score is relative to")]
+    score_failed: Annotated[tuple[str, ...], about("what failed as a whole, and counts as 0 in it")]
+    score_of_others: Annotated[float, about("the score without those")]
+    score_per_watt: Annotated[float, about("that of what is known of work for a joule")]
+    score_per_price: Annotated[float, about("that of work for a unit of money, with --price")]
+    scores: Annotated[tuple[BenchmarkScore, ...], about("what the score is the mean of")]
     findings: Annotated[tuple[Finding, ...], about("the worst first")]
     errors: Annotated[list[str], about("the sentences of the findings that are errors")]
     warnings: Annotated[list[str], about("the sentences of the findings that are warnings")]

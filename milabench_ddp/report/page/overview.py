@@ -32,8 +32,7 @@ def verdict(report: Report) -> Html:
     if math.isnan(report.score.value):
         parts.append(tag("span", f"no score: {report.score.reason}", class_="quiet"))
     else:
-        of = f" of {report.score.baseline}" if report.score.baseline else ""
-        parts.append(tag("span", f"score {report.score.value:.4g}{of}"))
+        parts += [tag("span", f"score {told}") for told in report.score.told]
     return tag("div", *parts, class_="strip")
 
 

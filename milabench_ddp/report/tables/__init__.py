@@ -16,6 +16,7 @@ from .host_tables import hosts
 from .ledger_table import ledger
 from .memory_table import memory_phases
 from .program_tables import communication, curve, matrix_products, numbers
+from .score_table import scores
 from .speedup import speedup
 from .startup_table import startup
 from .step_tables import every_rank, slowest_ranks, steps
@@ -47,5 +48,6 @@ TABLES: Mapping[str, MakeTable] = {
 }
 REPORT_TABLES: Mapping[str, Callable[[Report], Table]] = {
     "findings": findings,
+    "scores": scores,
     "validation": validation,
 }

@@ -4,6 +4,7 @@ The verdict and the findings stand first, then a line for each benchmark. What i
 often has a table of its own, which the last line names.
 """
 
+import math
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,14 +15,14 @@ from ...errors import SelectionError
 from ...fitted import fitted_lines
 from ...table import Table, text_lines, without_unknown
 from ...wrapped import wrapped
-from ..model import Report, Row
+from ..model import Report, Row, Score
 from ..sweeps.settings import differing, matrix
 from ..sweeps.sweep import Sweep, block_table, sweep_of
 from ..tables import TABLES
 from ..tables.main_table import MAIN_COLUMNS, main_table
 from ..tables.speedup import speedup
 from .findings import errors_and_warnings, notes
-from .head import failure_rate, runs_lines, score, verdict_lines
+from .head import failure_rate, runs_lines, verdict_lines
 from .main import STAY, compact
 from .sections import failures, not_run, skipped_lines, titled, traces
 
@@ -109,6 +110,11 @@ def _more(report: Report, width: int) -> Iterator[str]:
         yield from wrapped(", ".join(names), width, "More: --table ", " " * 6)
 
 
+def _score(score: Score) -> str:
+    """milabench's score, or why there is none."""
+    return f"none: {score.reason}" if math.isnan(score.value) else f"{score.value:10.2f}"
+
+
 def _of_milabench(report: Report) -> Iterator[Sequence[str]]:
     """The report with milabench's formulas, as it has always been."""
     width = sys.maxsize
@@ -119,7 +125,7 @@ def _of_milabench(report: Report) -> Iterator[Sequence[str]]:
     table = main_table(report.rows, compat=True)
     shown = text_lines(without_unknown(table, always=len(MAIN_COLUMNS)))
     yield list(shown) if report.rows else ["Nothing was measured."]
-    yield [f"Failure rate:  {failure_rate(report)}", f"Score:         {score(report.score)}"]
+    yield [f"Failure rate:  {failure_rate(report)}", f"Score:         {_score(report.score)}"]
     yield list(titled("Skipped", not_run(report.runs, width)))
     yield list(titled("Notes", notes(report, width)))
     yield list(titled("Failures", failures(report, width)))

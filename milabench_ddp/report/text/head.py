@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...errors import shown_names
 from ...events import Outcome
 from ...wrapped import wrapped
-from ..model import Report, Score
+from ..model import Report
 from ..run_info import RunInfo
 from .sections import some
 
@@ -15,10 +15,10 @@ NAMES = 5  # in a sentence
 
 
 def verdict_lines(report: Report, width: int) -> Iterator[str]:
-    """The verdict, and the score if a baseline was named."""
+    """The verdict, and the score if there is one or a baseline was named."""
     yield from _line("Verdict", _verdict(report), width)
-    if report.score.baseline is not None:
-        yield from _line("Score", score(report.score).strip(), width)
+    if report.score.baseline is not None or not math.isnan(report.score.value):
+        yield from _line("Score", "; ".join(report.score.told), width)
 
 
 def _verdict(report: Report) -> str:
@@ -62,14 +62,6 @@ def failure_rate(report: Report) -> str:
     if not rate and not report.passed:
         verdict += ": nothing was measured in every benchmark"
     return f"{rate:10.2%} ({verdict})"
-
-
-def score(score: Score) -> str:
-    """The score, or why there is none."""
-    if math.isnan(score.value):
-        return f"none: {score.reason}"
-    baseline = f" of {score.baseline}" if score.baseline else ""
-    return f"{score.value:10.2f}{baseline}"
 
 
 def runs_lines(runs: Sequence[RunInfo], width: int) -> Iterator[str]:

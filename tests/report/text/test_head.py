@@ -41,7 +41,7 @@ def test_the_score_is_told_where_it_was_asked_for() -> None:
     report = Report(False, (RUN,), (GOOD,), score=Score(reason="it is relative to a baseline run"))
     assert len(list(verdict_lines(report, 80))) == 1
     scored = replace(report, score=Score(0.974, baseline=Path("runs/base")))
-    assert list(verdict_lines(scored, 80))[1] == "Score    0.97 of runs/base"
+    assert list(verdict_lines(scored, 80))[1] == "Score    0.974 of runs/base"
     without = replace(report, score=Score(reason="the run has not ended", baseline=Path("b")))
     assert list(verdict_lines(without, 80))[1] == "Score    none: the run has not ended"
 

@@ -1,0 +1,210 @@
+"""The score of a suite: the weighted geometric mean of the scores of its benchmarks.
+
+    exp(sum(weight * log(score)) / sum(weight))
+
+To a baseline, it is that of the ratios to its scores, which have no unit. It is the only mean of
+ratios that does not depend on which of two runs is the baseline (P. J. Fleming and J. J. Wallace,
+"How not to lie with statistics", CACM 29(3), 1986). A benchmark that failed as a whole has a score
+of 0, and so has its suite: this is where the mean goes as devices die one after another. That of
+the others stands beside it. A part of a suite has no score, because another part has another.
+
+Work for a watt is the score over the power of the devices; work for money is that in an hour, over
+the price of the devices that the benchmark uses for an hour.
+"""
+
+import math
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from operator import mul
+
+from ..config.schema import SkipKind
+from ..errors import shown_names
+from .energy import energy_of_row
+from .model import BenchmarkScore, Report, Row, Rows, Score
+from .process import Processes, by_launch
+from .run_info import RunInfo
+from .statistics.values import NAN
+
+SHOWN = 3  # names in a reason
+HOUR = 3600.0  # seconds
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a device costs for an hour, in any currency; NaN where it is not given."""
+
+    own: float = NAN
+    of_baseline: float = NAN
+
+
+def suite_score(
+    rows: Rows,
+    runs: Sequence[RunInfo],
+    baseline: Report | None = None,
+    enabled: Container[str] = (),
+    prices: Prices | None = None,
+) -> Score:
+    """The score of a suite, or the reason why there is none.
+
+    Args:
+        rows: the benchmarks.
+        runs: the runs that they are from.
+        baseline: the report on the run that the score is relative to; None without one.
+        enabled: the benchmarks of the suite; empty: all that were not disabled.
+        prices: of the devices; None if they are not given.
+    """
+    counting = [row for row in rows if row.weight > 0 and row.enabled]
+    reason = _why_none(rows, counting, runs, enabled)
+    path = baseline.runs[0].path if baseline else None
+    if not reason and baseline is not None:
+        reason = _why_no_ratios(counting, runs, baseline)
+    if reason:
+        return Score(reason=reason, baseline=path)
+    theirs = {row.name: row for row in baseline.rows} if baseline else {}
+    prices = prices or Prices()
+    scores = []
+    for row in counting:
+        base = theirs.get(row.name)
+        scores.append(
+            BenchmarkScore(
+                row.name,
+                row.unit,
+                row.weight,
+                _over(_known(row.score), base.score if base else None),
+                _over(_per_watt(row), _per_watt(base) if base else None),
+                _over(
+                    _per_price(row, prices.own),
+                    _per_price(base, prices.of_baseline) if base else None,
+                ),
+            )
+        )
+    failed = tuple(score.name for score in scores if not score.score)
+    return Score(
+        0.0 if failed else _mean(scores, lambda each: each.score),
+        baseline=path,
+        benchmarks=tuple(scores),
+        failed=failed,
+        of_others=_mean(scores, lambda each: each.score),
+        per_watt=_mean(scores, lambda each: each.per_watt),
+        per_price=_mean(scores, lambda each: each.per_price),
+    )
+
+
+def _known(score: float) -> float:
+    """A score, with 0 for a benchmark that measured nothing."""
+    return 0.0 if math.isnan(score) else score
+
+
+def _over(value: float, base: float | None) -> float:
+    return value if base is None else value / base
+
+
+def _mean(scores: Sequence[BenchmarkScore], of: Callable[[BenchmarkScore], float]) -> float:
+    """The weighted geometric mean of what is known and more than 0; NaN without any."""
+    known = [(each.weight, of(each)) for each in scores if of(each) > 0]
+    total = math.fsum(weight for weight, _ in known)
+    if not total:
+        return NAN
+    return math.exp(math.fsum(weight * math.log(value) for weight, value in known) / total)
+
+
+def _per_watt(row: Row) -> float:
+    """Units of work for a joule of all devices; NaN where their energy is not known."""
+    energy = energy_of_row(row)
+    return row.score / energy.watts if energy is not None and energy.watts > 0 else NAN
+
+
+def _per_price(row: Row, price: float) -> float:
+    """Units of work for a unit of money.
+
+    Args:
+        row: the benchmark.
+        price: of a device for an hour.
+    """
+    devices = max(map(_device_count, by_launch(row.processes)), default=0)
+    return row.score * HOUR / (price * devices) if devices else NAN
+
+
+def _device_count(launch: Processes) -> int:
+    """How many devices the processes of a launch use together."""
+    used = set()
+    for process in launch:
+        record = process.record
+        indices = record.config.get("devices")
+        if record.device is not None or not isinstance(indices, list):
+            indices = [record.device]
+        used |= {(record.place[1], str(index)) for index in indices}
+    return len(used)
+
+
+def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Container[str]) -> str:
+    """Why these benchmarks have no score of a whole suite; empty if they have."""
+    if all(math.isnan(row.perf) for row in rows):
+        return "nothing was measured"
+    if any(run.outcome is None for run in runs):
+        return "the run has not ended"
+    if not counting:
+        return "no benchmark has a weight"
+    if not any(row.score > 0 for row in counting):
+        return "every benchmark failed"
+    left_out = _left_out(rows, runs, enabled)
+    if left_out:
+        name, why = next(iter(left_out.items()))
+        names = shown_names(list(left_out), SHOWN)
+        return f"only a part of the suite was run, without {names} ({name}: {why})"
+    return ""
+
+
+def _left_out(rows: Rows, runs: Sequence[RunInfo], enabled: Container[str]) -> dict[str, str]:
+    """The benchmarks of the suite that no run measured, each with the reason."""
+    measured = {row.name for row in rows}
+    left_out: dict[str, str] = {}
+    for run in runs:
+        for skipped in run.skipped:
+            is_of_the_suite = skipped.kind is not SkipKind.DISABLED
+            if enabled:
+                is_of_the_suite = skipped.name in enabled
+            if is_of_the_suite and skipped.name not in measured:
+                left_out[skipped.name] = skipped.reason
+    return left_out
+
+
+def _why_no_ratios(counting: Rows, runs: Sequence[RunInfo], baseline: Report) -> str:
+    """Why there are no ratios to the baseline; empty if each benchmark has one."""
+    presets = {run.preset for run in (*runs, *baseline.runs)} - {""}
+    if len(presets) > 1:
+        return f"the baseline has another preset ({' and '.join(sorted(presets))})"
+    theirs = {row.name: row for row in baseline.rows if row.score > 0}
+    missing = [row.name for row in counting if row.name not in theirs]
+    if missing:
+        return f"the baseline did not measure {shown_names(missing, SHOWN)}"
+    names = {row.name for row in counting}
+    more = [row.name for row in theirs.values() if row.weight > 0 and row.name not in names]
+    if more:
+        return f"only the baseline measured {shown_names(more, SHOWN)}"
+    for row in counting:
+        unit = theirs[row.name].unit
+        if row.unit != unit:
+            return f"{row.name} is in {row.unit}, and in the baseline in {unit}"
+    return ""
+
+
+def milabench_score(rows: Rows) -> Score:
+    """milabench's: the weighted geometric mean of the scores plus 1; one that is NaN counts as 0.
+
+    So milabench's score is 1 where nothing was measured; here there is none.
+    """
+    if all(math.isnan(row.perf) for row in rows):
+        return Score(reason="nothing was measured")
+    weights = [row.weight * row.enabled for row in rows]
+    total = math.fsum(weights)
+    if not total:
+        return Score(reason="no benchmark has a weight")
+    logs = [_log_plus_one(row.score) for row in rows]
+    return Score(math.exp(math.fsum(map(mul, weights, logs)) / total))
+
+
+def _log_plus_one(score: float) -> float:
+    if math.isnan(score):
+        return 0.0
+    return math.log1p(score) if score > -1 else NAN

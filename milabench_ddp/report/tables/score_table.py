@@ -1,0 +1,25 @@
+"""What the score of a suite is made of."""
+
+from ...table import Column, Table, without_unknown
+from ..model import Report
+
+OF_BASELINE = "(ratios to the baseline)"
+
+
+def scores(report: Report) -> Table:
+    """A row for each benchmark of the suite: its score, for a joule and for money where known."""
+    columns = (
+        Column("bench"),
+        Column("weight", ".2f"),
+        Column("score", ".5g"),
+        Column("for a J", ".4g"),
+        Column("for money", ".4g"),
+        Column("unit", unknown=""),
+    )
+    has_baseline = report.score.baseline is not None
+    rows = []
+    for each in report.score.benchmarks:
+        unit = "" if has_baseline else each.unit
+        rows.append((each.name, each.weight, each.score, each.per_watt, each.per_price, unit))
+    notes = (OF_BASELINE,) if has_baseline and rows else ()
+    return without_unknown(Table(columns, tuple(rows), "Scores", notes), always=3)

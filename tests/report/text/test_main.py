@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,8 @@ def test_each_column_has_its_place() -> None:
     names = {column.name for column in (*MAIN_COLUMNS, *STEP_COLUMNS)}
     names |= {"unit", "drift", "SM MHz", "held down by"}
     assert set(ORDER) == names == {*STAY, "bench"}
+    docs = " ".join((Path(__file__).parents[3] / "docs" / "report.rst").read_text().split())
+    assert ", ".join(f"``{name}``" for name in STAY) in docs
 
 
 def test_columns_that_say_nothing_are_left_out() -> None:

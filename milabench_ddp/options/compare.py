@@ -45,7 +45,7 @@ class CompareOptions:
         action="store_true",
     )  # fmt: skip
     format: str = option(
-        "text", "the format of the comparison: text, markdown, csv or json", metavar="FORMAT"
+        "text", "the format of the comparison: text, markdown, csv, json or html", metavar="FORMAT"
     )
     plots: str | None = option(
         None, "write the ratios as a chart to this folder, as SVG and PNG, and nothing else",

@@ -7,10 +7,15 @@ import pytest
 from page_scale import make
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.comparison.compare import comparison_of
+from milabench_ddp.report.comparison.faces import FACES
+from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.page import page
 from milabench_ddp.report.page.page import report_html
 from tests.report.page.test_page import hostile_run
+from tests.support.compared_runs import launched
 from tests.support.result_files import RECORDED
+from tests.support.sweep_of_models import make as make_sweep
 
 from .open_page import OpenPage, ascending
 
@@ -134,6 +139,34 @@ def test_a_value_of_a_chart_by_keyboard(browser: OpenPage, either: Path) -> None
     assert browser.texts(f"{figure} output")[0].startswith("step 1 to 2: ")
     assert heads[4].removesuffix(", ms") in browser.texts(f"{figure} output")[0]
     is_quiet(browser, either)
+
+
+def test_a_point_of_a_sweep_by_keyboard(browser: OpenPage, folder: Path) -> None:
+    path = folder / "sweep.html"
+    path.write_text(report_html(report_of([make_sweep(folder / "sweep")])))
+    browser.go(path, "sweeps")
+    browser.js("document.querySelector('#sweeps svg[tabindex]').focus()")
+    browser.press("ARROW_RIGHT")
+    (said,) = filter(None, browser.texts("#sweeps output"))
+    assert said.startswith("hf_T5-eager-with-1, 1 nodes: ")
+    browser.press("END", "ARROW_LEFT")
+    assert filter(None, browser.texts("#sweeps output")) != [said]
+    browser.click("#sweeps .numbers summary")
+    value = said.rpartition(": ")[2]
+    assert value in browser.texts("#sweeps .numbers tbody td")
+    is_quiet(browser, path)
+
+
+def test_a_comparison(browser: OpenPage, folder: Path) -> None:
+    path = folder / "comparison.html"
+    for name, level in (("before", 100.0), ("after", 80.0)):
+        launched(folder / name, {"gpt": [level, 1.001 * level, 0.999 * level]})
+    found = comparison_of(Side.read(str(folder / "before")), Side.read(str(folder / "after")))
+    path.write_text(FACES["html"](found))
+    browser.go(path)
+    assert browser.texts(".strip .badge") == ["▼ 1 slower"]
+    assert browser.texts("tbody th")[0] == "gpt"
+    is_quiet(browser, path)
 
 
 def test_a_findings_link(browser: OpenPage, either: Path) -> None:

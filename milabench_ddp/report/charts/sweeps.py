@@ -119,7 +119,7 @@ def _chart(report: Report, name: str, subject: str, several: Sequence[Series]) -
 
 def _point(row: Row, cell: Cell) -> Point:
     count = nodes_of(row)
-    words = f"{count} nodes: {cell.text}"
+    words = f"{row.name}, {count} nodes: {cell.text}"
     if not is_finite(cell.value):
         return Point(count, cell.value)
     return Point(count, cell.value, cell.value - cell.spread, cell.value + cell.spread, words)

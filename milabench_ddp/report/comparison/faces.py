@@ -8,6 +8,7 @@ from typing import Any
 from ...codec import encode_indented
 from ...errors import shown_names
 from ...table import Column, Measured, Table, csv_text, text_lines
+from .comparison_page import comparison_page
 from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate
 from .verdicts import FALSE, RatioVerdict
 
@@ -78,6 +79,12 @@ def comparison_json(comparison: Comparison) -> str:
     values = {each.name: getattr(comparison, each.name) for each in dataclasses.fields(comparison)}
     whole = {"counts": counts, "regressions": comparison.regressions, **values}
     return encode_indented(whole).decode()
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """A page for a browser."""
+    said = list(_head(comparison)), list(_sentences(comparison))
+    return comparison_page(comparison, comparison_table(comparison), *said)
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -160,4 +167,5 @@ FACES: Mapping[str, Callable[[Comparison], str]] = {
     "markdown": comparison_markdown,
     "csv": comparison_csv,
     "json": comparison_json,
+    "html": comparison_html,
 }

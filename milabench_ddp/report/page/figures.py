@@ -4,22 +4,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from ..charts import CHARTS
-from ..charts.chart import Chart
+from ..charts.chart import WIDTH, Chart
 from ..model import Report
 from .html_table import html_table
 from .markup import Html, tag
 
+WIDE = 900.0  # of a chart that has the page for itself
 OF_SWEEPS = ("sweeps", "heat_maps")
 OF_BENCHMARKS = ("communication", "links")  # the ledger has a place of its own
 
 
-def svg_figure(chart: Chart) -> Html:
+def svg_figure(chart: Chart, width: float = WIDTH) -> Html:
     """A chart with its title, and the numbers behind it as a table."""
     id = f"{chart.id}-name"
     numbers = html_table(chart.table, left_out=())
     details = tag("details", tag("summary", "Show the numbers"), numbers, class_="numbers")
     caption = tag("figcaption", chart.title, id=id)
-    return tag("figure", caption, Html(chart.svg()), details, role="figure", aria_labelledby=id)
+    return tag(
+        "figure", caption, Html(chart.svg(width)), details, role="figure", aria_labelledby=id
+    )
 
 
 def sweep_figures(report: Report) -> Html:

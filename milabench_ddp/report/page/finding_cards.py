@@ -11,6 +11,16 @@ from .courses import DEVICES, OWN, RATE, STEPS
 from .markup import Anchors, Html, joined, link, tag
 
 RANKS, LEDGER, MORE, OUTPUT = "ranks", "ledger", "more", "output"
+WORDS: Mapping[str, str] = {  # of links to these places
+    RATE: "its rate over time",
+    STEPS: "its step times",
+    OWN: "the ranks' own work",
+    DEVICES: "its devices",
+    RANKS: "its ranks",
+    LEDGER: "its ledger",
+    MORE: "its tables",
+    OUTPUT: "its output",
+}
 # The place in a benchmark's section that shows what a finding is about; without one, its top.
 PLACES: Mapping[str, str] = {
     "failed": OUTPUT,
@@ -81,7 +91,7 @@ def card(finding: Finding, anchors: Anchors, *, is_linked: bool = False) -> Html
     if is_linked and finding.benchmark:
         place = place_of(finding)
         address = anchors.of(finding.benchmark) + (f"--{place}" if place else "")
-        parts += [" ", link(address, f"show {place or finding.benchmark}")]
+        parts += [" → ", link(address, WORDS.get(place, "this benchmark"))]
     lines = [tag("p", *parts)]
     if finding.advice:
         lines.append(tag("p", finding.advice, class_="advice"))

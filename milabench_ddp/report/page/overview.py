@@ -74,7 +74,8 @@ def overview_table(report: Report, anchors: Anchors) -> Html:
     table = without_unknown(main_table(report.rows, compat=report.compat))
     shown = [k for k, column in enumerate(table.columns) if column.name not in LEFT_OUT]
     columns = [table.columns[k] for k in shown]
-    at = 1 + next(k for k, column in enumerate(columns) if column.name == "perf")
+    names = [column.name for column in columns]
+    at = 1 + names.index("perf") if "perf" in names else len(names)
     drawn = [Column("over time"), Column("± of 5 %")]
     findings = defaultdict(list)
     for finding in report.findings:
@@ -91,15 +92,16 @@ def overview_table(report: Report, anchors: Anchors) -> Html:
         body.append(
             tag(
                 "tr",
-                *cells,
+                cells[0],
                 found,
+                *cells[1:],
                 data_name=row.name,
                 data_found=words,
                 data_id=anchors.of(row.name),
             )
         )
-    names = [*columns[:at], *drawn, *columns[at:], Column("findings")]
-    inside = scrolled("Benchmarks", head(names), tag("tbody", joined(body)), id="main")
+    titles = [columns[0], Column("findings"), *columns[1:at], *drawn, *columns[at:]]
+    inside = scrolled("Benchmarks", head(titles), tag("tbody", joined(body)), id="main")
     notes = [tag("p", note, class_="note") for note in table.notes]
     return joined([filters(len(report.rows)), inside, *notes])
 

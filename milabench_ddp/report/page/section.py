@@ -12,7 +12,7 @@ from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
 from ..tables.step_tables import every_rank
 from .courses import DEVICES, courses_of
-from .figures import svg_figure
+from .figures import WIDE, svg_figure
 from .finding_cards import LEDGER, MORE, OUTPUT, RANKS, card, place_of
 from .html_table import html_table
 from .markup import Anchors, Html, joined, tag
@@ -25,7 +25,8 @@ SHADED_RANKS = {MS: MS, "p95_ms": MS, "wait_ms": MS, "own_ms": MS, "allocated": 
 SHADED_LEDGER = dict.fromkeys((MS, *ITEMS.values(), HIDDEN), MS)
 SHADED_DEVICES = {name: name for name in ("peak_memory", "power W", "SM MHz", "memory MHz")}
 FEWEST_DRAWN = 9  # ranks in the chart of a ledger
-ELSEWHERE = frozenset({"ranks", "ledger"})  # tables that have a place of their own
+# Tables that have a place of their own, or whose one row is in the main table and the findings
+ELSEWHERE = frozenset({"ranks", "ledger", "steps", "stragglers"})
 LEGEND = (
     "Colour: how far a cell is from the median of its column, from 1, 2, 5, 10 and 20 % on (of a "
     "step, for times); orange is above it, blue below. ⚑: a finding names this rank."
@@ -159,7 +160,9 @@ class Section:
             )  # fmt: skip
             chart = ledger_chart(self.row, self._ledger, self._drawn_ranks)
             note = tag("p", chart.description, class_="note")
-            yield self._block(LEDGER, self._ledger.title, note, Html(chart.svg()), shown)
+            svg = Html(chart.svg(WIDE))
+            figure = tag("figure", svg, role="figure", aria_label=chart.title)
+            yield self._block(LEDGER, self._ledger.title, note, figure, shown)
 
     def _more(self) -> Iterator[Html]:
         """The other tables of the report, of this benchmark alone, each folded."""
@@ -167,7 +170,8 @@ class Section:
         for name, make in TABLES.items():
             table = make([self.row]) if name not in ELSEWHERE else Table((), ())
             if table:
-                summary = tag("summary", table.title or name)
+                option = tag("small", f" --table {name}")
+                summary = tag("summary", table.title or name, option)
                 shown = html_table(
                     table, shaded=SHADED_DEVICES, marked=self._marked,
                     whole=f"milabench report RUN --table {name}",

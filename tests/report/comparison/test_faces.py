@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from copy import deepcopy
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -86,3 +87,17 @@ def test_csv_and_json_have_the_same_numbers_at_full_precision(here: Path) -> Non
     assert whole["regressions"] == ["gpt-ddp", "t5-fsdp", "vit"]
     assert sum(whole["counts"].values()) == len(lines)
     assert whole["threshold"] == 0.03
+
+
+def test_the_page_says_what_the_text_says(here: Path) -> None:
+    found = suites(here)
+    page = unescape(FACES["html"](found))
+    for each in found.benchmarks:
+        assert f'<th scope="row">{each.name}</th>' in page
+    assert "▼ 1 slower" in page
+    assert "driver" not in page
+    assert "torch: 2.15.0+cu132 -> 2.16.0+cu132" in page
+    assert page.count("<figure") == 1
+    for sentence in FACES["markdown"](found).splitlines():
+        if sentence.startswith("- ") and not sentence.startswith("- **"):
+            assert f"<li>{sentence[2:]}</li>" in page

@@ -124,7 +124,7 @@ def test_each_chart_has_a_place_with_a_name(first: str) -> None:
     assert {"rate", "steps"} <= set(keys)
     for figure in figures:
         assert figure["role"] == "figure"
-        assert figure["aria-labelledby"] in made.ids
+        assert figure.get("aria-label") or figure["aria-labelledby"] in made.ids
 
 
 def hostile_run(folder: Path) -> Path:
@@ -170,10 +170,13 @@ def test_a_large_page_holds_its_sections_compressed(monkeypatch: pytest.MonkeyPa
     assert len(packed) - FRAME < 0.6 * (len(plain) - FRAME)
 
 
-def test_milabenchs_formulas_and_a_run_without_results(tmp_path: Path) -> None:
+def test_milabenchs_formulas_and_runs_without_results(tmp_path: Path) -> None:
     compat = text_of(RECORDED / "milabench" / "rijubigo", compat_formulas=True)
     assert "milabench&#x27;s own: they include warm-up" in compat
     Page(compat)
+    failed = end(1, outcome="failed", reason="exit status 1")
+    write(tmp_path / "failed", "b.D0", config("b", device=0), start(), failed)
+    assert "exit status 1" in text_of(tmp_path / "failed")
     write_state(tmp_path / "empty", "ok", {})
     empty = text_of(tmp_path / "empty")
     assert "Nothing was measured." in empty

@@ -34,6 +34,7 @@
     const { bodies, courses } = await unpacked(number);
     // all text in it was escaped where it was made
     if (bodies[place]) $(":scope > .body", section).innerHTML = bodies[place];
+    withPoints(section);
     for (const course of JSON.parse(courses[place])) {
       const figure = $(`figure[data-course="${course.key}"]`, section);
       if (figure) Courses.prepare(figure, course, section.id);
@@ -84,6 +85,33 @@
     $("#count").textContent = `${count} of ${$$("#main tbody tr").length} benchmarks`;
   }
 
+  // --- charts as SVG: their points by keyboard -----------------------------------------------------
+
+  const MOVES = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+
+  function withPoints(within) {
+    for (const chart of $$("figure > svg.chart", within)) {
+      if (!$(".marker > title", chart)) continue;
+      chart.tabIndex = 0;
+      chart.setAttribute("aria-roledescription", "chart; the arrow keys go along its points");
+      const said = Courses.make("output", { className: "said" });
+      said.ariaLive = "polite";
+      chart.after(said);
+    }
+  }
+
+  function toPoint(event) {
+    const chart = event.target.closest("svg.chart[tabindex]");
+    if (!chart || !(event.key in MOVES)) return;
+    event.preventDefault();
+    const points = $$(".marker", chart).filter((point) => $("title", point));
+    const now = points.findIndex((point) => point.matches(".current"));
+    const next = Math.min(Math.max(now + MOVES[event.key], 0), points.length - 1);
+    points[now]?.classList.remove("current");
+    points[next].classList.add("current");
+    chart.nextElementSibling.textContent = $("title", points[next]).textContent;
+  }
+
   // --- the page ---------------------------------------------------------------------------------
 
   async function go() {
@@ -122,9 +150,11 @@
   document.addEventListener("toggle", (event) => {
     if (event.target.matches?.("details.bench") && event.target.open) fill(event.target);
   }, true);
+  document.addEventListener("keydown", toPoint);
   addEventListener("hashchange", go);
   $("#filter")?.addEventListener("input", filter);
   $("#kind")?.addEventListener("change", filter);
+  for (const part of $$("main > section:not(#details)")) withPoints(part);
   for (const section of $$("details.bench[open]")) fill(section);
   document.documentElement.dataset.ready = "yes";
   go();

@@ -1,6 +1,6 @@
 """Checks the 95 % intervals over launches, and ``run --until``, on launches whose truth is known.
 
-    python perf/planted_launches.py [--series 500] [--tries 2000]
+    python perf/planted_launches.py [--series 2000] [--tries 4000]
 
 The first table has launches of steps whose noise is 1 %, alike from step to step (AR(1)); launches
 differ by 2 %. "over launches" is the share of intervals that hold the mean rate of all launches,
@@ -150,8 +150,8 @@ def until(name: str, ratio: float, tries: int) -> tuple[object, ...]:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--series", type=int, default=500)
-    parser.add_argument("--tries", type=int, default=2000)
+    parser.add_argument("--series", type=int, default=2000)
+    parser.add_argument("--tries", type=int, default=4000)
     args = parser.parse_args()
     rows = []
     for correlation in CORRELATIONS:

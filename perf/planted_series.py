@@ -22,8 +22,7 @@ A series with too few observations has no interval: a dash. Below the table stan
 intervals of all kinds together, the kind of which most series mislead, and the kind of which the
 fewest silent ones that show it hold the truth.
 
-Last come launches that differ by 2 %, and reruns of them: an interval within one launch does not
-hold the next one, one over several launches does.
+``planted_launches.py`` has the intervals over several launches.
 """
 
 import argparse
@@ -34,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from planted_kinds import KINDS, Floats, Kind, noise
+from planted_kinds import KINDS, Floats, Kind
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.report.statistics.interval import Series, interval
@@ -127,22 +126,6 @@ def share_held(answers: Sequence[Answer]) -> float | None:
     return float(np.mean([bool(each.held) for each in answers])) if answers else None
 
 
-def launches(count: int, seeds: range) -> tuple[object, ...]:
-    """How often the interval over so many launches of 60 steps holds the mean of all launches."""
-    answers = []
-    for seed in seeds:
-        draw = np.random.default_rng([seed, count])
-        found = []
-        for _ in range(count):
-            series, _, _ = steady_series(noise(draw, 60, 0.5) / draw.normal(1, 0.02))
-            found.append([series])
-        sure = interval(found)
-        assert sure is not None
-        middle, width = (sure.high + sure.low) / 2, (sure.high - sure.low) / 2
-        answers.append(Answer(middle - 1, sure.low <= 1 <= sure.high, False, width, 0))
-    return summary(f"launches that differ by 2 %: {count}", 60, answers)
-
-
 def silent_line(n: int, found: Mapping[str, Sequence[Answer]]) -> str:
     """What the intervals without a warning hold, of all kinds of a length."""
     silent = [each for answers in found.values() for each in answers if each.is_silent]
@@ -180,8 +163,6 @@ def main() -> None:
             # of a rate that falls, a rerun shows the mean
             if f"{name}, mean" not in KINDS:
                 of_length[n][name] = answers
-    if not args.kinds:
-        rows += [launches(count, range(args.series)) for count in (1, 2, 3, 5)]
     print("\n".join(text_lines(Table(COLUMNS, tuple(rows)))))
     print()
     for n, found in of_length.items():

@@ -1,4 +1,8 @@
+import math
 from collections import Counter
+from statistics import fmean
+
+import pytest
 
 from milabench_ddp.plan.order import in_order, new_seed, place
 from milabench_ddp.plan.planner import plan_launches
@@ -26,6 +30,23 @@ def test_each_benchmark_is_as_often_first_as_any_other() -> None:
     firsts = Counter(shuffled(NAMES, repeat, seed)[0] for repeat in range(4) for seed in range(200))
     assert set(firsts) == set(NAMES)
     assert max(abs(count - 100) for count in firsts.values()) < 35  # 3.7 standard deviations
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_warming_machine_does_not_favour_the_first(seed: int) -> None:
+    """It loses 5 % with a time constant of 6 of 40 launches: all benchmarks are equally fast."""
+    launches = []
+    for name in NAMES:
+        launches += plan_launches(benchmark(name), cluster(gpus=1), SITE, repeats=5)
+    apart = {}
+    for order in (None, seed):
+        rates: dict[str, list[float]] = {}
+        for number, launch in enumerate(in_order(launches, order)):
+            rates.setdefault(launch.benchmark.name, []).append(95 + 5 * math.exp(-number / 6))
+        means = [fmean(found) for found in rates.values()]
+        apart[order] = max(means) / min(means) - 1
+    assert apart[None] > 0.03
+    assert apart[seed] < 0.012
 
 
 def test_launches_are_in_rounds() -> None:

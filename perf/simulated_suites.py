@@ -3,8 +3,9 @@
     python perf/simulated_suites.py [--suites 1000] [--benchmarks 30] [--coverage] [SETTING ...]
 
 Rates go the way of real ones, from the observations of each launch on: steady state, mean rate of
-the launch, ratio, verdict. Steps differ by 1 % and are like their neighbours (AR(1), of 0, 0.5 and
-0.9 in turn over the benchmarks), launches by 1 % unless the setting says otherwise. Columns:
+the launch, ratio, verdict. The 200 steps of a launch differ by 1 % and are like their neighbours
+(AR(1), of 0, 0.5 and 0.9 in turn over the benchmarks), launches by 1 % unless the setting says
+otherwise. Columns:
 
 alarms     the share of suites with any verdict "slower" or "faster", where nothing changed
 one, six   how often -3 % in one of the benchmarks, or in six, is found: the share of these
@@ -22,7 +23,7 @@ launches ("within"), and does not hold that of others ("held").
 import argparse
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -30,84 +31,19 @@ from pathlib import Path
 
 import numpy as np
 from planted_kinds import Draw, noise
+from simulated_launches import LAUNCHES, SETTINGS, Setting
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from milabench_ddp.report.comparison.ratios import Pair, ratios
+from milabench_ddp.report.comparison.ratios import Pair, Ratio, ratios
 from milabench_ddp.report.comparison.verdicts import RatioVerdict, judge
 from milabench_ddp.report.statistics.interval import Launches, Series
 from milabench_ddp.report.statistics.steady import steady_state
 from milabench_ddp.table import Column, Table, text_lines
 
 CORRELATIONS = (0.0, 0.5, 0.9)
-LAUNCHES = 0.01  # how much they differ
 SLOWER = 0.97
 WITHIN = 0.03
 CHANGES = (RatioVerdict.SLOWER, RatioVerdict.FASTER)
-
-Effects = Callable[[Draw, int, int], np.ndarray]  # logarithms, of launches by benchmarks
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How launches differ, and how many there are."""
-
-    before: int = 5
-    after: int = 5
-    history: int = 0
-    effects: Effects = lambda draw, launches, count: LAUNCHES * draw.normal(size=(launches, count))
-    after_effects: Effects | None = None  # of the launches after, if they differ otherwise
-
-
-def uneven(draw: Draw, launches: int, count: int) -> np.ndarray:
-    """Benchmarks whose launches differ by 0.3 % to 3 %."""
-    return np.geomspace(0.003, 0.03, count) * draw.normal(size=(launches, count))
-
-
-def one_wild(draw: Draw, launches: int, count: int) -> np.ndarray:
-    """One benchmark whose launches differ by 5 times as much as those of the others."""
-    found = LAUNCHES * draw.normal(size=(launches, count))
-    found[:, 0] *= 5
-    return found
-
-
-def heavy(draw: Draw, launches: int, count: int) -> np.ndarray:
-    """Launches of which some are far off: Student's t with three degrees of freedom."""
-    return LAUNCHES / math.sqrt(3) * draw.standard_t(3, size=(launches, count))
-
-
-def slow_ones(draw: Draw, launches: int, count: int) -> np.ndarray:
-    """Launches of which one in ten is 5 % slower."""
-    hit = draw.random((launches, count)) < 0.1
-    return 0.003 * draw.normal(size=(launches, count)) - 0.05 * hit
-
-
-def shared(draw: Draw, launches: int, count: int) -> np.ndarray:
-    """Half of the variance is that of a run, in which all benchmarks are launched once."""
-    own, runs = draw.normal(size=(launches, count)), draw.normal(size=(launches, 1))
-    return LAUNCHES * math.sqrt(0.5) * (own + runs)
-
-
-def twice(draw: Draw, launches: int, count: int) -> np.ndarray:
-    """Launches that differ by twice as much."""
-    return 2 * LAUNCHES * draw.normal(size=(launches, count))
-
-
-SETTINGS: dict[str, Setting] = {
-    "5 launches": Setting(),
-    "2 launches": Setting(2, 2),
-    "3 launches": Setting(3, 3),
-    "10 launches": Setting(10, 10),
-    "1 launch, a history of 10": Setting(1, 1, history=10),
-    "5 launches and 1": Setting(5, 1),
-    "by 0.3 to 3 %": Setting(effects=uneven),
-    "one by 5 %": Setting(effects=one_wild),
-    "one by 5 %, 2 launches": Setting(2, 2, effects=one_wild),
-    "heavy tails": Setting(effects=heavy),
-    "one in ten 5 % slower": Setting(effects=slow_ones),
-    "shared by halves": Setting(effects=shared),
-    "2 % after": Setting(after_effects=twice),
-    "3 launches of 2 % after 10": Setting(10, 3, after_effects=twice),
-}
 
 
 def launch(rates: np.ndarray) -> list[Series]:
@@ -137,10 +73,10 @@ def suite(setting: Setting, benchmarks: int, steps: int, seed: int) -> list[Pair
     return pairs
 
 
-def changed(pairs: Sequence[Pair], count: int, factor: float) -> list[Pair]:
-    """The same, with the first ones changed by a factor."""
+def changed(pairs: Sequence[Pair], which: Sequence[int], factor: float) -> list[Pair]:
+    """The same, with some of them changed by a factor."""
     found = list(pairs)
-    for k in range(count):
+    for k in which:
         found[k] = Pair(pairs[k].before, scaled(pairs[k].after, factor), pairs[k].history)
     return found
 
@@ -174,13 +110,14 @@ def told(setting: Setting, benchmarks: int, steps: int, seed: int) -> Told:
     nothing = verdicts(pairs)
     shares, false = [], 0.0
     for count in (1, 6, benchmarks):
-        said = verdicts(changed(pairs, count, SLOWER))
-        shares.append(said[:count].count(RatioVerdict.SLOWER) / count)
+        which = [(seed + k) % benchmarks for k in range(count)]
+        said = verdicts(changed(pairs, which, SLOWER))
+        right = sum(said[k] is RatioVerdict.SLOWER for k in which)
+        shares.append(right / count)
         if count == 6:
-            wrong = sum(each in CHANGES for each in said[count:])
-            wrong += said[:count].count(RatioVerdict.FASTER)
-            false = wrong / max(sum(each in CHANGES for each in said), 1)
-    beyond = verdicts(changed(pairs, benchmarks, SLOWER), 1 - SLOWER)
+            claimed = sum(each in CHANGES for each in said)
+            false = (claimed - right) / max(claimed, 1)
+    beyond = verdicts(changed(pairs, range(benchmarks), SLOWER), 1 - SLOWER)
     return Told(
         alarms=sum(each in CHANGES for each in nothing),
         same=nothing.count(RatioVerdict.SAME) / benchmarks,
@@ -243,38 +180,38 @@ class Held:
     width: float
 
 
-def held(count: int, steps: int, correlation: float, alone: bool, seed: int) -> list[Held]:
-    """The intervals of a suite in which nothing changed; ``alone``: of each by itself."""
+def held(count: int, steps: int, correlation: float, seed: int) -> Iterator[tuple[Held, Held]]:
+    """The intervals of a suite in which nothing changed: of each alone, and of all together."""
     draw = np.random.default_rng([seed, steps, count, int(10 * correlation)])
     pairs, truths = [], []
     for _ in range(30):
         effects = LAUNCHES * draw.normal(size=(2, count))
-        truths.append(float(effects[1].mean() - effects[0].mean()))
+        truths.append(math.exp(effects[1].mean() - effects[0].mean()))
         sides = [launches(draw, each, steps, correlation) for each in effects]
         pairs.append(Pair(sides[0], sides[1]))
-    made = [ratios([pair])[0] for pair in pairs] if alone else ratios(pairs)
-    found = []
-    for ratio, truth in zip(made, truths, strict=True):
-        if ratio.interval is None:
-            found.append(Held(False, False, False, math.nan))
-            continue
-        low, high = ratio.interval
-        is_within = low <= math.exp(truth) <= high
-        found.append(Held(True, low <= 1 <= high, is_within, (high - low) / 2))
-    return found
+    for pair, together, truth in zip(pairs, ratios(pairs), truths, strict=True):
+        yield holding(ratios([pair])[0], truth), holding(together, truth)
+
+
+def holding(ratio: Ratio, of_these: float) -> Held:
+    """Whether the interval of a ratio holds 1, and the ratio of these launches."""
+    if ratio.interval is None:
+        return Held(False, False, False, math.nan)
+    low, high = ratio.interval
+    return Held(True, low <= 1 <= high, low <= of_these <= high, (high - low) / 2)
 
 
 def coverage_row(count: int, steps: int, correlation: float, suites: int) -> tuple[object, ...]:
     """How often intervals hold the truth."""
     cells: list[object] = [count, steps, correlation]
-    for alone in (True, False):
-        found: list[Held] = []
-        for seed in range(suites):
-            found += held(count, steps, correlation, alone, seed)
-        known = [each for each in found if each.has]
-        cells.append(len(known) / len(found))
+    found: list[tuple[Held, Held]] = []
+    for seed in range(suites):
+        found += held(count, steps, correlation, seed)
+    for is_alone, which in zip((True, False), zip(*found, strict=True), strict=True):
+        known = [each for each in which if each.has]
+        cells.append(len(known) / len(which))
         cells.append(float(np.mean([each.held for each in known])) if known else None)
-        if alone:
+        if is_alone:
             is_single = known and count == 1
             cells.append(float(np.mean([each.within for each in known])) if is_single else None)
         cells.append(float(np.median([each.width for each in known])) if known else None)
@@ -305,7 +242,7 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", metavar="SETTING", help="a part of its name")
     parser.add_argument("--suites", type=int, default=1000)
     parser.add_argument("--benchmarks", type=int, default=30)
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--coverage", action="store_true")
     args = parser.parse_args()
     with ProcessPoolExecutor() as pool:

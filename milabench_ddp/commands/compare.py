@@ -7,9 +7,10 @@ from ..errors import SelectionError
 from ..options.compare import CompareOptions
 from ..report.comparison.chart import comparison_chart
 from ..report.comparison.compare import comparison_of
-from ..report.comparison.faces import FACES
+from ..report.comparison.faces import FACES, comparison_text
 from ..report.comparison.sides import Side
 from ..report.plots import write_files
+from .report import shown_width
 
 SUCCEEDED, SLOWER = 0, 1
 
@@ -22,9 +23,12 @@ def main(options: CompareOptions) -> int:
     after = Side.read(options.after, pool=options.pool)
     history = Side.read(*options.history, pool=True) if options.history else None
     found = comparison_of(before, after, options.threshold, history)
-    text = FACES[options.format](found)
     if options.plots is not None:
         said = write_files([comparison_chart(found)], Path(options.plots))
         text = "".join(f"{sentence}\n" for sentence in said)
+    elif options.format == "text":
+        text = comparison_text(found, shown_width(sys.stdout))
+    else:
+        text = FACES[options.format](found)
     sys.stdout.write(text)
     return SLOWER if options.fail_on and found.regressions else SUCCEEDED

@@ -85,9 +85,13 @@ def read_runs(paths: Iterable[str | Path]) -> list[Run]:
     return runs
 
 
-def measured_rows(runs: Sequence[Run]) -> tuple[list[Row], list[Failure]]:
-    """The benchmarks of these runs, pooled, and what failed."""
-    return _by_us(runs, {}, _planned(runs))
+def report_on(runs: Sequence[Run]) -> Report:
+    """The report on runs that are read already, and may be pooled; it has no score."""
+    planned = _planned(runs)
+    rows, failed = _by_us(runs, {}, planned)
+    found = findings_of(Measurements(False, runs, rows, (), (), failed))
+    infos = tuple(map(run_info, runs))
+    return Report(False, infos, tuple(rows), tuple(failed), found, planned)
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:

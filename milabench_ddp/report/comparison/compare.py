@@ -1,5 +1,6 @@
 """Compares the runs of two sides, benchmark by benchmark."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from .differences import side_differences
@@ -63,7 +64,8 @@ def _ratios(
         first, second = before.launches(name, unit), after.launches(name, unit)
         if first and second and before.rows[name].unit == after.rows[name].unit:
             known = history.alike(name, unit) if history else ()
-            pairs[name] = Pair(first, second, known)
+            narrow = math.hypot(before.until(name), after.until(name))
+            pairs[name] = Pair(first, second, known, narrow)
     return dict(zip(pairs, ratios(list(pairs.values())), strict=True))
 
 

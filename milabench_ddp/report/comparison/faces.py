@@ -1,18 +1,19 @@
 """The formats of a comparison, which lay out what ``compare`` found: a file and a line in FACES."""
 
 import dataclasses
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...codec import encode_indented
 from ...errors import shown_names
-from ...table import Column, Measured, Table, csv_text, text_lines
+from ...table import Column, Measured, Table, csv_text
+from ...wrapped import wrapped
+from ..text import table_text
 from .comparison_page import comparison_page
 from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate
 from .verdicts import FALSE, RatioVerdict
 
-WIDTH = 100
+WIDTH = 100  # columns
 SHOWN = 3  # runs in a line
 
 TEXT_COLUMNS = (
@@ -31,16 +32,16 @@ CSV_COLUMNS = (
 )
 
 
-def comparison_text(comparison: Comparison) -> str:
+def comparison_text(comparison: Comparison, width: int = WIDTH) -> str:
     """For a terminal: what differs, the table, and below it what to know about it."""
-    lines, last = [], ""
+    lines: list[str] = []
+    last = ""
     for title, said in _head(comparison):
-        begin = f"{'' if title == last else title:8} "
-        lines += textwrap.wrap(said, WIDTH, initial_indent=begin, subsequent_indent=" " * 9)
+        lines += wrapped(said, width, first=f"{'' if title == last else title:8} ")
         last = title
-    lines += ["", *text_lines(comparison_table(comparison)), ""]
+    lines += ["", table_text(comparison_table(comparison), width)]
     for sentence in _sentences(comparison):
-        lines += textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")
+        lines += wrapped(sentence, width, rest="  ")
     return "\n".join(lines) + "\n"
 
 
@@ -145,7 +146,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         changes = '"slower" and "faster"'
         yield f"of all verdicts {changes}, at most {FALSE:.0%} are expected to be false"
     if RatioVerdict.SAME in comparison.counts:
-        yield f'"same" is within {percent(comparison.within)}'
+        yield f'"same" is within {_percent(comparison.within)}'
     yield from comparison.notes
 
 
@@ -153,13 +154,13 @@ def _counted(comparison: Comparison) -> Iterator[str]:
     """How many benchmarks have each verdict: ``1 slower by more than 3%``."""
     for verdict, count in comparison.counts.items():
         is_change = verdict in (RatioVerdict.SLOWER, RatioVerdict.FASTER)
-        beyond = f" by more than {percent(comparison.threshold)}" if is_change else ""
+        beyond = f" by more than {_percent(comparison.threshold)}" if is_change else ""
         yield f"{count} {verdict}{beyond if comparison.threshold else ''}"
 
 
-def percent(fraction: float) -> str:
-    """``3%``, ``0.5%``."""
-    return f"{100 * fraction:.3g}%"
+def _percent(fraction: float) -> str:
+    """A threshold as it was given: ``3%``, ``12.5%``."""
+    return f"{100 * fraction:g}%"
 
 
 FACES: Mapping[str, Callable[[Comparison], str]] = {

@@ -5,7 +5,7 @@ of a suite's other benchmarks, on the same machine, tell more. So the variance o
 that of all, the more the fewer launches it has itself, and the more alike the benchmarks are: the
 moderated t of G. K. Smyth ("Linear models and empirical Bayes methods for assessing differential
 expression in microarray experiments", Statistical Applications in Genetics and Molecular Biology
-3(1), 2004). How alike they are is estimated, too, and taken to be a standard error less. A
+3(1), 2004). How alike they are is estimated, too, and taken to be half a standard error less. A
 benchmark that clearly varies more than the others stands for itself (B. Phipson et al., "Robust
 hyperparameter estimation protects against hypervariable genes", Annals of Applied Statistics 10(2),
 2016).
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from ..statistics.student import digamma, inverse_trigamma, tail_of_f, trigamma
 
 FEWEST = 3  # benchmarks that tell how alike they are
-CAUTION = 1.0  # standard errors of how alike they are
+CAUTION = 0.5  # standard errors of how alike they are
 STANDS_OUT = 0.02  # the probability of a variance so large by chance
 
 

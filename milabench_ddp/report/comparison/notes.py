@@ -1,10 +1,10 @@
 """The sentences of a comparison: what limits its verdicts, and what to run for better ones."""
 
-import math
 import statistics
 from collections.abc import Iterator, Sequence
 
 from ...errors import shown_names
+from ..model import Severity
 from ..pooling import has_local_changes
 from .model import ComparedBenchmark, Unit
 from .ratios import Ratio
@@ -12,21 +12,22 @@ from .sides import Side
 from .verdicts import MOST_LAUNCHES, Judged
 
 REPEATS = 5  # launches that tell how much they differ
-SHOWN = 5  # benchmarks in a sentence
+SHOWN = 5  # benchmarks or runs in a sentence, warnings of a side
+TOLD_ELSEWHERE = ("failed", "missing_records", "few_observations")  # findings
 
 
 def what_to_do(ratio: Ratio, judged: Judged, unit: Unit) -> str:
     """What would give a verdict on a benchmark that has none."""
+    more = f"compare {{}} {unit.several}" if unit is Unit.RUN else "run --repeat {}"
     if not ratio.is_repeated:
-        return f"one launch each does not tell how much launches differ: run --repeat {REPEATS}"
+        several = f"one {unit} each does not tell how much {unit.several} differ"
+        return f"{several}: {more.format(REPEATS)} on each side"
     if judged.needed is None:
         differ = f"{unit.several} differ by {ratio.noise.std:.1%}"
         return f"{differ}: {MOST_LAUNCHES} on each side are too few"
     # what is near the threshold needs more than what did not change at all
     count = max(judged.needed, 2 * max(ratio.launches))
-    if unit is Unit.RUN:
-        return f"compare {count} runs on each side"
-    return f"run --repeat {count} on each side"
+    return f"{more.format(count)} on each side"
 
 
 def notes_of(
@@ -38,20 +39,32 @@ def notes_of(
         middle = statistics.median(spreads)
         yield f"{unit.several} of the median benchmark differ by {middle:.1%} (standard deviation)"
     if any(each.ratio is not None and each.unit_std is None for each in benchmarks):
-        yield "the interval of one launch each holds the ratio of these two launches alone"
+        yield f"the interval of one {unit} each holds the ratio of these two {unit.several} alone"
     shared = {run.path.resolve() for run in before.runs} & {r.path.resolve() for r in after.runs}
     if shared:
         yield f"both sides have {shown_names(sorted(map(str, shared)), SHOWN)}"
-    for when, side in (("before", before), ("after", after)):
-        yield from _of_side(when, side)
+    elif unit is Unit.LAUNCH and spreads:
+        yield (
+            "one run on each side: what changes from run to run, such as the hour and other users, "
+            "is in the ratios; several runs on each side, in turn, take it out"
+        )
+    if any(map(has_local_changes, (*before.runs, *after.runs))):
+        yield "milabench had local changes, which no commit tells"
+    yield from _of_side("before", before, after)
+    yield from _of_side("after", after, before)
 
 
-def _of_side(when: str, side: Side) -> Iterator[str]:
-    moving = [row.name for row in side.rows.values() if not math.isnan(row.drift)]
-    if moving:
-        yield f"{when}: {shown_names(moving, SHOWN)}: no steady state: `milabench report` has more"
+def _of_side(when: str, side: Side, other: Side) -> Iterator[str]:
+    """What the report on one side warns of, and that on the other does not."""
     going_on = [str(run.path) for run in side.runs if run.goes_on]
     if going_on:
         yield f"{when}: {shown_names(going_on, SHOWN)} has not ended"
-    if any(map(has_local_changes, side.runs)):
-        yield f"{when}: milabench had local changes, which no commit has"
+    known = {(found.name, found.benchmark) for found in other.report.findings}
+    own = []
+    for found in side.report.findings:
+        is_new = (found.name, found.benchmark) not in known and found.name not in TOLD_ELSEWHERE
+        if is_new and found.severity is not Severity.NOTE:
+            own.append(found.sentence)
+    yield from (f"only {when}: {sentence}" for sentence in own[:SHOWN])
+    if len(own) > SHOWN:
+        yield f"only {when}: {len(own) - SHOWN} more warnings: see `milabench report`"

@@ -4,7 +4,9 @@
 placement, with one state of the clocks, the memory and the network; the next launch has others. So
 the interval is Student's t over the means of launches, whose variance is that of both sides, and
 of a history if there is one, around the mean of each (see ``launch_noise`` for what the other
-benchmarks tell of it). Of several runs, each counts like a launch here.
+benchmarks tell of it). Of several runs, each counts like a launch here. Launches that were made
+until the interval was narrow tell too small a variance: the ratio's is no narrower than both were
+to be.
 
 **Of one launch on each side**, and without a history, only their steps are left. The interval then
 holds the ratio of these two launches, if they went on, and says nothing of the next two: it is that
@@ -17,7 +19,7 @@ All is calculated with logarithms, so that swapping both sides inverts the ratio
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..statistics.interval import ROUNDING, Launches, interval, launch_deviations, pooled_mean
 from ..statistics.student import quantile
@@ -33,6 +35,7 @@ class Pair:
     before: Launches
     after: Launches
     history: Sequence[Launches] = ()  # of runs that differ in nothing that they recorded, each
+    until: float = 0.0  # how narrow both intervals were to become, as a fraction
 
     @property
     def variance(self) -> Variance:
@@ -54,6 +57,7 @@ class Ratio:
     above: float
     launches: tuple[int, int] = (1, 1)  # before and after
     noise: Variance = UNKNOWN  # of launches; unknown: the interval is within single launches
+    least: float = 0.0  # its standard error is no less, since its launches ended at such a one
 
     @property
     def value(self) -> float:
@@ -75,7 +79,7 @@ class Ratio:
     @property
     def sem(self) -> float:
         """Its standard error over launches."""
-        return self.sem_with(*self.launches)
+        return max(self.sem_with(*self.launches), self.least)
 
     def sem_with(self, before: int, after: int) -> float:
         """Its standard error, if there were so many launches before and after."""
@@ -94,9 +98,9 @@ def _ratios(pairs: Sequence[Pair]) -> Iterator[Ratio]:
         if not noise.freedom:
             yield Ratio(log, *_within_launches(pair))
             continue
-        ratio = Ratio(log, math.nan, math.nan, (len(pair.before), len(pair.after)), noise)
-        half = quantile(OUTSIDE, noise.freedom) * ratio.sem
-        yield Ratio(log, half, half, ratio.launches, noise)
+        t, counts = quantile(OUTSIDE, noise.freedom), (len(pair.before), len(pair.after))
+        ratio = Ratio(log, math.nan, math.nan, counts, noise, pair.until / t)
+        yield replace(ratio, below=t * ratio.sem, above=t * ratio.sem)
 
 
 def _within_launches(pair: Pair) -> tuple[float, float]:

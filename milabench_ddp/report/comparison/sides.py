@@ -9,11 +9,10 @@ from ...config.schema import SkipKind, SkippedBenchmark
 from ...errors import RunDirError
 from ...results.records import Run
 from ...results.run_folders import run_folders
-from ..assemble import measured_rows, read_runs
-from ..model import Failure, Row
+from ..assemble import read_runs, report_on
+from ..model import Report, Row
 from ..pooling import check_poolable, differences_of
-from ..process import Processes, by_launch, counted, series_by_launch
-from ..run_info import run_info
+from ..process import Processes, by_launch, counted, series_by_launch, until
 from ..statistics.interval import Launches, Series
 from .model import ComparedSide, SideRate, Unit
 
@@ -50,14 +49,14 @@ class Side:
         return cls(" ".join(given), runs)
 
     @cached_property
-    def _measured(self) -> tuple[Mapping[str, Row], Sequence[Failure]]:
-        rows, failures = measured_rows(self.runs)
-        return {row.name: row for row in rows}, failures
+    def report(self) -> Report:
+        """The report on its runs."""
+        return report_on(self.runs)
 
-    @property
+    @cached_property
     def rows(self) -> Mapping[str, Row]:
-        """The rows of the report on its runs, by benchmark."""
-        return self._measured[0]
+        """The rows of this report, by benchmark."""
+        return {row.name: row for row in self.report.rows}
 
     @cached_property
     def skipped(self) -> Mapping[str, SkippedBenchmark]:
@@ -97,7 +96,7 @@ class Side:
 
     def why_no_rate(self, name: str) -> str:
         """Why it has no rate of a benchmark that counts."""
-        for failure in self._measured[1]:
+        for failure in self.report.failures:
             if failure.benchmark == name:
                 return ": ".join(filter(None, (failure.outcome, failure.reason)))
         if name in self.rows:
@@ -109,6 +108,10 @@ class Side:
     def left_out_on_purpose(self, name: str) -> bool:
         """Whether someone decided that a benchmark does not run."""
         return name in self.skipped and self.skipped[name].kind in ON_PURPOSE
+
+    def until(self, name: str) -> float:
+        """The half width at which ``run --until`` ended its launches, as a fraction; else 0."""
+        return until(self.rows[name].processes)
 
     def alike(self, name: str, unit: Unit) -> list[Launches]:
         """The launches of a benchmark, by runs that differ in nothing that they recorded."""
@@ -136,7 +139,7 @@ class Side:
     def described(self) -> ComparedSide:
         """What the comparison says of it."""
         counts = [row.summary.launches for row in self.rows.values() if row.summary.launches]
-        info = run_info(self.runs[0])
+        info = self.report.runs[0]
         machine = ", ".join(filter(None, (info.devices or info.cpu, info.host, info.version)))
         folders = tuple(run.path for run in self.runs)
         return ComparedSide(

@@ -119,10 +119,11 @@ def _same(ratio: Ratio, margin: float) -> float:
 def _resolved(ratio: Ratio, level: float, before: int, after: int) -> float:
     """The change of the logarithm that so many launches show, if the rest stays as it is."""
     freedom = ratio.noise.freedom + before + after - sum(ratio.launches)
-    if freedom <= 0:
+    if freedom < 1:
         return math.inf
     sure = quantile(level / 2, freedom) + quantile(MISSED, freedom)
-    return sure * ratio.sem_with(before, after)
+    is_as_it_is = (before, after) == ratio.launches
+    return sure * (ratio.sem if is_as_it_is else ratio.sem_with(before, after))
 
 
 def _needed(ratio: Ratio, level: float, margin: float) -> int | None:

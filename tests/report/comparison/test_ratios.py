@@ -1,6 +1,7 @@
 """Ratios and their intervals, of launches and within them."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -59,6 +60,13 @@ def test_a_launch_counts_by_its_processes() -> None:
     planted = Pair([whole, [series(100.0, 3)]], [whole, whole])
     (ratio,) = ratios([planted])
     assert ratio.value == pytest.approx(102 / (304 / 3))
+
+
+def test_launches_made_until_the_interval_was_narrow_give_none_that_is_narrower() -> None:
+    made = pair([100.0, 100.1, 99.9], [100.0, 100.1, 99.9])
+    (ratio,) = ratios([replace(made, until=math.hypot(0.01, 0.01))])
+    assert ratio.interval is not None
+    assert math.log(ratio.interval[1]) == pytest.approx(math.hypot(0.01, 0.01))
 
 
 @given(MEANS, MEANS, MEANS)

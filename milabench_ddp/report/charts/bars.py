@@ -9,7 +9,7 @@ from .frame import BELOW, GAP, Area, horizontal_axis, outline
 from .legend import Entry, legend, marker
 from .legend import area as area_of
 from .plot import Axis, Shade
-from .scale import Scale
+from .scale import Scale, reachable
 from .svg import SIZE, Drawing, box, element, hint, label, number, shortened, widest
 from .theme import TEXTURES
 
@@ -17,7 +17,7 @@ ROW, BAR = 22.0, 14.0  # the heights of a row, and of its bar
 LOW_ROW, LOW_BAR, MANY = 15.0, 12.0, 24  # where there are many rows
 CAP = 4.0  # half the height of the end of a whisker
 TOP = 4.0
-MOST_LABEL, MOST_WORDS = 0.38, 0.34  # of the width
+MOST_LABEL, MOST_WORDS = 0.42, 0.34  # of the width
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Bar:
 
     @property
     def values(self) -> list[float]:
-        """All values that have a place on the axis."""
-        ends = [sum(length for _, length in _drawn(self))] if self.parts else []
-        return [*ends, self.low, self.high, self.mark]
+        """Its values on the axis, without its interval."""
+        whole = [sum(length for _, length in _drawn(self))] if self.parts else []
+        return [*whole, self.mark]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,9 @@ class Bars:
 
     def draw(self, width: float) -> Drawing:
         """Draw the rows."""
-        values = [value for row in self.rows for value in row.values]
-        scale = self.axis.scale([*values, self.line])
+        values = [self.line, *(value for row in self.rows for value in row.values)]
+        ends = [end for row in self.rows for end in (row.low, row.high)]
+        scale = self.axis.scale([*values, *reachable(values, ends)])
         high, thick = (ROW, BAR) if len(self.rows) <= MANY else (LOW_ROW, LOW_BAR)
         left = min(widest(row.label for row in self.rows), MOST_LABEL * width) + GAP
         right = min(widest(row.words for row in self.rows), MOST_WORDS * width) + 2 * GAP
@@ -103,8 +104,10 @@ def _row(row: Bar, y: float, scale: Scale, area: Area, width: float) -> Iterator
     yield label(shortened(row.label, area.left - GAP), area.left - GAP, base, anchor="end")
     low, high = (area.at_x(scale, v) if v == v else NAN for v in (row.low, row.high))
     if low == low and high == high:
-        ends = f"M{number(low)} {number(y - CAP)}v{2 * CAP:g}m0 {-CAP:g}"
-        drawn = f"{ends}H{number(high)}m0 {-CAP:g}v{2 * CAP:g}"
+        drawn = f"M{number(low)} {number(y)}H{number(high)}"
+        for end, x in ((row.low, low), (row.high, high)):
+            if scale.holds(end):  # one that is beyond the axis has no cap
+                drawn += f"M{number(x)} {number(y - CAP)}v{2 * CAP:g}"
         yield element("path", class_="whisker", d=drawn)
     if is_finite(row.mark):
         words = hint(f"{row.label}: {row.words}")

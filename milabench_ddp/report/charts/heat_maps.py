@@ -16,6 +16,7 @@ from ..sweeps.settings import NODES, differing, matrix, setting_of
 from ..sweeps.sweep import sweep_of, sweep_table
 from .chart import Chart
 from .heat_map import Cell, HeatMap
+from .sweeps import shared
 
 MOST_ROWS = 24
 MOST_RANKS = 96
@@ -34,7 +35,7 @@ def heat_maps(report: Report) -> Iterator[Chart]:
         if matrix(row):
             by_kind[row.unit, tuple(matrix(row))].append(row)
     for rows in by_kind.values():
-        for subject, part in _parts(rows, ""):
+        for subject, part in _parts(rows, shared(rows)):
             axes = differing(part)
             names = list(METRICS) if NODES in axes else list(METRICS)[1:]
             for name in names:
@@ -67,6 +68,8 @@ def _chart(
     part = replace(report, rows=tuple(rows), planned=planned)
     *down, across = axes
     sweep = sweep_of(part, name, down, [across])
+    columns = _ascending(sweep.columns)
+    sweep = replace(sweep, columns=columns)
     labels, cells = [], []
     for title in sweep.blocks:
         for label, line in sweep.lines(title):
@@ -77,15 +80,21 @@ def _chart(
     what, unit = METRICS[name]
     unit = unit or rows[0].unit or "units/s"
     drawn = HeatMap(
-        ", ".join(down), across, f"{what}, {unit}", tuple(labels), sweep.columns, tuple(cells)
+        ", ".join(down), across, f"{what}, {unit}", tuple(labels), columns, tuple(cells)
     )
     title = f"{what.capitalize()} by {', '.join(down)} and {across}"
     title = f"{subject}: {title[0].lower()}{title[1:]}" if subject else title
-    description = (
-        f"{what.capitalize()} ({unit}) of {len(labels)} x {len(sweep.columns)} combinations."
-    )
+    description = f"{what.capitalize()} ({unit}) of {len(labels)} x {len(columns)} combinations."
     table = replace(sweep_table(sweep), title=title)
     yield Chart("heat_maps", subject, name, title, description, drawn.draw, table)
+
+
+def _ascending(names: Sequence[str]) -> tuple[str, ...]:
+    """Names in the order of their numbers, where all are numbers."""
+    try:
+        return tuple(sorted(names, key=float))
+    except ValueError:
+        return tuple(names)
 
 
 def _number(value: float, text: str) -> str:

@@ -3,20 +3,20 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from ...results.records import is_finite
 from ..statistics.values import NAN
 from .frame import BELOW, GAP, LINE, Area, Frame, horizontal_axis, outline, vertical_axis
 from .legend import Entry, legend, marker
 from .legend import area as area_of
-from .scale import MakeScale, Scale, linear
+from .scale import MakeScale, Scale, linear, reachable
 from .svg import Drawing, Place, box, element, hint, number, path, widest
 from .theme import SERIES
 
 HEIGHT = 200.0  # of the frame
 ABOVE = 1.5 * LINE  # the room of the name of the vertical axis
 CAP = 4.0  # half the width of the end of a whisker
+ROOM_FOR_MARKER, ASIDE = 12.0, 6.0
 MOST_MARKED = 64  # points of a line, more of which have no markers
 
 
@@ -85,25 +85,48 @@ class Plot:
         lines = [_known(line) for line in self.lines[:SERIES]]
         points = [point for line in lines for point in line.points]
         ideal = [place for line in lines for place in line.ideal]
-        around = chain.from_iterable((point.y, point.low, point.high) for point in points)
         x = self.x.scale([*(point.x for point in points), *(at for at, _ in ideal)])
-        y = self.y.scale([*around, *(value for _, value in ideal)])
+        y = self.y.scale([*_values(lines), *(value for _, value in ideal)])
         left, right = widest(y.texts) + 2 * GAP, widest(x.texts[-1:]) / 2 + GAP
-        frame = Frame(x, y, Area(left, ABOVE, width - left - right, HEIGHT))
-        bottom = frame.area.bottom + BELOW
+        whole = Area(left, ABOVE, width - left - right, HEIGHT)
+        shifts = _shifts(lines)
+        is_marked = any(_marker_of(line, 0) is not None for line in lines)
+        inset = ROOM_FOR_MARKER + max(shifts, default=0.0) if is_marked else 0.0
+        frame = Frame(x, y, replace(whole, left=left + inset, width=whole.width - 2 * inset))
+        bottom = whole.bottom + BELOW
         below, height = legend(_entries(lines, self.shades), left, bottom, width - left)
         drawn = [
             *(shade.draw(x, frame.area) for shade in self.shades),
             *horizontal_axis(x, self.x.name, frame.area),
-            *vertical_axis(y, self.y.name, frame.area),
-            outline(frame.area),
+            *vertical_axis(y, self.y.name, whole),
+            outline(whole),
         ]
         for line in lines:
             if len(line.ideal) > 1:
                 drawn.append(element("path", class_="ideal", d=frame.path(line.ideal)))
-        for index, line in enumerate(lines):
-            drawn += _line(line, index, frame)
+        for index, (line, shift) in enumerate(zip(lines, shifts, strict=True)):
+            area = replace(frame.area, left=frame.area.left + shift)
+            drawn += _line(line, index, replace(frame, area=area))
         return Drawing(bottom + height, (*drawn, *below))
+
+
+def _values(lines: Sequence[Line]) -> Iterator[float]:
+    """What the vertical axis shows: all values and bands, and intervals as far as they reach."""
+    values = [point.y for line in lines for point in line.points]
+    yield from values
+    for line in lines:
+        ends = [end for point in line.points for end in (point.low, point.high)]
+        yield from ends if line.is_band else reachable(values, ends)
+
+
+def _shifts(lines: Sequence[Line]) -> list[float]:
+    """How far each line stands aside, so that the intervals of several are seen."""
+    with_whiskers = 0
+    for line in lines:
+        with_whiskers += not line.is_band and any(point.has_interval for point in line.points)
+    if with_whiskers < 2:
+        return [0.0] * len(lines)
+    return [ASIDE * (index - (len(lines) - 1) / 2) for index in range(len(lines))]
 
 
 def _entries(lines: Sequence[Line], shades: Sequence[Shade]) -> list[Entry]:
@@ -152,7 +175,11 @@ def _line(line: Line, index: int, frame: Frame) -> Iterator[str]:
 
 
 def _whisker(point: Point, frame: Frame) -> str:
+    """An interval; an end that is beyond the axis has no cap."""
     x, low = frame.place(point.x, point.low)
     _, high = frame.place(point.x, point.high)
-    begin = f"M{number(x - CAP)} {number(low)}h{2 * CAP:g}m{-CAP:g} 0"
-    return f"{begin}V{number(high)}m{-CAP:g} 0h{2 * CAP:g}"
+    drawn = f"M{number(x)} {number(low)}V{number(high)}"
+    for end, y in ((point.low, low), (point.high, high)):
+        if frame.y.holds(end):
+            drawn += f"M{number(x - CAP)} {number(y)}h{2 * CAP:g}"
+    return drawn

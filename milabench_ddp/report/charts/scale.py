@@ -31,6 +31,10 @@ class Scale:
             first, last, value = math.log(first), math.log(last), math.log(value)
         return min(max((value - first) / (last - first), 0.0), 1.0)
 
+    def holds(self, value: float) -> bool:
+        """Whether a value has a place of its own."""
+        return self.ticks[0] <= value <= self.ticks[-1]
+
 
 MakeScale = Callable[[Iterable[object]], Scale]
 
@@ -45,9 +49,9 @@ def linear(values: Iterable[object]) -> Scale:
 
 
 def from_zero(values: Iterable[object]) -> Scale:
-    """A linear scale that holds 0, too, so that lengths can be compared."""
-    low, high = _range([*values, 0.0])
-    return _linear(low, high if high > low else low + 1.0)
+    """A linear scale from 0 on, for what is never below, so that lengths can be compared."""
+    _, high = _range([*values, 0.0])
+    return _linear(0.0, high or 1.0)
 
 
 def nodes(values: Iterable[object]) -> Scale:
@@ -85,6 +89,15 @@ def spread_out(values: Iterable[object]) -> Scale:
     if positive and len(positive) == len(found) and max(found) > 8 * min(found):
         return logarithmic(found)
     return from_zero(found)
+
+
+def reachable(values: Iterable[object], ends: Iterable[object]) -> list[float]:
+    """The ends of intervals as far as an axis shows them: up to twice the farthest value.
+
+    What goes on beyond is cut off, so that a single unsure value does not hide the others.
+    """
+    farthest = 2 * max(map(abs, known(values)), default=0.0)
+    return [min(max(end, -farthest), farthest) for end in known(ends)]
 
 
 def short(value: float) -> str:

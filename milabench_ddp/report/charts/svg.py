@@ -10,7 +10,7 @@ from html import escape
 SIZE = 13.0  # of the text
 WIDE = 1.0  # the width of a wide character, such as a Chinese one, relative to its height
 USUAL = 0.6  # and that of the others: fonts differ, so that it is that of a wide font
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Place = tuple[float, float]
 
 
@@ -35,7 +35,7 @@ def number(value: float) -> str:
 
 
 def clean(words: str) -> str:
-    """The words with a replacement for each character that XML does not have."""
+    """The words with a replacement for each character that XML does not keep."""
     return _NOT_XML.sub("\ufffd", words)
 
 

@@ -85,11 +85,17 @@ def _parts(groups: Sequence[Rows], subject: str) -> Iterator[tuple[str, list[Ser
             yield from _parts(several, ", ".join(filter(None, (subject, value))))
         return
     series = [Series(_values(group[0], axes) or group[0].name, group) for group in groups]
+    subject = subject or shared(everyone)
     if not subject and len(groups) == 1:
-        only = groups[0][0]
-        subject = _values(only, [axis for axis in matrix(only) if axis != NODES]) or only.name
+        subject = groups[0][0].name
     for first in range(0, len(series), SERIES):
         yield subject, series[first : first + SERIES]
+
+
+def shared(rows: Rows) -> str:
+    """The values of the axes, nodes aside, in which benchmarks of a sweep do not differ."""
+    differ = {NODES, *differing(rows)}
+    return _values(rows[0], [axis for axis in matrix(rows[0]) if axis not in differ])
 
 
 def _values(row: Row, axes: Sequence[str]) -> str:

@@ -49,7 +49,10 @@ def test_a_point_is_where_its_values_are() -> None:
     found = drawn(plain(Point(1, 0.0), Point(2, 50.0), Point(4, 100.0)).draw(640))
     left, top, right, bottom = found.box()
     (path,) = found.paths("line")
-    assert [x for x, _ in path] == pytest.approx([left, (left + right) / 2, right], abs=0.1)
+    first, middle, last = (x for x, _ in path)
+    assert middle == pytest.approx((left + right) / 2, abs=0.1)
+    assert middle - first == pytest.approx(last - middle, abs=0.2)
+    assert left < first < left + 20
     assert [y for _, y in path] == pytest.approx([bottom, (top + bottom) / 2, top], abs=0.1)
 
 
@@ -59,7 +62,23 @@ def test_an_interval_is_a_whisker_around_its_point() -> None:
     (path,) = found.paths("whisker")
     ys = {round((bottom - y) / (bottom - top) * 100) for _, y in path}
     assert ys == {40, 80}
-    assert sum(x for x, _ in path) / len(path) == pytest.approx(left, abs=2)
+    assert left < sum(x for x, _ in path) / len(path) < left + 20
+
+
+def test_an_interval_that_goes_far_beyond_is_cut_off_without_a_cap() -> None:
+    found = drawn(plain(Point(1, 60.0, -500.0, 700.0), Point(2, 100.0)).draw(640))
+    _, top, _, bottom = found.box()
+    (path,) = found.paths("whisker")
+    assert [y for _, y in path] == [bottom, top]
+    assert "200" in found.texts
+    assert "-100" not in found.texts
+
+
+def test_the_intervals_of_several_lines_stand_side_by_side() -> None:
+    points = (Point(1, 60.0, 50.0, 70.0), Point(2, 100.0, 90.0, 110.0))
+    lines = tuple(Line(str(k), points) for k in range(3))
+    found = drawn(Plot(Axis("x"), Axis("y"), lines).draw(640))
+    assert len({path[0][0] for path in found.paths("whisker")}) == 3
 
 
 def test_an_interval_that_is_not_known_has_no_whisker() -> None:

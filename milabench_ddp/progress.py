@@ -1,9 +1,19 @@
 """The progress observer: the protocol between the parts that run benchmarks and the display."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from .events import Event, Verdict
+
+
+@dataclass(frozen=True)
+class LaunchCount:
+    """The launches of a benchmark."""
+
+    done: int  # those that have ended
+    expected: int  # in all, as far as is known
+    seconds: float | None = None  # the mean duration of those that ended ok; None without any
 
 
 class ProgressObserver(Protocol):
@@ -27,14 +37,13 @@ class ProgressObserver(Protocol):
         """Something happened in a process on this host; processes on other nodes send no events."""
 
     def launch_ended(
-        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
     ) -> None:
         """One of several launches of a benchmark has ended.
 
         Args:
             name: the benchmark.
-            done: how many have ended.
-            expected: how many there will be in all, as far as is known.
+            count: how many have ended, how many there will be, and how long they take.
             text: how precise its rate is now, and how long the rest will take.
             pauses: whether other benchmarks run before its next launch.
         """
@@ -56,7 +65,7 @@ class NoProgress:
         """Nothing."""
 
     def launch_ended(
-        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
     ) -> None:
         """Nothing."""
 

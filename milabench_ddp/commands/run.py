@@ -124,9 +124,9 @@ def _announce(context: RunContext, cluster: Cluster) -> None:
     lines = [f"{context.run.path}: {count}, preset {context.header.preset}, {place}"]
     if context.plan.seed is not None:
         lines.append(f"in random order: --shuffle --seed {context.plan.seed}")
-    former = former_runs(context.run, context.header)
-    if said := forecast(context.plan, context.benchmarks, former):
-        lines.append(said)
+    if not context.is_resumed:  # else some of the launches are done
+        former = former_runs(context.run, context.header)
+        lines += filter(None, [forecast(context.plan, context.benchmarks, former)])
     lines += cluster.nodes[0].notes
     lines += [f"warning: {said}" for said in setup.hazards(context.benchmarks, cluster)]
     print(*lines, sep="\n", file=sys.stderr, flush=True)

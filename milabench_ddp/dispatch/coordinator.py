@@ -93,8 +93,8 @@ class Coordinator:
         for benchmark in list(self._running.values()):
             before = len(benchmark.state.launches)
             benchmark.advance()
-            if len(benchmark.state.launches) > before and self._plan.repeats > 1:
-                tell_launches(benchmark.state, self._observer)
+            if len(benchmark.state.launches) > before:
+                self._tell_launches(benchmark)
             if benchmark.has_ended:
                 self._ended(benchmark)
             elif benchmark.state.is_paused:
@@ -166,11 +166,17 @@ class Coordinator:
         started.start()
         if started.has_ended:
             self._ended(started)
+        elif started.state.launches:  # of an earlier attempt
+            self._tell_launches(started)
 
     def _go_on(self, benchmark: BenchmarkRun) -> None:
         self._running[benchmark.name] = benchmark
         self._tell_begin(benchmark)
         benchmark.go_on()
+
+    def _tell_launches(self, benchmark: BenchmarkRun) -> None:
+        if self._plan.repeats > 1 and not self._requests.stops:
+            tell_launches(benchmark.state, self._observer)
 
     def _tell_begin(self, begun: BenchmarkRun) -> None:
         names = begun.state.nodes if self._plan.nodes > 1 else ()

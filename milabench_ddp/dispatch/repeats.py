@@ -1,6 +1,6 @@
 """Decides whether a benchmark is launched again: ``--repeat``, and ``--until`` the rate is sure."""
 
-from ..progress import ProgressObserver
+from ..progress import LaunchCount, ProgressObserver
 from ..report.partial import launch_series
 from ..report.statistics.interval import Series
 from ..report.statistics.stopping import LEAST, precision
@@ -83,7 +83,6 @@ def told_of_repeats(state: BenchmarkState) -> str:
 
 def tell_launches(state: BenchmarkState, observer: ProgressObserver) -> None:
     """Tell an observer that another launch of a benchmark has ended."""
-    done, repeats = len(state.launches), state.repeats
-    expected = max(done, repeats.expected)
-    text = told_of_repeats(state)
-    observer.launch_ended(state.name, done, expected, text, pauses=state.is_paused)
+    done = len(state.launches)
+    count = LaunchCount(done, max(done, state.repeats.expected), state.launch_seconds)
+    observer.launch_ended(state.name, count, told_of_repeats(state), pauses=state.is_paused)

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from ..events import Event, Outcome, Verdict
+from ..progress import LaunchCount
 from ..results.tail import Tail
 from .layout import layout
 from .outline import Outline
@@ -49,11 +50,11 @@ class LiveProgress:
             self._known.take(event)
 
     def launch_ended(
-        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
     ) -> None:
         """A launch has ended: print how precise the rate is."""
         with self._lock:
-            self._known.launch_ended(name, done, expected, pauses=pauses)
+            self._known.launch_ended(name, count, pauses=pauses)
         if text:
             self._print(text, "dim")
 

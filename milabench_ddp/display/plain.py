@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from ..events import Ended, Event, Outcome, Verdict
+from ..progress import LaunchCount
 from .outline import Outline
 from .run_progress import RunProgress
 
@@ -37,10 +38,10 @@ class PlainProgress:
             self.message(f"{event.tag}: {event.outcome}: {event.reason}")
 
     def launch_ended(
-        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
     ) -> None:
         """A launch has ended: write how precise the rate is."""
-        self._known.launch_ended(name, done, expected, pauses=pauses)
+        self._known.launch_ended(name, count, pauses=pauses)
         if text:
             self.message(text)
 

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from ..events import Data, Ended, Event, Note, Outcome, Started, Verdict
+from ..progress import LaunchCount
 from ..report.partial import findings_of_benchmark
 from ..results.rates import is_warmup
 from .outline import Outline
@@ -180,14 +181,15 @@ class RunProgress:
         benchmark = self.running[max(names, key=len)]  # `gpt.2.D0` is of `gpt.2`, not of `gpt`
         return benchmark if benchmark.take(event, self.clock()) else None
 
-    def launch_ended(self, name: str, done: int, expected: int, *, pauses: bool) -> None:
+    def launch_ended(self, name: str, count: LaunchCount, *, pauses: bool) -> None:
         """One of several launches of a benchmark has ended."""
         if name not in self.running:
             return
         benchmark = self.running[name]
-        benchmark.done, benchmark.expected = done, expected
+        benchmark.done, benchmark.expected = count.done, count.expected
         benchmark.repeat_began = self.clock()
-        self._seconds[name] = (benchmark.repeat_began - benchmark.began) / done
+        if count.seconds is not None:
+            self._seconds[name] = count.seconds
         if pauses:
             self.paused[name] = self.running.pop(name)
 

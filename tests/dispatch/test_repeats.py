@@ -115,8 +115,11 @@ def test_a_stop_ends_what_pauses_too_and_resume_goes_on(coordinator: Make) -> No
         state = run.state(name)
         assert (str(state.status), state.interrupted) == ("cancelled", True)
         assert 1 <= len(state.launches) <= 2
+    assert len(run.told.launches) == stop_after - 1  # nothing more is told after the stop
     again = coordinator(shuffled(), nodes=1)
     assert measure(again, {}) == order_of(3, 1)[stop_after:]
+    first = order_of(3, 1)[stop_after][0]
+    assert again.told.launches[0] == (first, len(run.state(first).launches) - 2, 3, False)
     assert set(again.statuses().values()) == {"ok"}
     for name in NAMES:
         assert len(again.state(name).launches) == 3

@@ -15,7 +15,13 @@ from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.lock import alive
 from milabench_ddp.results.read_state import read_benchmark
 from milabench_ddp.results.run_dir import RunDir
-from milabench_ddp.results.state import BenchmarkState, JobState
+from milabench_ddp.results.state import (
+    BenchmarkState,
+    JobState,
+    LaunchState,
+    ProcessState,
+    Repeats,
+)
 from tests.support.dispatch import Clock
 from tests.support.progress import RecordedProgress
 from tests.support.run_headers import header
@@ -284,3 +290,26 @@ def test_without_jobs_the_run_says_that_it_has_ended(story: Make, tmp_path: Path
         "b": Verdict(Outcome.CANCELLED, "stopped before it began"),
     }
     assert run.asked == 0
+
+
+def test_launches_and_pauses_between_them_are_told(story: Make, tmp_path: Path) -> None:
+    process = ProcessState("a.R0.D0", 1, 0, Outcome.OK, "", 10.0, 20.0)
+    launches = [LaunchState(k, Outcome.OK, "", None, None, (process,)) for k in range(2)]
+    run = story("a")
+    (tmp_path / "a").mkdir()
+
+    def state(status: str, count: int, **more: Any) -> Event:
+        return run.benchmark("a", status, launches=launches[:count], repeats=Repeats(2), **more)
+
+    with alive(tmp_path / "a"):
+        assert run.follow(
+            state("running", 0),
+            state("running", 1, is_paused=True),
+            state("running", 1, is_paused=True),
+            state("running", 1),
+            state("ok", 2),
+        )
+    assert [name for name, _ in run.told.begun] == ["a", "a"]
+    assert run.told.launches == [("a", 1, 2, True)]
+    assert "a: 1 launch; 1 more, 10 s" in run.told.messages
+    assert run.told.ended == {"a": OK}

@@ -8,6 +8,7 @@ from milabench_ddp.display.layout import Line, layout
 from milabench_ddp.display.outline import Outline
 from milabench_ddp.display.run_progress import RunProgress
 from milabench_ddp.events import Data, Outcome, Verdict
+from milabench_ddp.progress import LaunchCount
 from tests.golden import check_golden
 from tests.support.dispatch import Clock
 from tests.support.progress import OK, rate, started
@@ -53,7 +54,7 @@ def a_cpu_with_repeats() -> RunProgress:
     known, clock = begun(Outline(("flops", "resnet50"), launches=5, place="vm, no GPU"))
     known.begin("flops", [], 60.0)
     clock.sleep(12.0)
-    known.launch_ended("flops", 1, 5, pauses=True)
+    known.launch_ended("flops", LaunchCount(1, 5, 12.0), pauses=True)
     known.begin("resnet50", [], 60.0)
     known.take(started("resnet50.R0.D0"))
     known.take(Data("resnet50.R0.D0", 0.0, {"hostdata": {"cpu": 0.95, "memory": [12e3, 24e3]}}))

@@ -3,6 +3,7 @@ import pytest
 from milabench_ddp.display.outline import Outline
 from milabench_ddp.display.run_progress import PHASES, RunningBenchmark, RunProgress
 from milabench_ddp.events import Data, Line, Note, Outcome, Verdict
+from milabench_ddp.progress import LaunchCount
 from tests.support.dispatch import Clock
 from tests.support.progress import OK, begins_to_measure, ended, load, rate, started
 
@@ -166,12 +167,12 @@ def test_what_begins_again_has_not_ended():
 def test_the_time_between_its_launches_is_not_its_own():
     known, clock = running("a", "b")
     clock.sleep(10.0)
-    known.launch_ended("a", 1, 3, pauses=True)
+    known.launch_ended("a", LaunchCount(1, 3, 10.0), pauses=True)
     assert (list(known.running), list(known.paused)) == (["b"], ["a"])
     clock.sleep(100.0)
     known.begin("a", [], 60.0)
     clock.sleep(12.0)
-    known.launch_ended("a", 2, 3, pauses=True)
+    known.launch_ended("a", LaunchCount(2, 3, 11.0), pauses=True)
     clock.sleep(50.0)
     assert known.end("a", OK) == ["a: ok in 22.0 s"]
 
@@ -182,7 +183,7 @@ def test_what_is_left_takes_as_long_as_its_launches_so_far():
     assert known.seconds_left is None  # nothing tells of a and c
     known.begin("a", [], 60.0)
     clock.sleep(10.0)
-    known.launch_ended("a", 1, 7, pauses=False)
+    known.launch_ended("a", LaunchCount(1, 7, 10.0), pauses=False)
     # 6 more of a, 5 of b as before, and c as the others
     assert known.seconds_left == 6 * 10.0 + 5 * 20.0 + 5 * 10.0
     clock.sleep(4.0)

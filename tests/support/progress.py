@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Started, Verdict
-from milabench_ddp.progress import ProgressObserver
+from milabench_ddp.progress import LaunchCount, ProgressObserver
 from tests.support.dispatch import Clock
 
 OK = Verdict(Outcome.OK)
@@ -30,9 +30,9 @@ class RecordedProgress:
         self.events.append(event)
 
     def launch_ended(
-        self, name: str, done: int, expected: int, text: str, *, pauses: bool = False
+        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
     ) -> None:
-        self.launches.append((name, done, expected, pauses))
+        self.launches.append((name, count.done, count.expected, pauses))
         self.messages.append(text)
 
     def end(self, name: str, verdict: Verdict) -> None:

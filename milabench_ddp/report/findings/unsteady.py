@@ -6,7 +6,7 @@ from ...errors import shown_names
 from ...table import percent_text
 from ..model import Finding, Findings, Row
 from ..process import counted
-from ..statistics.interval import FEWEST
+from ..statistics.interval import FEWEST, ROUNDING
 from ..statistics.values import deviation
 from .finder import Measurements, in_some_of
 
@@ -56,7 +56,7 @@ def until_not_reached(row: Row) -> Findings:
     asked = [state.repeats for state in states if state and state.status.has_ended]
     wanted = min((each.until for each in asked if each.until is not None), default=None)
     width = row.half_width_over_launches
-    if wanted is None or width <= wanted:
+    if wanted is None or width <= wanted * (1 + ROUNDING):
         return
     is_known = not math.isnan(width)
     sentence = f"its rate is known to ±{percent_text(width)}" if is_known else "its rate has no ±"

@@ -26,7 +26,7 @@ class ReportOptions:
     )  # fmt: skip
     compat: bool = option(False, "use exactly milabench's formulas", action="store_true")
     format: str = option(
-        "text", "the format of the report: text, csv, json or html", metavar="FORMAT"
+        "text", "the format of the report: text, markdown, csv, json or html", metavar="FORMAT"
     )
     csv: bool = option(False, "short for --format csv", action="store_true")
     table: str | None = option(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..codec import encode_indented
 from ..table import Table, csv_text
 from .document.make_document import document_of
+from .markdown import prediction_markdown, report_markdown, sweep_markdown, table_markdown
 from .model import Report
 from .page.page import report_html
 from .prediction.predict import Predicted
@@ -65,6 +66,7 @@ def prediction_csv(found: Sequence[Predicted]) -> str:
 FORMATS: Mapping[str, Format] = {
     "text": text_format(WIDTH),
     "csv": Format(report_csv, csv_text, sweep_csv, prediction_csv),
+    "markdown": Format(report_markdown, table_markdown, sweep_markdown, prediction_markdown),
     "json": Format(report_json, prediction=prediction_json),
     "html": Format(report_html),
 }

@@ -168,7 +168,7 @@ def test_another_order(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "xml"], "--format xml: unknown; choose from text, csv, json"),
+        (["--format", "xml"], "--format xml: unknown; choose from text, csv, markdown, json"),
         (["--csv", "--format", "json"], "--csv and --format json ask for two formats"),
         (
             ["--table", "steps", "--rows", "model"],
@@ -178,7 +178,10 @@ def test_another_order(capsys: pytest.CaptureFixture[str]) -> None:
         (["--baseline", str(FIRST), "--table", "steps"], "--baseline is for the score"),
         (["--sort", "speed"], "--sort speed: unknown; choose from name, perf,"),
         (["--table", "rank"], "did you mean `ranks`?"),
-        (["--table", "latency", "--format", "json"], "--table goes with --format text or csv"),
+        (
+            ["--table", "latency", "--format", "json"],
+            "--table goes with --format text or csv or markdown",
+        ),
         (["--table", "latency", "--rows", "modle"], "no benchmark has the setting modle"),
     ],
 )

@@ -10,31 +10,31 @@ FIRST = str(RECORDED / "schema-1")  # which no recording replaces
 
 def test_a_report_format_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
     package_copy.add_file(
-        "milabench_ddp/report/markdown.py",
+        "milabench_ddp/report/wiki.py",
         '''
-        """The rates of a report as a table in Markdown."""
+        """The rates of a report as a table of a wiki."""
 
         from .model import Report
 
 
-        def report_markdown(report: Report) -> str:
+        def report_wiki(report: Report) -> str:
             """The rate of each benchmark."""
-            lines = ["| bench | perf |", "|---|--:|"]
+            lines = ["!! bench !! perf !!"]
             for row in report.rows:
                 lines.append(f"| {row.name} | {row.perf:.1f} |")
             return "\\n".join(lines) + "\\n"
         ''',
     )
     formats = "milabench_ddp/report/formats.py"
-    imported = "from .markdown import report_markdown"
+    imported = "from .wiki import report_wiki"
     package_copy.add_line(formats, after="from .text import", line=imported)
-    entry = '    "markdown": Format(report_markdown),'
+    entry = '    "wiki": Format(report_wiki),'
     package_copy.add_line(formats, after='"json": Format', line=entry)
     assert len(package_copy.touched) == 2
-    done = package_copy.milabench("report", FIRST, "--format", "markdown")
+    done = package_copy.milabench("report", FIRST, "--format", "wiki")
     assert done.code == 0, done.err
     assert "| resnet50 | 18.4 |\n" in done.out
-    refused = package_copy.milabench("report", FIRST, "--format", "markdown", "--table", "ranks")
+    refused = package_copy.milabench("report", FIRST, "--format", "wiki", "--table", "ranks")
     assert (refused.code, refused.out) == (2, "")
 
 

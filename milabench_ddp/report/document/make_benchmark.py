@@ -76,7 +76,7 @@ def benchmark_report(
         told={name: _told(told) for name, told in row.told.items()},
         tables=row.tables,
         summary=row.milabench,
-        repeat_with=tuple(_commands(report, row.name)),
+        repeat_with=tuple(commands_of(report, row.name)),
     )
 
 
@@ -125,7 +125,8 @@ def _told(told: Told) -> ToldReport:
     return ToldReport(told.mean, told.std, len(told.values))
 
 
-def _commands(report: Report, name: str) -> Iterator[str]:
+def commands_of(report: Report, name: str) -> Iterator[str]:
+    """The commands of bash that run a benchmark again, one for each run that has its script."""
     for run in report.runs:
         if name in run.scripts:
             yield f"bash {shlex.quote(str(run.scripts[name]))}"

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from ... import __version__
-from ...errors import SelectionError
 from ..failures import CellState, cell_state
 from ..model import Report
+from ..sentences import verdict
 from ..sweeps.cell import Cell
 from ..sweeps.efficiency import efficiencies
 from ..sweeps.metrics import EFFICIENCY
-from ..sweeps.settings import differing
-from ..sweeps.sweep import Sweep, is_usable, sweep_of
+from ..sweeps.sweep import Sweep, is_usable, sweeps_of
 from .make_benchmark import benchmark_report
 from .report_document import CellReport, LineReport, ReportDocument, SweepReport
 
@@ -29,6 +28,7 @@ def document_of(report: Report) -> ReportDocument:
     return ReportDocument(
         milabench=__version__,
         compat=report.compat,
+        verdict=verdict(report),
         passed=report.passed,
         goes_on=report.goes_on,
         failure_rate=report.failure_rate,
@@ -56,21 +56,17 @@ def _efficiencies(report: Report, states: Mapping[str, CellState | None]) -> dic
 
 
 def _sweeps(report: Report) -> Iterator[SweepReport]:
-    """The tables of the usual metrics, if benchmarks differ in the settings of a matrix."""
-    if report.compat or not differing(report.rows):
-        return
-    for name in SWEPT:
-        try:
-            sweep = sweep_of(report, name)
-        except SelectionError:  # two benchmarks share a cell: only --rows and --cols can tell them
-            return
-        yield SweepReport(
-            metric=sweep.metric,
-            meaning=sweep.meaning,
-            settings=sweep.layout.corner,
-            columns=sweep.columns,
-            lines=tuple(_lines(sweep)),
-        )
+    """The tables of the usual metrics for each sweep."""
+    for metric in () if report.compat else SWEPT:
+        for sweep in sweeps_of(report, metric):
+            yield SweepReport(
+                name=sweep.name,
+                metric=sweep.metric,
+                meaning=sweep.meaning,
+                settings=sweep.layout.corner,
+                columns=sweep.columns,
+                lines=tuple(_lines(sweep)),
+            )
 
 
 def _lines(sweep: Sweep) -> Iterator[LineReport]:

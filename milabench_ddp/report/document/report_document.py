@@ -43,6 +43,7 @@ class LineReport:
 class SweepReport:
     """One metric of all benchmarks, by the settings in which they differ."""
 
+    name: Annotated[str, about("of the sweep in the configuration; empty if it is not known")]
     metric: Annotated[str, about("as for --table")]
     meaning: Annotated[str, about("what the metric and its spread are, with the unit")]
     settings: Annotated[tuple[str, ...], about("the names of the settings in the lines' labels")]
@@ -61,7 +62,8 @@ class ReportDocument:
     schema: Annotated[Literal[1], about("the version of this schema")] = SCHEMA
     milabench: Annotated[str, about("the version of milabench that made the report")]
     compat: Annotated[bool, about("whether the statistics are milabench's own formulas")]
-    passed: Annotated[bool, about("the verdict: whether all ended ok and measured something")]
+    verdict: Annotated[str, about("the verdict as a sentence: PASS: ..., FAIL: ..., none yet: ...")]
+    passed: Annotated[bool, about("whether all ended ok and measured something")]
     goes_on: Annotated[bool, about("whether a run has not ended")]
     failure_rate: Annotated[float, about("the share of processes that failed")]
     score: Annotated[float, about("the geometric mean of scores, or of ratios to the baseline")]

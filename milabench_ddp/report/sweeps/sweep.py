@@ -10,7 +10,9 @@ column for each number of nodes.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...config.schema import SkippedBenchmark
@@ -22,7 +24,7 @@ from ..model import Report, Row, Rows
 from . import ddp_experiments
 from .cell import Cell
 from .metrics import Metric, metric_of
-from .settings import Label, Layout, Place, by_settings
+from .settings import Label, Layout, Place, by_settings, differing, matrix
 
 Block = Mapping[Label, Mapping[str, Cell]]  # by row, by column
 
@@ -37,6 +39,7 @@ class Sweep:
     columns: tuple[str, ...]
     blocks: Mapping[str, Block]  # by title
     skipped: tuple[SkippedBenchmark, ...] = ()  # benchmarks without a cell
+    name: str = ""  # of the sweep in the configuration; empty if it is not known
 
     def lines(self, title: str) -> Iterator[tuple[Label, list[Cell]]]:
         """The rows of a block, each with a cell for every column."""
@@ -92,6 +95,27 @@ def sweep_of(
         blocks,
         tuple(skipped),
     )
+
+
+def sweeps_of(report: Report, metric_name: str, fewest_axes: int = 1) -> Iterator[Sweep]:
+    """The table of a metric for each sweep of the suite.
+
+    Sweeps that only ``--rows`` and ``--cols`` can lay out are left out.
+
+    Args:
+        report: with our own formulas, not milabench's.
+        metric_name: as for ``sweep_of``.
+        fewest_axes: in how many settings the benchmarks of a sweep differ at least.
+    """
+    rows_of: dict[str, list[Row]] = defaultdict(list)
+    for row in _all_benchmarks(report):
+        if matrix(row):
+            rows_of[str(row.config.get("sweep") or "")].append(row)
+    for name, rows in rows_of.items():
+        if len(differing(rows)) >= fewest_axes:
+            with suppress(SelectionError):
+                part = replace(report, rows=tuple(rows), planned={})
+                yield replace(sweep_of(part, metric_name), name=name)
 
 
 def is_usable(row: Row, state: CellState | None) -> bool:

@@ -4,20 +4,15 @@ The verdict and the findings stand first, then a line for each benchmark. What i
 often has a table of its own, which the last line names.
 """
 
-import math
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
 
-from ...errors import SelectionError
 from ...fitted import fitted_lines
 from ...table import Table, text_lines, without_unknown
 from ...wrapped import wrapped
-from ..model import Report, Row, Score
-from ..sweeps.settings import differing, matrix
-from ..sweeps.sweep import Sweep, block_table, sweep_of
+from ..model import Report
+from ..sentences import score
+from ..sweeps.sweep import Sweep, block_table, sweeps_of
 from ..tables import TABLES
 from ..tables.main_table import MAIN_COLUMNS, main_table
 from ..tables.speedup import speedup
@@ -86,16 +81,9 @@ def _blocks(report: Report, width: int) -> Iterator[Iterable[str]]:
 
 def _sweeps(report: Report, width: int) -> Iterator[Iterable[str]]:
     """The throughput over each sweep of two axes or more, which is hard to see in a list."""
-    rows_of: dict[str, list[Row]] = defaultdict(list)
-    for row in report.rows:
-        if matrix(row):
-            rows_of[str(row.config.get("sweep") or "")].append(row)
-    for name, rows in rows_of.items():
-        if len(differing(rows)) > 1:
-            with suppress(SelectionError):  # it cannot be laid out without --rows and --cols
-                sweep = sweep_of(replace(report, rows=tuple(rows), planned={}), BLOCK)
-                title = f"{BLOCK.capitalize()} of {name or 'the sweep'}"
-                yield titled(title, _sweep(sweep, width))
+    for sweep in sweeps_of(report, BLOCK, fewest_axes=2):
+        title = f"{BLOCK.capitalize()} of {sweep.name or 'the sweep'}"
+        yield titled(title, _sweep(sweep, width))
 
 
 def _more(report: Report, width: int) -> Iterator[str]:
@@ -110,11 +98,6 @@ def _more(report: Report, width: int) -> Iterator[str]:
         yield from wrapped(", ".join(names), width, "More: --table ", " " * 6)
 
 
-def _score(score: Score) -> str:
-    """milabench's score, or why there is none."""
-    return f"none: {score.reason}" if math.isnan(score.value) else f"{score.value:10.2f}"
-
-
 def _of_milabench(report: Report) -> Iterator[Sequence[str]]:
     """The report with milabench's formulas, as it has always been."""
     width = sys.maxsize
@@ -125,7 +108,7 @@ def _of_milabench(report: Report) -> Iterator[Sequence[str]]:
     table = main_table(report.rows, compat=True)
     shown = text_lines(without_unknown(table, always=len(MAIN_COLUMNS)))
     yield list(shown) if report.rows else ["Nothing was measured."]
-    yield [f"Failure rate:  {failure_rate(report)}", f"Score:         {_score(report.score)}"]
+    yield [f"Failure rate:  {failure_rate(report)}", f"Score:         {score(report):>10}"]
     yield list(titled("Skipped", not_run(report.runs, width)))
     yield list(titled("Notes", notes(report, width)))
     yield list(titled("Failures", failures(report, width)))

@@ -1,20 +1,10 @@
 from pathlib import Path
 
-import pytest
-
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.model import Failure, Report
-from milabench_ddp.report.text.sections import failures, skipped_lines, some
+from milabench_ddp.report.text.sections import failures, skipped_lines
 
 SMALL = "disabled by the preset small"
-
-
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [("a", "a"), ("abc", "3 (a, b, c)"), ("abcd", "4 (a, b, c, ...)")],
-)
-def test_names(names: str, text: str) -> None:
-    assert some(list(names)) == text
 
 
 def test_what_was_not_run_has_a_line_for_each_reason() -> None:

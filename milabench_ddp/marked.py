@@ -1,0 +1,80 @@
+"""Text and tables as Markdown, as GitHub and GitLab read it; any text comes out as it went in."""
+
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from .table import Table
+
+# What ends a line, or is no letter: a terminal's escapes, say.
+_BLANK = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])[ \t]*")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ud800-\udfff]")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"}
+_NOTIFIES = re.compile(r"@(?=\w)")  # a person
+# `_` within a word means nothing, and names of benchmarks are full of it. `@` notifies people, and
+# `#` links an issue.
+_MEANS_SOMETHING = re.compile(r"[\\`*\[\]|~&<>$]|(?<![^\W_])_|_(?![^\W_])|@(?=\w)|#(?=\d)")
+# of a list, of a title, or what makes the line above a title
+_BEGINS = re.compile(r"^(\d{1,9})([.)])(?=\s|$)|^([-+=]|#{1,6})(?=[-+=#\s]|$)")
+
+
+def marked(text: str) -> str:
+    """A text in a line of Markdown, in which none of its characters means anything.
+
+    The ends of its lines become ``<br>``.
+    """
+    return _BEGINS.sub(r"\1\\\2\3", _within(text))
+
+
+def _within(text: str) -> str:
+    """The text where it does not begin a line, as in a cell."""
+    plain = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.strip())
+    lines = [_MEANS_SOMETHING.sub(_harmless, line) for line in _BLANK.split(plain)]
+    return "<br>".join(lines)
+
+
+def _harmless(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in "@#":
+        return f"{character}&#8203;"
+    return _ENTITIES.get(character, f"\\{character}")
+
+
+def code_block(lines: Sequence[str]) -> Iterator[str]:
+    """Lines as they are, in a fence that is longer than any in them."""
+    text = "\n".join(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", line) for line in lines)
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield fence
+    yield text
+    yield fence
+
+
+def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Lines that a reader opens by a click on their title; nothing without lines."""
+    if lines:
+        yield "<details>"
+        # up to the next empty line all is HTML, in which Markdown means nothing
+        shown = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", " ".join(title.split()))
+        shown = _NOTIFIES.sub(lambda found: f"{found[0]}&#8203;", escape(shown, quote=False))
+        yield f"<summary>{shown}</summary>"
+        yield ""
+        yield from lines
+        yield ""
+        yield "</details>"
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    """A table, with its notes below it."""
+    yield _row([column.name for column in table.columns])
+    rules = ["--:" if column.stands_right else "---" for column in table.columns]
+    yield f"| {' | '.join(rules)} |"
+    for values in table.rows:
+        yield _row([c.text(value) for c, value in zip(table.columns, values, strict=True)])
+    for note in table.notes:
+        yield ""
+        yield marked(note)
+
+
+def _row(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(map(_within, texts))} |"

@@ -1,0 +1,157 @@
+"""Sentences that several formats share: the verdict, the score, what was run, what failed."""
+
+import math
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+from ..config.schema import SkippedBenchmark
+from ..errors import shown_names
+from ..events import Outcome
+from .model import Failure, Finding, Report, Severity
+from .run_info import RunInfo
+
+NAMES = 5  # in a sentence
+_SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
+_PRESET = re.compile(r"(disabled by the preset [^:]+): .*")  # `milabench list` says why
+
+
+def verdict(report: Report) -> str:
+    """Whether all went well, and what did not."""
+    tried, failed = report.tried, report.failed
+    if report.passed:
+        return f"PASS: {_count(len(report.rows), 'benchmark')}, {_processes(tried)}, none failed"
+    if failed:
+        names = list(dict.fromkeys(failure.benchmark for failure in report.failures))
+        where = f", in {shown_names(names, NAMES)}" if names else ""
+        return f"FAIL: {failed:g} of {_processes(tried)} failed ({failed / tried:.0%}){where}"
+    if report.goes_on:
+        return f"none yet: the run goes on; {_processes(tried)}, none failed so far"
+    unmeasured = report.unmeasured
+    if not report.has_measured:
+        return "FAIL: nothing was measured"
+    if unmeasured:
+        return f"FAIL: nothing was measured in {shown_names(unmeasured, NAMES)}"
+    return f"FAIL: the run was {_outcomes(report)}"
+
+
+def _processes(count: float) -> str:
+    return _count(count, "process", "es")
+
+
+def _count(count: float, noun: str, plural: str = "s") -> str:
+    return f"{count:g} {noun}{plural * (count != 1)}"
+
+
+def _outcomes(report: Report) -> str:
+    outcomes = dict.fromkeys(run.outcome for run in report.runs if run.outcome != Outcome.OK)
+    return " and ".join(filter(None, outcomes))
+
+
+def score(report: Report) -> str:
+    """The score, or why there is none; milabench's is rounded as it always was."""
+    value, reason = report.score.value, report.score.reason
+    if not report.compat:
+        return "; ".join(report.score.told)
+    return f"none: {reason}" if math.isnan(value) else f"{value:.2f}"
+
+
+def run_facts(run: RunInfo) -> dict[str, str]:
+    """What was run, when and where, by what the lines are about; what is not known is empty."""
+    outcome = "still going on" if run.outcome is None else run.outcome
+    path = str(run.path)
+    machine = run.host, run.devices or run.arch, run.cpu, run.version
+    return {
+        "Run": f"{path}: {outcome}" if outcome else path,
+        "State": _states(run),
+        "Time": _time(run),
+        "Machine": "; ".join(filter(None, machine)),
+        "Preset": _preset(run),
+        "Order": "" if run.seed is None else f"random: --shuffle --seed {run.seed}",
+    }
+
+
+def _states(run: RunInfo) -> str:
+    states = []
+    if run.running:
+        states.append(f"running: {some(run.running)}")
+    # in a run that has ended, a benchmark that waits never ran, and is among the failures
+    if run.waiting and run.outcome is None:
+        states.append(f"waiting: {some(run.waiting)}")
+    return "; ".join(states)
+
+
+def _time(run: RunInfo) -> str:
+    if run.started is None:
+        return ""
+    text = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(run.started))
+    if run.seconds is None:
+        return text
+    minutes, seconds = divmod(round(run.seconds), 60)
+    if minutes:
+        return f"{text}, {minutes} min {seconds} s"
+    return f"{text}, {run.seconds:.1f} s"
+
+
+def _preset(run: RunInfo) -> str:
+    if run.arch == "cpu" and run.preset:
+        return f"{run.preset}, on a CPU: not to be compared with a GPU's numbers"
+    if run.preset not in ("full", ""):
+        return f"{run.preset}: not to be compared with the full preset's numbers"
+    return run.preset
+
+
+def skipped_sentences(all_skipped: Iterable[SkippedBenchmark]) -> Iterator[str]:
+    """A sentence for each reason, in the order in which they first appear."""
+    by_reason: dict[str, dict[str, None]] = defaultdict(dict)
+    for skipped in all_skipped:
+        reason = _PRESET.sub(r"\1", _SOURCE.sub("", skipped.reason))
+        by_reason[reason][skipped.name] = None
+    for reason, names in by_reason.items():
+        yield f"{some(list(names))}: {reason}"
+
+
+def some(names: Sequence[str]) -> str:
+    """A single name, or the number of names and the first three."""
+    if len(names) == 1:
+        return names[0]
+    more = ", ..." if len(names) > 3 else ""
+    return f"{len(names)} ({', '.join(names[:3])}{more})"
+
+
+def failure_sentence(failure: Failure) -> str:
+    """What failed, how, and why."""
+    where, reason = failure.tag or failure.benchmark, failure.reason
+    if failure.rank is not None:
+        where += f", rank {failure.rank}"
+        reason = reason.removeprefix(f"rank {failure.rank}: ")
+    return ": ".join(filter(None, (where, failure.outcome, reason)))
+
+
+def failures_of_benchmarks(report: Report) -> Iterator[list[list[Failure]]]:
+    """The failures of each benchmark in each run, those that are alike together."""
+    for _, group in groupby(report.failures, key=attrgetter("benchmark", "folder")):
+        together: dict[object, list[Failure]] = defaultdict(list)
+        for failure in group:
+            together[failure.outcome, failure.reason, failure.lines].append(failure)
+        yield list(together.values())
+
+
+def findings_counted(report: Report) -> str:
+    """How many findings of each severity there are: ``1 error, 2 warnings``; empty without any."""
+    counts = Counter(finding.severity for finding in report.findings)
+    told = []
+    for severity in Severity:
+        if count := counts[severity]:
+            told.append(_count(count, severity))
+    return ", ".join(told)
+
+
+def alike(report: Report, severity: Severity) -> Iterator[list[Finding]]:
+    """The findings of a severity, those of one name together."""
+    found = [finding for finding in report.findings if finding.severity is severity]
+    for _, group in groupby(found, key=lambda finding: finding.name):
+        yield list(group)

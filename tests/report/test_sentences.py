@@ -1,0 +1,77 @@
+"""Sentences that all formats share."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.config.schema import SkippedBenchmark
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.model import Failure, Finding, Report, Score, Severity
+from milabench_ddp.report.sentences import (
+    alike,
+    failure_sentence,
+    findings_counted,
+    run_facts,
+    score,
+    skipped_sentences,
+    some,
+    verdict,
+)
+from tests.support.result_files import RECORDED, config, end, rates, start, write
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return report_of([RECORDED / "schema-1"])
+
+
+def test_the_verdict(report: Report, tmp_path: Path) -> None:
+    assert verdict(report).startswith(f"PASS: {len(report.rows)} benchmarks, ")
+    write(tmp_path, "a.D0", config("a", device=0), start(), rates([9.0] * 5), end())
+    write(tmp_path, "b.D0", config("b", device=0), start(), end(1))
+    assert verdict(report_of([tmp_path])) == "FAIL: 1 of 2 processes failed (50%), in b"
+
+
+def test_the_score(report: Report) -> None:
+    assert score(replace(report, score=Score(math.nan, "no baseline"))) == "none: no baseline"
+    made = replace(report, score=Score(1.25, baseline=Path("runs/a")))
+    assert score(made).startswith("1.25")
+    assert score(replace(made, compat=True)) == "1.25"
+
+
+def test_a_run(report: Report) -> None:
+    (run,) = report.runs
+    assert run_facts(run)["Run"] == f"{run.path}: ok"
+    assert run_facts(replace(run, outcome=None))["Run"] == f"{run.path}: still going on"
+
+
+def test_findings_by_severity_and_name(report: Report) -> None:
+    names = ("a", "a", "b")
+    found = [Finding(f"{k}", name=name, severity=Severity.ERROR) for k, name in enumerate(names)]
+    found.append(Finding("3", name="a", severity=Severity.NOTE))
+    made = replace(report, findings=tuple(found))
+    assert findings_counted(made) == "3 errors, 1 note"
+    groups = [[each.sentence for each in group] for group in alike(made, Severity.ERROR)]
+    assert groups == [["0", "1"], ["2"]]
+    assert list(alike(made, Severity.WARNING)) == []
+    assert findings_counted(replace(report, findings=())) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [("a", "a"), ("abc", "3 (a, b, c)"), ("abcd", "4 (a, b, c, ...)")],
+)
+def test_names(names: str, text: str) -> None:
+    assert some(list(names)) == text
+
+
+def test_what_was_not_run_by_reason() -> None:
+    skipped = [SkippedBenchmark(name, "no GPU (x.yaml:3)") for name in "abcd"]
+    assert list(skipped_sentences(skipped)) == ["4 (a, b, c, ...): no GPU"]
+
+
+def test_what_failed() -> None:
+    failure = Failure("b", "run", "b.0", "failed", "rank 3: boom", rank=3)
+    assert failure_sentence(failure) == "b.0, rank 3: failed: boom"

@@ -34,7 +34,7 @@ def process_failure(process: ProcessResult) -> Failure:
         lines, whole = tail(record.path, "stdout")
     rank = failed_rank(lines)
     error = _error_of(record.errors, rank)
-    if isinstance(error.get("rank"), int):
+    if type(error.get("rank")) is int:
         rank = error["rank"]
     reason = verdict.reason if verdict and verdict.reason else _message(error)
     if found := _RANK.match(reason):

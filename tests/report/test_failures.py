@@ -50,6 +50,14 @@ def test_the_error_of_the_rank_that_failed_first(tmp_path: Path) -> None:
     assert found.whole == tmp_path / "b.0.stderr"
 
 
+@pytest.mark.parametrize("rank", [True, "1", 1.0, None])
+def test_a_rank_that_is_no_number_is_not_told(tmp_path: Path, rank: object) -> None:
+    told = line("error", {"type": "ValueError", "message": "bad", "rank": rank}, "data")
+    write(tmp_path, "b.0", config("b"), start(), told, end(1, outcome="failed", reason="bad"))
+    (found,) = report_of([tmp_path]).failures
+    assert found.rank is None
+
+
 def test_of_a_rank_that_hangs_its_stack(tmp_path: Path) -> None:
     reason = "rank 1 hangs in `sleep(9)` (main.py:4 in f); rank 0 waits in barrier (rank 0: Error)"
     failed = end(1, outcome="failed", reason=reason)

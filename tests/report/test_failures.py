@@ -140,7 +140,7 @@ def test_one_of_the_configuration_that_never_ran(tmp_path: Path) -> None:
     made = report_of([tmp_path], weights={"a": 1.0, "z": 1.0})
     assert rows(made) == {"a": (0, 1), "z": (1, 0)}
     assert made.failures[0].reason.startswith("it never ran: the configuration has it enabled")
-    assert made.score.reason == "z failed, or measured nothing"
+    assert (made.score.value, made.score.failed) == (0.0, ("z",))
 
 
 def test_a_run_that_was_stopped(tmp_path: Path) -> None:

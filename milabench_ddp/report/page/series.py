@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...results.rates import LARGEST
+
 if TYPE_CHECKING:
     from ..statistics.values import Counts, Floats
 
@@ -20,7 +22,7 @@ FEWEST_STEPS = 30  # between the least and the largest value of a series
 
 @dataclass(frozen=True)
 class Curve:
-    """A series of a chart; what is not finite in it is left out."""
+    """A series of a chart; what is not finite, or absurdly large, is left out."""
 
     name: str
     x: "Sequence[float] | Floats"  # ascending
@@ -70,7 +72,8 @@ def course_json(course: Course, most: int = MOST_POINTS) -> Json | None:
     known = []
     for curve in course.curves:
         values = np.array([curve.x, curve.y], np.float64)
-        values = values[:, np.isfinite(values).all(axis=0)]
+        values = values[:, (np.abs(values) < LARGEST).all(axis=0)]  # false for NaN, too
+        values[np.abs(values) < 1 / LARGEST] = 0.0
         if values.size:
             known.append((curve.name, values))
     if not known:

@@ -1,3 +1,4 @@
+import json
 import math
 import statistics
 from typing import Any
@@ -98,6 +99,22 @@ def test_what_cannot_be_drawn() -> None:
     assert decoded(zeros["curves"][0]["mid"]) == [0.0, 0.0]
     mostly: Any = course_json(course(Curve("a", [0.0, 1.0, 2.0], [0.0, 0.0, 98.5])))
     assert decoded(mostly["curves"][0]["mid"]) == pytest.approx([0.0, 0.0, 98.5])
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats()), max_size=20), st.integers(1, 30))
+def test_any_values(pairs: list[tuple[float, float]], most: int) -> None:
+    """What is kept is right to four digits of the median."""
+    pairs.sort(key=lambda pair: (math.isnan(pair[0]), pair[0]))
+    made: Any = course_json(course(Curve("a", [x for x, _ in pairs], [y for _, y in pairs])), most)
+    kept = [y for x, y in pairs if abs(x) < 1e100 and abs(y) < 1e100]
+    if made is None:
+        assert kept == []
+        return
+    json.dumps(made, allow_nan=False)
+    (curve,) = made["curves"]
+    found = [v for v in decoded(curve.get("high", curve["mid"])) if v is not None]
+    error = 1e-3 * statistics.median(map(abs, kept)) + 1e-9 * max(map(abs, kept))
+    assert max(found) == pytest.approx(max(kept), rel=1e-3, abs=max(error, 1e-99))
 
 
 def test_a_page_of_many_benchmarks_has_fewer_points() -> None:

@@ -11,7 +11,6 @@ from ..table import Table, csv_text
 from .document.make_document import document_of
 from .markdown import prediction_markdown, report_markdown, sweep_markdown, table_markdown
 from .model import Report
-from .page.page import report_html
 from .prediction.predict import Predicted
 from .prediction.prediction_table import (
     prediction_columns,
@@ -46,6 +45,14 @@ def sweep_csv(sweep: Sweep) -> str:
 def report_json(report: Report) -> str:
     """The document of the report as JSON; ``docs/reference/report.schema.json`` describes it."""
     return encode_indented(document_of(report)).decode()
+
+
+def report_html(report: Report) -> str:
+    """A page for a browser."""
+    # imported here because it takes long to import
+    from .page import page
+
+    return page.report_html(report)
 
 
 def text_format(width: int) -> Format:

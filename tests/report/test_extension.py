@@ -112,3 +112,38 @@ def test_a_key_of_a_benchmark_is_a_line_and_a_field(package_copy: PackageCopy) -
     assert "  nice: 7\n" in resolved.out
     refused = package_copy.milabench("list", "b.yaml", "--override", "b.nice=-1")
     assert (refused.code, "wrong value for `nice`" in refused.err) == (2, True)
+
+
+def test_a_chart_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
+    package_copy.add_file(
+        "milabench_ddp/report/charts/memory.py",
+        '''
+        """The most memory that each benchmark used."""
+
+        from collections.abc import Iterator
+
+        from ...table import Column, Table
+        from ..model import Report
+        from .bars import Bar, Bars
+        from .chart import Chart
+        from .plot import Axis
+        from .scale import from_zero
+
+
+        def memory(report: Report) -> Iterator[Chart]:
+            """One chart for all benchmarks."""
+            rows = tuple((row.name, row.allocated) for row in report.rows)
+            bars = tuple(Bar(name, (("rate", value),)) for name, value in rows)
+            drawn = Bars(Axis("memory, MiB", from_zero), bars)
+            table = Table((Column("bench"), Column("MiB")), rows)
+            yield Chart("memory", "", "", "Memory", "The most memory.", drawn.draw, table)
+        ''',
+    )
+    charts = "milabench_ddp/report/charts/__init__.py"
+    package_copy.add_line(charts, after="from .ledger", line="from .memory import memory")
+    package_copy.add_line(charts, after='"ledger": ledger', line='    "memory": memory,')
+    assert len(package_copy.touched) == 2
+    made = package_copy.folder / "made"
+    done = package_copy.milabench("report", FIRST, "--plots", str(made))
+    assert done.code == 0, done.err
+    assert ">resnet50</text>" in (made / "memory.svg").read_text()

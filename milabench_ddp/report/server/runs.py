@@ -177,8 +177,9 @@ def _files(path: Path) -> object:
     try:
         found = []
         for each in (*path.iterdir(), *path.glob("*/state.json")):
-            told = each.stat()
-            found.append((str(each), told.st_size, told.st_mtime_ns))
+            if not each.name.startswith("."):  # such as what a report keeps of what it has read
+                told = each.stat()
+                found.append((str(each), told.st_size, told.st_mtime_ns))
         return sorted(found)
     except OSError as error:
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error

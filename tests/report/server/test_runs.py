@@ -56,6 +56,22 @@ def test_only_the_last_reports_are_kept(tmp_path: Path) -> None:
     assert made == [*names, names[0]]
 
 
+def test_what_a_report_keeps_is_no_change_of_its_run(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make(path: Path) -> str:
+        (path / ".report").mkdir(exist_ok=True)
+        (path / ".report" / str(len(made))).touch()
+        made.append(path.name)
+        return "page"
+
+    write_state(tmp_path / "first", "ok", {})
+    runs = Runs([str(tmp_path)], make)
+    for _ in range(3):
+        runs.report(tmp_path / "first")
+    assert made == ["first"]
+
+
 def test_a_folder_that_has_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunDirError, match=r"cannot read .*gone: No such file"):
         Runs([], str).report(tmp_path / "gone")

@@ -7,7 +7,7 @@ from ..charts import CHARTS
 from ..charts.chart import WIDTH, Chart
 from ..model import Report
 from .html_table import html_table
-from .markup import Html, tag
+from .markup import Html, tag, visible
 
 WIDE = 900.0  # of a chart that has the page for itself
 OF_SWEEPS = ("sweeps", "heat_maps")
@@ -20,9 +20,12 @@ def svg_figure(chart: Chart, width: float = WIDTH) -> Html:
     numbers = html_table(chart.table, left_out=())
     details = tag("details", tag("summary", "Show the numbers"), numbers, class_="numbers")
     caption = tag("figcaption", chart.title, id=id)
-    return tag(
-        "figure", caption, Html(chart.svg(width)), details, role="figure", aria_labelledby=id
-    )
+    return tag("figure", caption, svg(chart, width), details, role="figure", aria_labelledby=id)
+
+
+def svg(chart: Chart, width: float) -> Html:
+    """The drawing of a chart."""
+    return Html(visible(chart.svg(width)))
 
 
 def sweep_figures(report: Report) -> Html:

@@ -88,7 +88,7 @@ def card(finding: Finding, anchors: Anchors, *, is_linked: bool = False) -> Html
         is_linked: whether to link to the place that it is about; not where it stands there.
     """
     parts = [badge(finding.severity), " ", tag("span", finding.sentence, class_="sentence")]
-    if is_linked and finding.benchmark:
+    if is_linked and finding.benchmark in anchors:
         place = place_of(finding)
         address = anchors.of(finding.benchmark) + (f"--{place}" if place else "")
         parts += [" → ", link(address, WORDS.get(place, "this benchmark"))]

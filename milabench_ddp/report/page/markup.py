@@ -16,8 +16,8 @@ _UNSEEN = (
     0xFEFF,
     *range(0xD800, 0xE000),
 )
-_ESCAPED = {code: f"\\u{code:04x}" for code in _UNSEEN}
-_ESCAPED |= {ord(mark): escape(mark) for mark in "&<>\"'"}
+_SHOWN = {code: f"\\u{code:04x}" for code in _UNSEEN}
+_ESCAPED = _SHOWN | {ord(mark): escape(mark) for mark in "&<>\"'"}
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_.]+")
 VOID = frozenset({"br", "input", "link", "meta"})  # elements without an end
 
@@ -33,6 +33,11 @@ def text(value: object) -> Html:
     if isinstance(value, Html):
         return value
     return Html(str(value).translate(_ESCAPED))
+
+
+def visible(markup: str) -> str:
+    """Markup in which what cannot be seen is shown by its number."""
+    return markup.translate(_SHOWN)
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
@@ -84,3 +89,7 @@ class Anchors:
                 free, number = f"{wanted}_{number}", number + 1
             self._ids[name] = free
         return self._ids[name]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the benchmark has a section."""
+        return name in self._ids

@@ -1,7 +1,8 @@
 """The section of a benchmark: findings, charts, ranks, ledger, other tables, output, command."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ...table import Table, is_unknown, without_unknown
 from ..charts.chart import Chart
@@ -12,7 +13,7 @@ from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
 from ..tables.step_tables import every_rank
 from .courses import DEVICES, courses_of
-from .figures import WIDE, svg_figure
+from .figures import WIDE, svg, svg_figure
 from .finding_cards import LEDGER, MORE, OUTPUT, RANKS, card, place_of
 from .html_table import html_table
 from .markup import Anchors, Html, joined, tag
@@ -31,6 +32,14 @@ LEGEND = (
     "Colour: how far a cell is from the median of its column, from 1, 2, 5, 10 and 20 % on (of a "
     "step, for times); orange is above it, blue below. ⚑: a finding names this rank."
 )
+
+
+class Block(NamedTuple):
+    """A part of a section."""
+
+    place: str  # to which findings link; empty for none
+    title: str
+    parts: tuple[Html, ...]
 
 
 class Section:
@@ -67,44 +76,32 @@ class Section:
         self.courses: list[Json] = [course for course in found if course is not None]
 
     def body(self) -> Html:
-        """The inside of the section."""
-        parts = [
-            *self._cards(""),
-            self._facts(),
+        """The inside of the section.
+
+        Findings stand in the block that shows what they are about, or else at the top.
+        """
+        blocks = [
             *self._figures(),
             *self._ranks(),
             *self._where_time_goes(),
-            *map(svg_figure, self._charts),
+            *(Block("", "", (svg_figure(chart),)) for chart in self._charts),
             *self._more(),
             *self._output(),
             *self._repeat(),
         ]
-        return joined(parts)
-
-    def _cards(self, place: str) -> list[Html]:
-        """The findings that stand at a place; those whose place is not there stand at the top."""
-        there = {str(course["key"]).partition("-")[0] for course in self.courses}
-        there |= {name for name, has in self._has().items() if has}
-        found = []
+        cards: dict[str, list[Html]] = {block.place: [] for block in blocks}
+        top: list[Html] = []
         for finding in self.findings:
-            own = place_of(finding)
-            if (own if own in there else "") == place:
-                found.append(card(finding, self._anchors))
-        return found
-
-    def _has(self) -> Mapping[str, bool]:
-        return {
-            RANKS: bool(self.row.ranks),
-            LEDGER: bool(self._ledger),
-            MORE: True,
-            OUTPUT: bool(self._failures),
-        }
-
-    def _block(self, place: str, title: str, *parts: Html) -> Html:
-        heading = tag("h3", title)
-        return tag(
-            "div", heading, *self._cards(place), *parts, id=f"{self.id}--{place}", class_="block"
-        )
+            place = place_of(finding)
+            there = cards[place] if place and place in cards else top
+            there.append(card(finding, self._anchors))
+        parts = [*top, self._facts()]
+        for block in blocks:
+            heading = [tag("h3", block.title)] if block.title else []
+            inside = [*heading, *cards[block.place], *block.parts]
+            id = f"{self.id}--{block.place}" if block.place else None
+            parts.append(tag("div", *inside, id=id, class_="block"))
+        return joined(parts)
 
     def _facts(self) -> Html:
         """The row of the main table, as names and values."""
@@ -121,7 +118,7 @@ class Section:
                 pairs.append(tag("div", tag("dt", name), tag("dd", count)))
         return tag("dl", *pairs, class_="facts")
 
-    def _figures(self) -> Iterator[Html]:
+    def _figures(self) -> Iterator[Block]:
         """A place for each chart, which the page's script draws; those of devices together."""
         of_devices = []
         for course in self.courses:
@@ -130,11 +127,10 @@ class Section:
             if key.startswith(DEVICES):
                 of_devices.append(figure)
             else:
-                cards = self._cards(key)
-                yield tag("div", *cards, figure, id=f"{self.id}--{key}", class_="block")
+                yield Block(key, "", (figure,))
         if of_devices:
             group = tag("div", *of_devices, class_="panels")
-            yield self._block(DEVICES, "Devices", group)
+            yield Block(DEVICES, "Devices", (group,))
 
     def _figure(self, course: Json) -> Html:
         key = course["key"]
@@ -144,15 +140,15 @@ class Section:
             data_course=key,
         )  # fmt: skip
 
-    def _ranks(self) -> Iterator[Html]:
+    def _ranks(self) -> Iterator[Block]:
         if self.row.ranks:
             table = html_table(
                 without_unknown(every_rank([self.row])), shaded=SHADED_RANKS, marked=self._marked,
                 whole="milabench report RUN --table ranks",
             )  # fmt: skip
-            yield self._block(RANKS, "Ranks", tag("p", LEGEND, class_="note"), table)
+            yield Block(RANKS, "Ranks", (tag("p", LEGEND, class_="note"), table))
 
-    def _where_time_goes(self) -> Iterator[Html]:
+    def _where_time_goes(self) -> Iterator[Block]:
         if self._ledger:
             shown = html_table(
                 self._ledger, shaded=SHADED_LEDGER, marked=self._marked,
@@ -160,11 +156,10 @@ class Section:
             )  # fmt: skip
             chart = ledger_chart(self.row, self._ledger, self._drawn_ranks)
             note = tag("p", chart.description, class_="note")
-            svg = Html(chart.svg(WIDE))
-            figure = tag("figure", svg, role="figure", aria_label=chart.title)
-            yield self._block(LEDGER, self._ledger.title, note, figure, shown)
+            figure = tag("figure", svg(chart, WIDE), role="figure", aria_label=chart.title)
+            yield Block(LEDGER, self._ledger.title, (note, figure, shown))
 
-    def _more(self) -> Iterator[Html]:
+    def _more(self) -> Iterator[Block]:
         """The other tables of the report, of this benchmark alone, each folded."""
         folded = []
         for name, make in TABLES.items():
@@ -178,17 +173,16 @@ class Section:
                 )  # fmt: skip
                 folded.append(tag("details", summary, shown))
         if folded:
-            yield self._block(MORE, "More tables", *folded)
+            yield Block(MORE, "More tables", tuple(folded))
 
-    def _output(self) -> Iterator[Html]:
+    def _output(self) -> Iterator[Block]:
         if self._failures:
-            yield self._block(OUTPUT, "Failures", *map(failure, self._failures))
+            yield Block(OUTPUT, "Failures", tuple(map(failure, self._failures)))
 
-    def _repeat(self) -> Iterator[Html]:
+    def _repeat(self) -> Iterator[Block]:
         """How to repeat it: the script beside the result, in each run that has one."""
         if self._commands:
-            heading = tag("h3", "To repeat it")
-            yield tag("div", heading, *map(command, self._commands), class_="block")
+            yield Block("", "To repeat it", tuple(map(command, self._commands)))
 
 
 def failure(failed: Failure) -> Html:

@@ -16,7 +16,7 @@ class LaunchOptions(RunnerOptions):
         is_fixed=True, type=positive, metavar="K",
     )  # fmt: skip
     until: float | None = option(
-        None, "repeat each benchmark until the 95 %% interval of its rate is +- this, as 1%%",
+        None, "repeat each benchmark until its rate is known to +- this, with 95 %%, such as 1%%",
         is_fixed=True, type=percentage, metavar="PERCENT",
     )  # fmt: skip
     shuffle: bool = option(

@@ -12,7 +12,7 @@ from .process import ProcessResult, units_of
 from .statistics.interval import Series
 from .summary import summary_row
 
-LARGEST = 20 << 20  # bytes of all files of a benchmark that are read while others are measured
+LARGEST = 4 << 20  # bytes of a benchmark's files that are read while others may be measured
 
 
 def launch_series(run: RunDir, tags: Iterable[str]) -> list[Series]:

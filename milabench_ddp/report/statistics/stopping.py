@@ -18,7 +18,7 @@ from .batch_means import t_quantile
 from .interval import Launches, interval, over_launches, pooled_mean, reach
 
 LEAST = 6  # launches before the first look
-MARGIN = 2.0  # launches: n of them must make the interval narrower by (1 + MARGIN / n)
+MARGIN = 3.0  # launches: n of them must make the interval narrower by (1 + MARGIN / n)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@ The lines of ``.data`` files are not records: milabench defines their format, an
 anything into them.
 """
 
+import errno
 import json
 import math
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
@@ -69,6 +71,8 @@ def decoder(kind: Any) -> Callable[[bytes | str], Any]:
     def decode_one(data: bytes | str) -> Any:
         try:
             return prepared.decode(data)
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
         except msgspec.DecodeError as error:
             if "surrogate" not in str(error):
                 raise
@@ -109,6 +113,31 @@ def write_record(path: Path, record: object) -> None:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
 
+def open_file(path: Path) -> BinaryIO:
+    """Open a file to read it; not a FIFO, at which one would wait.
+
+    Raises:
+        OSError: it is not there, cannot be read, or is not a file.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(fd, "rb")
+    os.close(fd)
+    code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+    raise OSError(code, os.strerror(code) if code == errno.EISDIR else "Not a file")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        OSError: as for ``open_file``.
+    """
+    with open_file(path) as file:
+        return file.read()
+
+
 def read_record(path: Path, kind: type[T]) -> T:
     """Read a file that ``write_record`` wrote.
 
@@ -116,7 +145,7 @@ def read_record(path: Path, kind: type[T]) -> T:
         RunDirError: the file is missing, or is not a record of this type; the message says which.
     """
     try:
-        return decode(path.read_bytes(), kind)
+        return decode(read_bytes(path), kind)
     except OSError as error:
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:

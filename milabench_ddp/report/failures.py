@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..errors import shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict
+from ..results.read_state import DAMAGED, GONE
 from ..results.records import Payload, Run
 from ..results.run_dir import RunDir
 from .model import Failure, Report, Row
@@ -120,7 +121,8 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
             continue  # it will end
         if outcome in (Outcome.OK, Outcome.SKIPPED) or name in explained:
             continue
-        if name not in with_files and name not in run.missing:
+        is_unknown = reason in (DAMAGED, GONE)
+        if name not in with_files and name not in run.missing and not is_unknown:
             reason = f"it never ran: {reason}" if reason else "it never ran"
         script = _script(run, name)
         yield Failure(name, run.name, None, outcome, reason, folder=run.path, script=script)

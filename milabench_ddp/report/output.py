@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 
+from ..codec import open_file
 from ..results.read_events import output_lines
 
 TAIL = 1 << 17  # bytes that are read from the end of a file; a traceback is far shorter
@@ -44,7 +45,7 @@ def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
     """
     beside = data.with_suffix(f".{stream}")
     try:
-        with beside.open("rb") as file:
+        with open_file(beside) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - TAIL))
             lines = file.read().decode(errors="backslashreplace").split("\n")
@@ -71,7 +72,7 @@ def first_stack(data: Path) -> tuple[list[str], Path]:
     """
     whole = data.with_suffix(".stacks")
     try:
-        with whole.open("rb") as file:
+        with open_file(whole) as file:
             lines = _plain(file.read(TAIL).decode(errors="backslashreplace").split("\n"))
     except OSError:
         lines = []

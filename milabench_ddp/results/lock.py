@@ -74,7 +74,7 @@ def goes_on(run: RunDir) -> str:
 def is_alive(folder: Path) -> bool:
     """Whether a process holds the lock of a folder, as far as can be known."""
     try:
-        fd = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(folder / _LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     except OSError:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 
-from ..codec import decode
+from ..codec import decode, read_bytes
 from ..errors import shown_names
 from .run_dir import RunDir
 
@@ -76,7 +76,7 @@ def read_nodes(run: RunDir, on_defect: OnDefect) -> dict[str, NodeState]:
     nodes = {}
     for path in sorted(run.nodes.glob("*.json")):
         try:
-            nodes[path.stem] = decode(path.read_bytes(), NodeState)
+            nodes[path.stem] = decode(read_bytes(path), NodeState)
         except (OSError, ValueError) as error:
             on_defect(path, error)
     return nodes

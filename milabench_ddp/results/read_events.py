@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..codec import convert
+from ..codec import convert, open_file
 from ..samples import DeviceProblem
 from .add_lines import LineGroup, add_groups
 from .defects import DefectKind, FileDefect
@@ -34,7 +34,7 @@ def read_events(path: Path) -> Record:
     """Everything in a `.data` file that a report uses, with the defects of the file."""
     reader = _EventReader(path)
     try:
-        with path.open("rb") as file, _without_garbage_collection():
+        with open_file(path) as file, _without_garbage_collection():
             while block := file.read(AT_ONCE):
                 reader.read_block(block + file.readline())
     except OSError as error:
@@ -48,7 +48,7 @@ def read_events(path: Path) -> Record:
 def output_lines(path: Path, stream: str) -> Iterator[str]:
     """The lines of ``stream`` (stdout or stderr) that a `.data` file holds."""
     wanted = f'"pipe": "{stream}"}}'.encode()
-    with path.open("rb") as lines:
+    with open_file(path) as lines:
         for line in lines:
             if line.startswith(NOT_PARSED) and line.rstrip().endswith(wanted):
                 try:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..codec import open_file
 from .read_events import read_events
 from .records import Record
 from .tables import fingerprint, load_table, save_table
@@ -44,7 +45,7 @@ def read_files(files: Sequence[Path], folder: Path | None) -> list[Record]:
 
 def has_ended(file: Path) -> bool:
     """Whether the end of a process stands in its result file."""
-    with suppress(OSError), file.open("rb") as data:
+    with suppress(OSError), open_file(file) as data:
         data.seek(max(0, file.stat().st_size - _LAST))
         return _END in data.read()
     return False

@@ -57,10 +57,15 @@ def _data_files(path: Path) -> list[Path]:
         raise RunDirError(f"{path} is a file: name the run folder, {path.parent}") from None
     except OSError as error:
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error
-    files = [name for name in names if name.suffix == ".data" and name.is_file()]
+    # also what is no file, which is then told; but not the folder of a benchmark of such a name
+    files = [name for name in names if name.suffix == ".data" and not _holds_state(name)]
     if not files and not (path / "run.json").is_file():
         raise RunDirError(_not_a_run(path, names))
     return files
+
+
+def _holds_state(path: Path) -> bool:
+    return RunDir(path.parent).state_json(path.name).exists()
 
 
 def _not_there(path: Path) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..codec import convert, decode, read_record
+from ..codec import convert, decode, read_bytes, read_record
 from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
@@ -22,6 +22,7 @@ from .state import SCHEMA, BenchmarkState, RunHeader, RunState, overall
 CUT_OFF = "the run was cut off"
 DAMAGED = "its state cannot be read"
 NEVER_BEGAN = "the run ended before it began"
+GONE = "its state is missing, though it began"
 OnDefect = Callable[[Path, OSError | ValueError], None]
 """Gets the path of a damaged file, and the error that reading it raised."""
 
@@ -65,7 +66,7 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
         benchmarks[name] = _benchmark(run, name, listed.get(name), on_defect)
     header = _settled(run, header, benchmarks)
     if header.outcome is not None:
-        _end_waiting(header.outcome, benchmarks.values())
+        _end_waiting(run, header.outcome, benchmarks.values())
     return RunState(header, benchmarks, read_nodes(run, on_defect))
 
 
@@ -134,18 +135,19 @@ def _settled(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkS
     return replace(header, outcome=Outcome.LOST)
 
 
-def _end_waiting(outcome: Outcome, benchmarks: Iterable[BenchmarkState]) -> None:
+def _end_waiting(run: RunDir, outcome: Outcome, benchmarks: Iterable[BenchmarkState]) -> None:
     for state in benchmarks:
         if state.status is Status.WAITING:
             is_cancelled = outcome is Outcome.CANCELLED
             state.status = Status.CANCELLED if is_cancelled else Status.LOST
-            state.reason = NEVER_BEGAN
+            has_begun = run.benchmark(state.name).is_dir()
+            state.reason = GONE if has_begun else NEVER_BEGAN
 
 
 def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
     """The JSON object in a file; None if the file is missing, empty or damaged."""
     try:
-        text = path.read_bytes()
+        text = read_bytes(path)
         return decode(text, dict[str, Any]) if text else None
     except FileNotFoundError:
         return None

@@ -20,6 +20,7 @@ from typing import Any, get_origin
 
 import msgspec
 
+from ..codec import open_file
 from .columns import WORD, Doubles, Kept, LazySequence
 from .records import Record
 from .seen_lines import SeenLines
@@ -83,7 +84,7 @@ def save_table(table: Path, record: Record, source: str) -> None:
 def load_table(table: Path, path: Path) -> Record | None:
     """The record of a result file from its table; None unless the table holds just that."""
     try:
-        with table.open("rb") as file:
+        with open_file(table) as file:
             held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):  # an empty file cannot be mapped
         return None

@@ -1,0 +1,420 @@
+"""Breaks good runs in every way, and shows every face of what is left.
+
+    python perf/broken_runs.py [COUNT] [--seed N] [--processes N]
+
+Each of COUNT (10,000) attacks copies a good run and breaks one to three of its files: bytes are
+flipped, lines are cut, doubled or swapped, files are emptied, gone, of another encoding, or
+folders, links and FIFOs, JSON has wrong types, deep nesting, huge numbers, lone surrogates. Then
+the commands that read runs show it. A traceback, a hang, no sentence about a file that is gone, or
+another number of a benchmark whose files are whole, is a fault, which is printed with its seed.
+``--processes`` is how many of the attacks start the command as a user does.
+"""
+
+import argparse
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY))
+
+from milabench_ddp.cli import main as milabench  # noqa: E402
+from milabench_ddp.report.formats import FORMATS  # noqa: E402
+from milabench_ddp.report.tables import REPORT_TABLES, TABLES  # noqa: E402
+from milabench_ddp.results import read_files  # noqa: E402
+from tests.support import result_files as lines  # noqa: E402
+from tests.support.described_runs import measured  # noqa: E402
+
+PATIENCE = 20  # seconds
+SWEEPS = ("latency", "throughput", "efficiency", "memory", "mfu")
+Draw = random.Random
+Spoil = Callable[[Draw, bytes], bytes]
+
+NASTY = (
+    *('null', 'true', '""', '[]', '{}', '-1', '0', '1e308', '-1e999', 'NaN', '-Infinity', '1e-320'),
+    *('"nan"', '"\\ud800"', '"\\u0000"', '[[1]]', '{"a": {"b": []}}', '[null]', '1.5', '2', '99'),
+    *("1" + "0" * 40, "1" + "0" * 400, "1" + "0" * 5000, '"' + "x" * 9000 + '"', '"../../x"'),
+    *("[" * 3000 + "]" * 3000, '{"":' * 200 + "1" + "}" * 200, '"ok"', '"running"', '[1, "a"]'),
+)  # fmt: skip
+
+
+def flip(draw: Draw, text: bytes) -> bytes:
+    """Some bytes are others."""
+    found = bytearray(text)
+    for _ in range(draw.choice([1, 1, 5, 50])):
+        found[draw.randrange(len(found))] = draw.randrange(256)
+    return bytes(found)
+
+
+def cut(draw: Draw, text: bytes) -> bytes:
+    """A part is missing, at the end or elsewhere."""
+    begin = draw.randrange(len(text))
+    end = draw.choice([len(text), begin + draw.randrange(1, 200)])
+    return text[:begin] + text[end:]
+
+
+def insert(draw: Draw, text: bytes) -> bytes:
+    """Something stands in it that does not belong there."""
+    place = draw.randrange(len(text))
+    odd = draw.choice([b"\0" * 9, b"\n", b"\r", b"\xff\xfe", b"}", b"[" * 100_000, b"\xed\xa0\x80"])
+    return text[:place] + odd + text[place:]
+
+
+def move_lines(draw: Draw, text: bytes) -> bytes:
+    """Lines are missing, doubled, swapped, or without an end between them."""
+    found = text.splitlines(keepends=True)
+    first, second = draw.randrange(len(found)), draw.randrange(len(found))
+    match draw.randrange(5):
+        case 0:
+            del found[first : first + draw.choice([1, 3, 30])]
+        case 1:
+            found[first:first] = found[first : first + draw.choice([1, 3, 300])]
+        case 2:
+            found[first], found[second] = found[second], found[first]
+        case 3:
+            found[first] = found[first].rstrip(b"\n")
+        case _:
+            draw.shuffle(found)
+    return b"".join(found)
+
+
+def encode(draw: Draw, text: bytes) -> bytes:
+    """It is of another encoding, or has other ends of lines."""
+    match draw.randrange(4):
+        case 0:
+            return text.decode().encode(draw.choice(["utf-16", "utf-32", "utf-16-le"]))
+        case 1:
+            return text.replace(b"\n", draw.choice([b"\r\n", b"\r", b"\n\n", b"\x85"]))
+        case 2:
+            return b"\xef\xbb\xbf" + text
+    return text.translate(bytes(range(128)) + bytes(range(128)))[::-1]
+
+
+def retype(draw: Draw, text: bytes) -> bytes:
+    """Values of JSON are others, or their keys are."""
+    found = text.splitlines(keepends=True)
+    if text[:2] == b"{\n":  # a state, which is one object
+        found = [text]
+    for _ in range(draw.choice([1, 1, 3, 20])):
+        place = draw.randrange(len(found))
+        with suppress(ValueError, RecursionError):
+            entry = json.loads(found[place])
+            marks = _spoil(draw, entry)
+            line = json.dumps(entry)
+            for mark, value in marks.items():
+                line = line.replace(json.dumps(mark), value)
+            found[place] = line.encode() + b"\n"
+    return b"".join(found)
+
+
+def _spoil(draw: Draw, value: object) -> dict[str, str]:
+    """Change something deep in a value of JSON; returns the texts to be put in place of marks."""
+    while isinstance(value, dict | list) and value:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        key = draw.choice(keys)
+        inner = value[key]
+        if isinstance(inner, dict | list) and inner and draw.random() < 0.8:
+            value = inner
+            continue
+        match draw.randrange(6):
+            case 0:
+                del value[key]
+            case 1 if isinstance(value, dict):
+                value[draw.choice(["rank", "rate", "time", "schema", "", "\0", "x"])] = value.pop(
+                    key
+                )
+            case 2 if isinstance(value, list):
+                value *= draw.choice([0, 2, 100])
+            case _:
+                value[key] = "@0@"
+                return {"@0@": draw.choice(NASTY)}
+        return {}
+    return {}
+
+
+SPOILS: Sequence[Spoil] = (flip, cut, insert, move_lines, encode, retype, retype, retype)
+
+
+def replace(draw: Draw, path: Path) -> str:
+    """Put something else in place of a file; returns what, if a report must tell that."""
+    kind = draw.choice(
+        ["empty", "gone", "folder", "loop", "broken link", "fifo", "link to a folder"]
+    )
+    path.unlink()
+    match kind:
+        case "empty":
+            path.write_bytes(b"")
+        case "folder":
+            path.mkdir()
+        case "loop":
+            path.symlink_to(path.name)
+        case "broken link":
+            path.symlink_to("nowhere")
+        case "fifo":
+            os.mkfifo(path)
+        case "link to a folder":
+            path.symlink_to(".")
+    return kind
+
+
+@dataclass(frozen=True)
+class Broken:
+    """What was done to a run."""
+
+    files: tuple[str, ...]  # those that were broken
+    replaced: tuple[str, ...]  # those that are no files with content any more
+    said: str
+
+
+def break_run(draw: Draw, run: Path) -> Broken:
+    """Break one to three files of a run."""
+    files = [path for path in sorted(run.rglob("*")) if path.is_file() and path.name != ".alive"]
+    chosen = draw.sample(files, min(len(files), draw.choice([1, 1, 1, 2, 3])))
+    replaced, said = [], []
+    for path in chosen:
+        name = str(path.relative_to(run))
+        text = path.read_bytes()
+        if draw.random() < 0.15 or not text:
+            said.append(f"{name}: {replace(draw, path)}")
+            replaced.append(name)
+            continue
+        spoil = draw.choice(SPOILS)
+        with suppress(UnicodeDecodeError):
+            path.write_bytes(spoil(draw, text))
+        said.append(f"{name}: {spoil.__name__}")
+    names = [str(path.relative_to(run)) for path in chosen]
+    return Broken(tuple(names), tuple(replaced), "; ".join(said))
+
+
+def faces(run: Path, good: Path, out: Path) -> list[list[str]]:
+    """The commands that show a run."""
+    report = ["report", str(run)]
+    found = [[*report, "--format", name] for name in FORMATS]
+    found += [[*report, "--table", name] for name in (*TABLES, *REPORT_TABLES, *SWEEPS)]
+    found += [[*report, "--compat", "--format", name] for name in ("text", "csv", "json")]
+    found += [
+        [*report, "--table", "numbers", "--csv"],
+        [*report, "--predict", "4"],
+        [*report, "--predict", "4", "--format", "json"],
+        [*report, "--timeline", str(out / "timeline.json")],
+        [*report, "--baseline", str(good)],
+        ["report", str(good), "--baseline", str(run)],
+        ["report", str(run), str(good), "--pool"],
+        ["export", str(run), "--to", "csv", str(out / "tables")],
+        ["compare", str(run), str(good)],
+        ["compare", str(good), str(run), "--format", "json"],
+        ["history", str(run), str(good)],
+        ["history", str(run), "--format", "json"],
+    ]
+    return found
+
+
+def good_runs(base: Path) -> list[Path]:
+    """Runs of every kind, as they should be."""
+    first = base / "first"
+    shutil.copytree(REPOSITORY / "tests" / "recorded" / "first", first)
+    kept = ("bert-ddp", "flops-bf16", "resnet50-loader")
+    header = json.loads((first / "run.json").read_text())
+    header["suite"] = {name: header["suite"][name] for name in kept}
+    (first / "run.json").write_text(json.dumps(header, indent=1))
+    for path in first.iterdir():
+        if path.name != "run.json" and path.name.split(".")[0] not in kept:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    milabench = base / "milabench"
+    shutil.copytree(REPOSITORY / "tests" / "recorded" / "milabench" / "rijubigo", milabench)
+    old = base / "old"
+    old.mkdir()
+    for name in ("run.json", "bert-ddp.0.data", "comm-all-reduce.0.data"):
+        shutil.copy(REPOSITORY / "tests" / "recorded" / "schema-1" / name, old / name)
+    described = measured(base / "described")
+    return [first, milabench, old, described, _nodes(base / "nodes")]
+
+
+def _nodes(run: Path) -> Path:
+    """A job on two nodes with all that a program and a monitor can tell."""
+    lines.write_state(run, "ok", {"gpt": "ok"})
+    (run / "nodes").mkdir()
+    used = {
+        "memory": [61000.0, 81559.0], "load": 0.98, "temperature": 61.0, "power": 640.0,
+        "power_limit": 700.0, "sm_clock": 1755, "memory_clock": 2619, "headroom": 26.0,
+        "clock_reasons": ["sw_power_cap"], "pcie": [120.5, 80.25], "nvlink": [9e4, 9e4],
+        "pcie_link": [5, 16], "ecc": [0, 1], "remapped": [0, 0, 0, 0], "energy": 5.0,
+    }  # fmt: skip
+    for node in range(2):
+        name = f"n{node}"
+        facts = {"driver": f"580.{node}", "torch": "2.15"}
+        state = {"name": name, "status": "joined", "facts": facts, "clock_offset": 0.9 * node}
+        (run / "nodes" / f"{name}.json").write_text(json.dumps(state, indent=1))
+        tag = ["gpt", "0", name, *(["nolog"] if node else [])]
+        told = [lines.job("gpt", 2, 2, tag=tag), lines.line("meta", {"node": name}), lines.start()]
+        for k in range(20):
+            told.append(lines.sampled(1000.5 + k, d0={**used, "energy": 5.0 + 640 * k}))
+            host = {"time": 1000.5 + k, "cpu": 0.5, "memory": [5.0, 9.0], "network": [1.0, 2.0]}
+            told.append(lines.line("data", {"task": "main", "hostdata": host}, "data"))
+        if not node:
+            told.append(lines.timed_rates([100.0 + k % 3 for k in range(60)], rank=0, loss=0.5))
+            for rank in range(4):
+                ms = [250.0 + (k * 7 + rank) % 5 for k in range(60)]
+                of_parts = {part: [50.0] * 60 for part in ("forward", "backward", "optimizer")}
+                bucket = {"bytes": 4096, "ready_ms": 1.5, "ms": 2.0, "hidden_ms": 0.5}
+                told.append(lines.steps(rank, ms, [0.5] * 60, parts=of_parts))
+                told.append(lines.told(rank, memory_peak=[5.0, 9.0], node=f"n{rank // 2}"))
+                told.append(lines.told(rank, buckets=[bucket], startup={"import_s": 1.5}))
+            told.append(lines.told(model={"mode": "ddp", "tflops_per_gpu": 30.0, "layers": 3}))
+            for size in (1024, 2048):
+                told.append(lines.told(comm={"operation": "all_reduce", "bytes": size, "us": 9.0}))
+                told.append(lines.told(pair={"ranks": [0, 1], "gb_s": 5.0, "nodes": ["n0", "n1"]}))
+        lines.write(run, ".".join(tag), *told, lines.end(0, outcome="ok"))
+    return run
+
+
+def run_command(argv: Sequence[str]) -> tuple[int, str, str]:
+    """The exit code, the output and the errors of a command, in this process."""
+    out, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors), _patience():
+        try:
+            code = milabench(argv)
+        except SystemExit as stopped:
+            code = int(str(stopped.code or 0))
+    return code, out.getvalue(), errors.getvalue()
+
+
+class Hangs(BaseException):
+    """A command does not end; no handler of errors catches it."""
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise Hangs(f"for {PATIENCE} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(PATIENCE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def perfs(json_report: str) -> dict[str, object]:
+    """The rate of each benchmark in a report."""
+    return {row["name"]: row["perf"] for row in json.loads(json_report)["benchmarks"]}
+
+
+class Attacker:
+    """Breaks copies of good runs; ``faults`` has what went wrong."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        (base / "good").mkdir()
+        self.good = good_runs(base / "good")
+        self.known: dict[Path, dict[str, object]] = {}
+        for run in self.good:
+            code, out, errors = run_command(["report", str(run), "--format", "json"])
+            assert code in (0, 1), errors
+            self.known[run] = perfs(out)
+        self.faults: list[str] = []
+        self.shown = 0
+
+    def attack(self, seed: int, count: int = 4, in_process: bool = True) -> None:
+        """Break a run, and show so many of its faces, beside its text and its JSON."""
+        draw = Draw(seed)
+        good = self.good[seed % len(self.good)]
+        run = self.base / f"broken-{seed}" / "runs" / good.name
+        out = self.base / f"broken-{seed}" / "out"
+        shutil.copytree(good, run, symlinks=True)
+        out.mkdir()
+        broken = break_run(draw, run)
+        other = draw.choice(self.good)
+        all_faces = faces(run, other, out)
+        chosen = [all_faces[0], all_faces[2], *draw.sample(all_faces, count)]
+        shown = []
+        for argv in chosen:
+            self.shown += 1
+            fault, text = _fault(argv, in_process)
+            shown.append(text)
+            if fault:
+                self.faults.append(f"seed {seed}, {broken.said}: {' '.join(argv)}\n{fault}")
+        self.faults += [
+            f"seed {seed}, {broken.said}: {it}" for it in self._lies(good, broken, shown)
+        ]
+        shutil.rmtree(self.base / f"broken-{seed}")
+
+    def _lies(self, good: Path, broken: Broken, shown: Sequence[str]) -> Iterator[str]:
+        """What a report does not say, or says that is not so."""
+        text, document = shown[:2]
+        for name in broken.replaced if "run.json" not in broken.files else ():
+            named = name.removesuffix(".data") in text or name in text
+            if name.endswith("/state.json"):
+                named = named or (": lost: its state" in text and name.split("/")[0] in text)
+            if text and not named and name.endswith((".data", "state.json")):
+                yield f"{name} is not named\n{text}"
+        if document.startswith("{") and "run.json" not in broken.files:
+            found = perfs(document)
+            for name, perf in self.known[good].items():
+                is_whole = not any(
+                    each.startswith((f"{name}.", f"{name}/")) for each in broken.files
+                )
+                if is_whole and found.get(name) != perf:
+                    yield f"{name} was {perf}, and is {found.get(name)}"
+
+
+def _fault(argv: Sequence[str], in_process: bool) -> tuple[str, str]:
+    """What is wrong with how a command ends, if anything, and its output."""
+    try:
+        if in_process:
+            code, out, errors = run_command(argv)
+        else:
+            command = [sys.executable, "-m", "milabench_ddp", *argv]
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=PATIENCE, cwd=REPOSITORY
+            )
+            code, out, errors = done.returncode, done.stdout, done.stderr
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return "".join(traceback.format_exception(error)[-12:]), ""
+    if code not in (0, 1, 2, 130) or "Traceback" in errors:
+        return f"exit code {code}: {errors[-2000:]}", out
+    if code == 2 and not errors.startswith("milabench: "):
+        return f"no sentence: {errors[-2000:]}", out
+    if not out and not errors and argv[0] != "export":
+        return "it says nothing", out
+    return "", out
+
+
+def main() -> None:
+    """Print how many attacks there were, and each that did harm."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("count", type=int, nargs="?", default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=0)
+    args = parser.parse_args()
+    read_files.SMALLEST = 4096  # so that some files have tables, which are broken, too
+    with tempfile.TemporaryDirectory() as folder:
+        attacker = Attacker(Path(folder))
+        for number in range(args.count):
+            known = len(attacker.faults)
+            attacker.attack(args.seed + number, in_process=number >= args.processes)
+            for fault in attacker.faults[known:]:
+                print(fault, flush=True)
+    print(
+        f"{args.count} broken runs, {attacker.shown} commands, of which {args.processes} x 6 in "
+        f"processes of their own: {len(attacker.faults)} faults"
+    )
+
+
+if __name__ == "__main__":
+    main()

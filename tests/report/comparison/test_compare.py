@@ -41,6 +41,19 @@ def test_the_rates_are_those_of_the_report(tmp_path: Path) -> None:
     assert found.interval_holds == "the ratio over launches"
 
 
+def test_swapping_both_sides_inverts_ratios_and_verdicts(tmp_path: Path) -> None:
+    run = launched(tmp_path / "a", {"b": STEADY, "c": STEADY, "d": STEADY})
+    rates = {"b": STEADY, "c": [1.2 * rate for rate in STEADY], "d": [20.0, 30.0, 40.0]}
+    other = launched(tmp_path / "b", rates)
+    there, back = compared(run, other).benchmarks, compared(other, run).benchmarks
+    assert [each.verdict for each in there] == ["same", "faster", "slower"]
+    assert [each.verdict for each in back] == ["same", "slower", "faster"]
+    for one, inverse in zip(there, back, strict=True):
+        assert one.ratio is not None
+        assert inverse.ratio == pytest.approx(1 / one.ratio)
+        assert one.p_value == pytest.approx(inverse.p_value)
+
+
 def test_a_run_is_the_same_as_itself(tmp_path: Path) -> None:
     run = launched(tmp_path / "a", {"b": STEADY, "c": [99.0, 101.0], "d": [50.0]})
     found = compared(run, run)

@@ -1,0 +1,41 @@
+"""The made-up suites of ``perf/simulated_suites.py``: few and small."""
+
+import numpy as np
+import simulated_suites
+from simulated_launches import SETTINGS, Setting
+
+from milabench_ddp.report.comparison.ratios import Pair
+from milabench_ddp.report.comparison.verdicts import RatioVerdict
+
+
+def quiet(draw: np.random.Generator, launches: int, count: int) -> np.ndarray:
+    """Launches that differ by 0.1 %."""
+    return 0.001 * draw.normal(size=(launches, count))
+
+
+def suite() -> list[Pair]:
+    return simulated_suites.suite(Setting(3, 3, effects=quiet), benchmarks=4, steps=60, seed=1)
+
+
+def test_planted_changes_are_found_where_launches_hardly_differ() -> None:
+    pairs = suite()
+    assert simulated_suites.verdicts(pairs) == [RatioVerdict.SAME] * 4
+    slower = simulated_suites.changed(pairs, [1, 3], 0.9)
+    expected = [RatioVerdict.SAME, RatioVerdict.SLOWER] * 2
+    assert simulated_suites.verdicts(slower) == expected
+    # each is by a little less than 11 %
+    assert RatioVerdict.SLOWER not in simulated_suites.verdicts(slower, threshold=0.11)
+
+
+def test_a_history_is_of_launches_of_their_own() -> None:
+    setting = Setting(1, 1, history=4, effects=quiet)
+    (pair, *_) = simulated_suites.suite(setting, benchmarks=3, steps=20, seed=1)
+    assert [len(pair.before), len(pair.after), *map(len, pair.history)] == [1, 1, 4]
+
+
+def test_benchmarks_of_some_settings_differ() -> None:
+    draw = np.random.default_rng(1)
+    spread = SETTINGS["by 0.3 to 3 %"].effects(draw, 500, 5).std(axis=0)
+    assert spread[-1] / spread[0] > 8
+    wild = SETTINGS["one by 5 %"].effects(draw, 500, 5).std(axis=0)
+    assert wild[0] / wild[1] > 4

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from ..errors import SelectionError
 from ..options.compare import CompareOptions
-from ..report.comparison.chart import comparison_chart
 from ..report.comparison.compare import comparison_of
 from ..report.comparison.faces import FACES, comparison_text
 from ..report.comparison.sides import Side
@@ -24,6 +23,9 @@ def main(options: CompareOptions) -> int:
     history = Side.read(*options.history, pool=True) if options.history else None
     found = comparison_of(before, after, options.threshold, history)
     if options.plots is not None:
+        # imported here because few comparisons are drawn, and it takes long to import
+        from ..report.comparison.chart import comparison_chart
+
         said = write_files([comparison_chart(found)], Path(options.plots))
         text = "".join(f"{sentence}\n" for sentence in said)
     elif options.format == "text":

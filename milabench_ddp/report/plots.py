@@ -3,26 +3,22 @@
 They are those of ``charts``, and the page's charts over time."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import RunDirError, SelectionError
-from .charts import charts_of
-from .charts.chart import Chart
-from .charts.over_time import over_time
-from .charts.plot import Shade
-from .charts.scale import from_zero, spread_out
 from .model import Report
-from .page.courses import OWN, RATE, STEPS, UNSTEADY, courses_of
-from .page.series import Course
+
+if TYPE_CHECKING:
+    from .charts.chart import Chart
 
 WIDTH = 520.0  # at the width of a column, 85 mm, its text is 6 points high
 SCALE = 3  # pixels of a PNG for each unit of the SVG: 460 dots per inch in such a column
 LONGEST = 100  # characters of a file's name
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-NAMES = {RATE: "rate", STEPS: "time of a step", OWN: "own work"}  # of the values of a course
 NO_PNG = "no PNG: it takes cairosvg, pip install 'milabench_ddp[plots]', and the library libcairo2"
 
 
@@ -38,16 +34,20 @@ def write_charts(report: Report, select: Sequence[str], folder: Path) -> list[st
         SelectionError: nothing that was asked for can be drawn.
         RunDirError: a file cannot be written.
     """
+    # imported here because few reports are drawn, and it takes long to import
+    from .charts import charts_of
+    from .course_charts import course_charts
+
     if select:
         rows = (row for row in report.rows if any(fnmatchcase(row.name, one) for one in select))
         report = replace(report, rows=tuple(rows))
-    charts = [*charts_of(report), *_over_time(report)]
+    charts = [*charts_of(report), *course_charts(report)]
     if not charts:
         raise SelectionError("--plots: no benchmark that was asked for has anything to draw")
     return write_files(charts, folder)
 
 
-def write_files(charts: Sequence[Chart], folder: Path) -> list[str]:
+def write_files(charts: "Sequence[Chart]", folder: Path) -> list[str]:
     """Write charts to a folder, which is made if it is not there; returns sentences on it.
 
     Raises:
@@ -67,39 +67,7 @@ def write_files(charts: Sequence[Chart], folder: Path) -> list[str]:
     return said if to_png else [*said, NO_PNG]
 
 
-def _over_time(report: Report) -> Iterator[Chart]:
-    """The page's charts over time of each benchmark."""
-    for row in report.rows:
-        findings = [found for found in report.findings if found.benchmark == row.name]
-        for course in courses_of(row, findings):
-            if chart := _course(row.name, course):
-                yield chart
-
-
-def _course(benchmark: str, course: Course) -> Chart | None:
-    """The chart of a course; None if no value of it is known."""
-    import numpy as np
-
-    series = {}
-    for curve in course.curves:
-        values = np.array([curve.x, curve.y], np.float64)
-        values = values[:, np.isfinite(values).all(axis=0)]
-        if values.size:
-            series[curve.name] = values[0], values[1]
-    if not series:
-        return None
-    shades = []
-    for part in course.shaded:
-        kind = "unsteady" if part.name == UNSTEADY else "shade"
-        shades.append(Shade(part.name, part.begin, part.end, kind))
-    title = f"{benchmark}: {course.title[:1].lower()}{course.title[1:]}"
-    axes = course.x, f"{NAMES.get(course.key, course.title.lower())}, {course.y}"
-    # a pause takes many times as long as a step
-    scale = spread_out if course.key in (STEPS, OWN) else from_zero
-    return over_time(course.key, benchmark, title, axes, series, shades, scale)
-
-
-def file_names(charts: Iterable[Chart]) -> list[str]:
+def file_names(charts: "Iterable[Chart]") -> list[str]:
     """A name for each chart, by its benchmark and its kind: safe on any disk, each once."""
     taken: set[str] = set()
     names = []

@@ -29,7 +29,7 @@ from .noise import FEWEST, Family, without_lone_runs
 from .splits import energies, places, without_line, without_step
 
 if TYPE_CHECKING:
-    from ..statistics.values import Floats
+    from ..statistics.values import Floats, Marks
 
 
 FOR_ALL = 0.8  # the part of the level at which all runs after a change tell it
@@ -133,11 +133,15 @@ def _level(runs: "Floats", family: Family) -> "Floats":
     return family.alpha / (family.count * runs**2 * (runs - 1))
 
 
-def _chances(ts: "Floats", freedom: "Floats") -> "Floats":
-    """The probability of each t, or one farther from 0."""
+def _are_sure(ts: "Floats", freedom: "Floats", levels: "Floats") -> "Marks":
+    """Which t, or one farther from 0, has at most the probability of its level."""
     import numpy as np
 
-    return np.array([2 * tail(t, free) for t, free in zip(ts, freedom, strict=True)])
+    found = []
+    for t, free, level in zip(ts.tolist(), freedom.tolist(), levels.tolist(), strict=True):
+        # the tails of a normal distribution are smaller, and soon known
+        found.append(math.erfc(t / math.sqrt(2)) <= level and 2 * tail(t, free) <= level)
+    return np.array(found)
 
 
 def _drifts(values: "Floats", split: int, family: Family) -> bool:
@@ -151,7 +155,7 @@ def _drifts(values: "Floats", split: int, family: Family) -> bool:
     variance, freedom = family.moderated(np.array([line @ line]), count - 2)
     place = places(len(values))
     t = abs(place @ values) / np.sqrt(variance * (place @ place))
-    return bool(_chances(t, freedom) <= _level(count, family))
+    return bool(_are_sure(t, freedom, _level(count, family))[0])
 
 
 def _split(values: "Floats", apart: "Floats", family: Family) -> int:
@@ -173,7 +177,7 @@ def _split(values: "Floats", apart: "Floats", family: Family) -> int:
     counts = ends.astype(np.float64)
     variances, freedom = family.moderated(np.maximum(left, 0.0), counts - 2)
     ts = np.abs(after - before) / np.sqrt(variances * (1 / splits + 1 / (ends - splits)))
-    is_sure = _chances(ts, freedom) <= _level(counts, family)
+    is_sure = _are_sure(ts, freedom, _level(counts, family))
     by_energy = np.argsort(-apart[splits, ends])
     for index in by_energy[is_sure[by_energy]]:
         split, end = int(splits[index]), int(ends[index])

@@ -86,13 +86,14 @@ def family_of(all_values: Sequence["Floats"], alpha: float) -> Family:
     if not long:
         return Family(alpha, 1, ROUNDING**2, 0.0, 0.0, np.array([]))
     calm = [without_lone_runs(values) for values in long]
-    variances = [_variance(values) for values in calm]
+    rests = [_best_fit_rest(values) for values in calm]
+    variances = [_variance(rest) for rest in rests]
     return Family(
         alpha,
         len(long),
         median(variances),
         _prior(variances, median(map(len, calm)) - FITTED - 1),
-        min(max(_correlation(calm), 0.0), MOST_CORRELATION),
+        min(max(_correlation(calm, rests), 0.0), MOST_CORRELATION),
         np.sort(np.concatenate([_outliers(values) for values in long])),
     )
 
@@ -134,10 +135,9 @@ def _outliers(values: "Floats") -> "Floats":
     return found
 
 
-def _variance(values: "Floats") -> float:
-    """The variance of a series without the step or the line that fits it better."""
-    rest = _best_fit_rest(values)
-    return max(float(rest @ rest) / max(len(values) - FITTED - 1, 1), ROUNDING**2)
+def _variance(rest: "Floats") -> float:
+    """The variance of a series from what a fit leaves of it."""
+    return max(float(rest @ rest) / max(len(rest) - FITTED - 1, 1), ROUNDING**2)
 
 
 def _best_fit_rest(values: "Floats") -> "Floats":
@@ -146,7 +146,7 @@ def _best_fit_rest(values: "Floats") -> "Floats":
     return min(step, without_line(values), key=lambda rest: float(rest @ rest))
 
 
-def _correlation(all_values: Sequence["Floats"]) -> float:
+def _correlation(all_values: Sequence["Floats"], rests: Sequence["Floats"]) -> float:
     """The correlation of neighbouring runs in a family, by the lower of two estimates.
 
     One is that of what a fit leaves, the median over series: too large if there are several
@@ -155,7 +155,7 @@ def _correlation(all_values: Sequence["Floats"]) -> float:
     """
     import numpy as np
 
-    of_rest = median(map(_correlation_of_rest, all_values))
+    of_rest = median(map(_correlation_of_rest, rests))
     next, after_next = [], []
     for values in all_values:
         deviation = max(_deviation(values), ROUNDING)
@@ -167,13 +167,12 @@ def _correlation(all_values: Sequence["Floats"]) -> float:
     return min(of_rest, (medians[1] / medians[0]) ** 2 - 1)
 
 
-def _correlation_of_rest(values: "Floats") -> float:
+def _correlation_of_rest(rest: "Floats") -> float:
     """The correlation of neighbours in what a fit leaves, without its bias.
 
     It is as in ``batch_means``, for the two levels or the line, and the place of the step.
     """
-    rest, count = _best_fit_rest(values), len(values)
-    squares = float(rest @ rest)
+    count, squares = len(rest), float(rest @ rest)
     if squares <= count * ROUNDING**2:
         return 0.0
     seen = float(rest[1:] @ rest[:-1]) / squares

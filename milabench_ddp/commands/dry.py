@@ -26,7 +26,8 @@ def main(options: DryOptions) -> int:
     runner = runner_of(profile)
     if profile is not None:
         profile = runner.profile(profile, cluster)
-    suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
+    facts = setup.machine_facts(cluster, system, base)
+    suite = load(setup.request(options, system), facts, without_programs=True)
     site, run = setup.site(options, profile), base / "runs" / NAME
     repetition = setup.repetition(options, profile)
     launches = []
@@ -45,7 +46,8 @@ def main(options: DryOptions) -> int:
     comments += repetition.notes
     notes = dict.fromkeys(note for node in cluster.nodes for note in node.notes)
     comments += [f"note: {note}" for note in notes]
-    comments += [f"warning: {said}" for said in setup.hazards(suite.benchmarks, cluster)]
+    warnings = [*suite.warnings, *setup.hazards(suite.benchmarks, cluster)]
+    comments += [f"warning: {said}" for said in warnings]
     comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
     request = ScriptRequest(profile, launches, len(cluster.nodes), site.python, comments)
     if isinstance(sys.stdout, io.TextIOWrapper):

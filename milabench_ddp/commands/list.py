@@ -40,6 +40,8 @@ def _lines(suite: Suite) -> Iterator[str]:
     if rows:
         yield ""
         yield from text_lines(Table(_COLUMNS, tuple(rows)), "  ")
+    for said in suite.warnings:
+        yield f"warning: {said}"
     if suite.skipped:
         yield ""
         yield "not run:"

@@ -30,6 +30,8 @@ def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) 
         if resolved.selection.reason_against(name, result.entry) is None:
             chosen[name] = result.entry
     out.write(f"# {shown(resolved.path)}, preset {resolved.preset}\n")
+    for said in resolved.warnings:
+        out.write(f"# warning: {said}\n")
     out.write(to_yaml(chosen, explain=explain))
     return 0
 

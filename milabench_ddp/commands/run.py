@@ -70,6 +70,8 @@ def _create(options: RunOptions) -> RunContext:
         node = Node(socket.gethostname().split(".")[0], (), 0)
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
+    for said in suite.warnings:
+        print(f"milabench: warning: {said}", file=sys.stderr)
     if not suite.benchmarks:
         why = "".join(f"\n  {skip.name}: {skip.reason}" for skip in suite.skipped)
         raise SelectionError(f"{options.config}: nothing to run{why}")

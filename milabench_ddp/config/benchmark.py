@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from .benchfile import main_script
 from .presets import PresetResult
 from .schema import KEYS, Benchmark, FakeImageNet, check_values
 from .tree import MappingNode, ScalarNode, expanded, shown, text_of, to_plain
@@ -14,12 +15,13 @@ _FIELDS = {field.name for field in fields(Benchmark)} & KEYS.keys()
 
 
 def build_benchmark(name: str, result: PresetResult) -> Benchmark:
-    """The benchmark that will run.
+    """The benchmark as it runs where its program exists.
 
-    Raises ConfigError if its program does not exist, or if it has no plan.
+    Raises ConfigError if it has no plan.
     """
     entry = result.entry
-    program = _existing_program(name, entry)
+    program = program_of(entry)
+    assert program is not None, "a benchmark without a program is skipped"
     if "plan" not in entry.entries:
         raise ConfigError(
             f"`{name}` in {entry.origin} has no plan: "
@@ -28,8 +30,11 @@ def build_benchmark(name: str, result: PresetResult) -> Benchmark:
     record = to_plain(entry)
     checked = check_values(entry)
     values: dict[str, Any] = {key: checked[key] for key in _FIELDS & checked.keys()}
-    values |= {"program": program, "voir": None, "voirfile": None}
+    values |= {"program": program, "module": _module(entry), "voir": None, "voirfile": None}
     if "instrument" in record:
+        if values["module"]:
+            origin = entry.entries["instrument"].origin
+            raise ConfigError(f"`instrument` of `{name}` in {origin}: voir runs no package")
         voirfile = program.with_name("voirfile.py")
         values["voir"] = record.get("voir", {}).get("options") or {}
         values["voirfile"] = voirfile if voirfile.is_file() else None
@@ -50,21 +55,36 @@ def absolute_paths(entry: MappingNode) -> MappingNode:
 
 
 def program_of(entry: MappingNode) -> Path | None:
-    """The script: ``program`` itself, or else ``main.py`` in the folder ``definition``."""
+    """The script: ``program`` itself, or else that of the folder ``definition``; None without both.
+
+    That of a folder is ``main.py``, or what its ``benchfile.py`` names; of a package there, its
+    ``__main__.py``.
+    """
     program, definition = entry.text("program"), entry.text("definition")
     if program:
         return Path(program)
-    return Path(definition) / "main.py" if definition else None
+    if not definition:
+        return None
+    script = Path(definition) / main_script(Path(definition))
+    return script / "__main__.py" if script.is_dir() else script
 
 
-def _existing_program(name: str, entry: MappingNode) -> Path:
+def _module(entry: MappingNode) -> str:
+    """The package that ``python -m`` runs in the folder ``definition``; empty for a script."""
+    definition = entry.text("definition")
+    if entry.text("program") or not definition:
+        return ""
+    script = main_script(Path(definition))
+    return ".".join(Path(script).parts) if (Path(definition) / script).is_dir() else ""
+
+
+def why_no_program(entry: MappingNode) -> str:
+    """Why the program of a benchmark cannot be run; empty if it is there, or none is stated."""
     path = program_of(entry)
-    assert path is not None, "a benchmark without a program is skipped"
-    if path.is_file():
-        return path
-    key = "program" if "program" in entry.entries else "definition"
-    origin = entry.entries[key].origin
-    raise ConfigError(f"`{key}` of `{name}` in {origin}: no such file: {shown(path)}")
+    if path is None or path.is_file():
+        return ""
+    key = "program" if entry.text("program") else "definition"
+    return f"no such file: {shown(path)} ({key} in {entry.entries[key].origin})"
 
 
 def _fake_imagenet(name: str, entry: MappingNode) -> FakeImageNet | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import ConfigError
-from .benchmark import absolute_paths, build_benchmark
+from .benchmark import absolute_paths, build_benchmark, why_no_program
 from .facts import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
@@ -13,6 +13,7 @@ from .merge import finalize, inherit, read_suite
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset
+from .read import Warn
 from .schema import (
     Benchmark,
     SkippedBenchmark,
@@ -50,6 +51,7 @@ class Resolved:
     preset: str  # the one that was asked for, or that `auto` chose
     benchmarks: Mapping[str, PresetResult]  # without templates
     selection: Selection
+    warnings: tuple[str, ...] = ()
 
 
 def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
@@ -61,7 +63,7 @@ def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
     """
     overrides = [parse_override(text) for text in request.overrides]
     selection = Selection(request.select, request.exclude)
-    inherited = inherit(expand(_raw_entries(request, overrides)))
+    inherited = inherit(expand(_raw_entries(request, overrides, _told_later)))
     counts = set()
     for name, entry in apply_overrides(overrides, inherited, early=False).items():
         if name.startswith("_") or selection.reason_against(name, entry):
@@ -81,7 +83,8 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     """
     path = find_config(request.config)
     overrides = [parse_override(text) for text in request.overrides]
-    raw = _raw_entries(request, overrides)
+    warnings: dict[str, None] = {}  # a file may be included twice
+    raw = _raw_entries(request, overrides, lambda said: warnings.setdefault(said))
     inherited = inherit(expand(raw))
     preset = choose_preset(request.preset, facts, inherited)
     results = {}
@@ -109,29 +112,49 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     benchmarks = {}
     for name, entry in fill_all(entries, facts, sizing).items():
         benchmarks[name] = replace(results[name], entry=entry)
-    return Resolved(path, preset, benchmarks, selection)
+    if request.system is not None:
+        warnings |= dict.fromkeys(request.system.warnings)
+    return Resolved(path, preset, benchmarks, selection, tuple(warnings))
 
 
-def load(request: SuiteRequest, facts: MachineFacts) -> Suite:
+def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool = False) -> Suite:
     """The benchmarks that would run, and why the rest would not.
 
-    Raises what `resolve` raises, and ConfigError for a program that does not exist.
+    Args:
+        request: the configuration, and the changes to it.
+        facts: of the machine.
+        without_programs: whether those whose programs do not exist are among those that would run:
+            then a warning says so.
+
+    Raises what `resolve` raises.
     """
     resolved = resolve(request, facts)
+    warnings = list(resolved.warnings)
     benchmarks: list[Benchmark] = []
     skipped: list[SkippedBenchmark] = []
     for name, result in resolved.benchmarks.items():
-        left_out = skipped_benchmark(name, result, resolved.selection, facts)
+        left_out = skipped_benchmark(
+            name, result, resolved.selection, facts, without_programs=without_programs
+        )
         if left_out:
             skipped.append(left_out)
-        else:
-            benchmarks.append(build_benchmark(name, result))
-    return Suite(resolved.path, resolved.preset, tuple(benchmarks), tuple(skipped))
+            continue
+        benchmarks.append(build_benchmark(name, result))
+        if reason := why_no_program(result.entry):
+            warnings.append(f"{name} cannot run here: {reason}")
+    found = tuple(benchmarks), tuple(skipped), tuple(warnings)
+    return Suite(resolved.path, resolved.preset, *found)
 
 
-def _raw_entries(request: SuiteRequest, overrides: Sequence[Override]) -> Entries:
+def _told_later(_warning: str) -> None:
+    """Nothing: `resolve` reads the same files, and warns."""
+
+
+def _raw_entries(request: SuiteRequest, overrides: Sequence[Override], warn: Warn) -> Entries:
     """The entries as the files and ``--nodes`` state them, before matrices are expanded."""
-    raw = apply_overrides(overrides, _defined(read_suite(find_config(request.config))), early=True)
+    raw = apply_overrides(
+        overrides, _defined(read_suite(find_config(request.config), warn)), early=True
+    )
     for entry in raw.values():
         check_known(entry)
     return with_node_counts(raw, request.nodes)

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from ..errors import ConfigError, did_you_mean
 from .checks import wrong
-from .read import read_yaml
+from .read import Warn, read_yaml
 from .shipped import find_shipped
 from .tree import (
     DeleteNode,
@@ -33,6 +33,7 @@ from .tree import (
 
 Tree = TypeVar("Tree", bound=TreeNode)
 
+MULTIRUN = "multirun"  # an entry of milabench that is no benchmark
 ALL = "*"  # the entry that is merged into every benchmark
 
 
@@ -106,34 +107,45 @@ def _append(old: TreeNode, new: ListNode) -> ListNode:
     return ListNode(new.items, new.origin, replaces=True)
 
 
-def read_suite(path: Path) -> MappingNode:
+def read_suite(path: Path, warn: Warn | None = None) -> MappingNode:
     """Read ``path`` and its includes: depth first, each before the file that includes it.
 
     A relative include starts from the including file, and ``~`` is the home folder. A name without
     a file there is looked up among the shipped configurations. A file that is included twice is
-    merged twice, at both places. Raises ConfigError, also for an include loop.
+    merged twice, at both places. ``warn`` gets what milabench takes, and what has no effect
+    here; without it, a key that is stated twice is an error.
+    Raises ConfigError, also for an include loop.
     """
-    return _read_within((), path)
+    return _read_within((), path, warn)
 
 
-def _read_within(including: tuple[str, ...], path: Path) -> MappingNode:
+def _read_within(including: tuple[str, ...], path: Path, warn: Warn | None) -> MappingNode:
     """The suite of a file; ``including`` are the files that lead to it, by their real paths."""
     real = os.path.realpath(path)
     chain = (*including, real)
     if real in including:
         loop = map(shown, chain[chain.index(real) :])
         raise ConfigError(f"include loop: {' -> '.join(loop)}")
-    top = read_yaml(path)
+    top = read_yaml(path, warn)
     suite = MappingNode({}, top.origin)
     for name, origin in _named("include", top, "a path or a list of paths"):
-        suite = merge_suites(suite, _read_within(chain, _included(name, origin)))
+        suite = merge_suites(suite, _read_within(chain, _included(name, origin), warn))
     own = top.without("include")
+    if MULTIRUN in own.entries:
+        if warn is not None:
+            warn(multirun_warning(own.entries[MULTIRUN].origin))
+        own = own.without(MULTIRUN)
     for name, node in own.entries.items():
         if is_null(node):
             own = own.with_entries({name: MappingNode({}, node.origin)})
         elif not isinstance(node, MappingNode | DeleteNode):
             raise wrong(name, node, "a mapping of the benchmark's keys")
     return merge_suites(suite, own)
+
+
+def multirun_warning(origin: Origin) -> str:
+    """That the runs that milabench makes to size its benchmarks have no effect."""
+    return f"`{MULTIRUN}` in {origin} has no effect: its `runs` are for milabench's own sizing"
 
 
 def _included(name: str, origin: Origin) -> Path:

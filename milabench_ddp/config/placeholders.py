@@ -99,7 +99,8 @@ def _machine_values(facts: MachineFacts, options: SizingOptions) -> Values:
 def _own_values(name: str, entry: MappingNode, facts: MachineFacts) -> Values:
     program = program_of(entry)
     return {
-        "milabench_code": str(program.parent) if program else "{milabench_code}",
+        "milabench_code": entry.text("definition")
+        or (str(program.parent) if program else "{milabench_code}"),
         "milabench_extra": str(facts.base / "extra" / entry.text("group")),
         "milabench_name": name,
         "milabench_venv": str(facts.base / "venv" / entry.text("install_group")),

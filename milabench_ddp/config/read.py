@@ -20,6 +20,8 @@ from .tree import (
     shown,
 )
 
+Warn = Callable[[str], None]
+"""Gets a sentence about what is read as milabench reads it, and may not be what was meant."""
 _PREFIX = "tag:yaml.org,2002:"
 _TEXT = {"str", "timestamp", "value"}  # a date in a command line stays as it was written
 _TAGS = {"!delete", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
@@ -32,8 +34,13 @@ _CONSTRUCT: Mapping[str, Callable[[yaml.ScalarNode], Scalar]] = {
 }
 
 
-def read_yaml(path: Path) -> MappingNode:
+def read_yaml(path: Path, warn: Warn | None = None) -> MappingNode:
     """Read one YAML file, whose top must be a mapping; an empty file is an empty mapping.
+
+    Args:
+        path: the file.
+        warn: gets a sentence for each key that is stated twice, of which the last value counts, as
+            in milabench; None: such a key is an error.
 
     Raises ConfigError for a file that is missing, unreadable, not UTF-8 or not YAML, for a key
     stated twice, and for a tag that is unknown.
@@ -47,7 +54,7 @@ def read_yaml(path: Path) -> MappingNode:
         raise ConfigError(f"{shown(source)}: not UTF-8 text: {error.reason}") from None
     except OSError as error:
         raise ConfigError(f"{shown(source)}: cannot be read: {error.strerror}") from None
-    node = parse_yaml(text, source)
+    node = parse_yaml(text, source, warn=warn)
     if is_null(node):
         return MappingNode({}, node.origin)
     if not isinstance(node, MappingNode):
@@ -55,9 +62,11 @@ def read_yaml(path: Path) -> MappingNode:
     return node
 
 
-def parse_yaml(text: str, source: str, line: int | None = None) -> TreeNode:
+def parse_yaml(
+    text: str, source: str, line: int | None = None, warn: Warn | None = None
+) -> TreeNode:
     """The tree of a YAML text. With ``line``, all of it is stated at that line of the source."""
-    reader = _Reader(source, line)
+    reader = _Reader(source, line, warn)
     loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         top = yaml.compose(text, loader_type)
@@ -73,9 +82,10 @@ def parse_yaml(text: str, source: str, line: int | None = None) -> TreeNode:
 class _Reader:
     """Turns the nodes of the YAML library into a `TreeNode`."""
 
-    def __init__(self, source: str, line: int | None) -> None:
+    def __init__(self, source: str, line: int | None, warn: Warn | None) -> None:
         self.source = source
         self.line = line
+        self.warn = warn
         self.open: list[yaml.Node] = []  # the collections that are being read, against alias loops
 
     def origin(self, line: int) -> Origin:
@@ -138,9 +148,10 @@ class _Reader:
                 continue
             name = str(key.value)
             if name in entries:
-                raise ConfigError(
-                    f"key `{name}` in {where} is stated twice, first in {entries[name].origin}"
-                )
+                twice = f"key `{name}` in {where} is stated twice, first in {entries[name].origin}"
+                if self.warn is None:
+                    raise ConfigError(twice)
+                self.warn(f"{twice}: the last one counts, as in milabench")
             entries[name] = self.node(value, where)
         appended = entries.get("append")
         if isinstance(appended, ListNode) and len(entries) == 1 and not merged:

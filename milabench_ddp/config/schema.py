@@ -88,6 +88,21 @@ class Benchmark:
     num_machines: int | None = None  # None: as many nodes as there are
     data: FakeImageNet | None = None  # the images that it needs before it can run
     scaling: Literal["weak", "strong"] = "weak"  # keeps a replica's batch, or the global one
+    module: str = ""  # the package that ``python -m`` runs in its folder, in place of the program
+
+    @property
+    def folder(self) -> Path:
+        """The folder with its code: ``definition``, or that of its program."""
+        return Path(self.record.get("definition") or self.program.parent)
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Its variables; those of a package have the folder that it is found in."""
+        if not self.module:
+            return self.env
+        stated = self.env.get("PYTHONPATH")
+        path = f"{self.folder}:{stated}" if stated else str(self.folder)
+        return {**self.env, "PYTHONPATH": path}
 
     def size(self, nodes: int) -> int:
         """How many nodes it takes in a run on ``nodes`` nodes."""
@@ -119,6 +134,7 @@ class Suite:
     preset: str  # the preset that was asked for, or that `auto` chose
     benchmarks: tuple[Benchmark, ...]
     skipped: tuple[SkippedBenchmark, ...]
+    warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
 
 
 @dataclass(frozen=True)

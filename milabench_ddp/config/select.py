@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ..errors import SelectionError, did_you_mean
-from .benchmark import program_of
+from .benchmark import program_of, why_no_program
 from .conditions import evaluate
 from .facts import MachineFacts
 from .presets import PresetResult
@@ -73,11 +73,18 @@ def _matches(word: str, found: set[str]) -> bool:
 
 
 def skipped_benchmark(
-    name: str, result: PresetResult, selection: Selection, facts: MachineFacts
+    name: str,
+    result: PresetResult,
+    selection: Selection,
+    facts: MachineFacts,
+    *,
+    without_programs: bool = False,
 ) -> SkippedBenchmark | None:
     """The benchmark with the first reason to skip it; None if it runs.
 
-    A disabled benchmark runs if ``--select`` gives its exact name.
+    A disabled benchmark runs if ``--select`` gives its exact name. ``without_programs`` is for
+    those whose programs need not be there.
+
     Raises ConfigError for a condition outside the grammar.
     """
     entry = result.entry
@@ -90,7 +97,9 @@ def skipped_benchmark(
         return SkippedBenchmark(name, _disabled_reason(result), kind)
     reason = "has neither a `definition` nor a `program`"
     if program_of(entry) is not None:
-        reason = _unmet_condition(entry, facts) or _too_few_nodes(entry, facts)
+        reason = _unmet_condition(entry, facts) or _too_few_nodes(entry, facts) or ""
+    if not reason and not without_programs:
+        reason = why_no_program(entry)
     return SkippedBenchmark(name, reason, SkipKind.UNABLE) if reason else None
 
 

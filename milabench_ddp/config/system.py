@@ -21,7 +21,7 @@ from .checks import (
     text,
     whole,
 )
-from .merge import finalize
+from .merge import MULTIRUN, finalize, multirun_warning
 from .read import read_yaml
 from .sizing import BatchSizing, CpuSizing, SizingOptions
 from .tree import Origin, TreeNode, shown, value_of
@@ -49,12 +49,17 @@ class System:
     gpu_count: int | None = None
     gpu_capability: float | None = None
     options: SizingOptions = field(default_factory=SizingOptions)
+    warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
 
 
 def read_system(file: Path) -> System:
     """Read a system file; raises ConfigError, with file and line, for a mistake in it."""
-    top = finalize(read_yaml(file))
-    check_keys({"system", "multirun"}, top)
+    warnings: list[str] = []
+    top = finalize(read_yaml(file, warnings.append))
+    check_keys({"system", MULTIRUN}, top)
+    if MULTIRUN in top.entries:
+        origin = top.entries[MULTIRUN].origin
+        warnings.append(multirun_warning(origin))
     system = top.get("system")
     if system is None:
         raise ConfigError(f"{shown(file)}: has no `system:`")
@@ -70,6 +75,7 @@ def read_system(file: Path) -> System:
         options=SizingOptions(
             options.get("sizer", BatchSizing()), CpuSizing(**options.get("cpu", {}))
         ),
+        warnings=tuple(warnings),
     )
 
 

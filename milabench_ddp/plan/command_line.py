@@ -29,6 +29,8 @@ class Site:
 
 def script(benchmark: Benchmark, site: Site) -> Words:
     """The script and its arguments, without an interpreter; under voir, the shim comes first."""
+    if benchmark.module:
+        return ("-m", benchmark.module, *benchmark.argv)
     words = (str(benchmark.program), *benchmark.argv)
     if benchmark.voir is None:
         return words

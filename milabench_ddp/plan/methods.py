@@ -52,7 +52,7 @@ class PlanContext:
             full_tag.append(self.node.name)
         if not reports:
             full_tag.append("nolog")
-        env = {**self._environment(devices), **self.benchmark.env}
+        env = {**self._environment(devices), **self.benchmark.environ}
         indices = tuple(device.index for device in devices)
         return Process(tuple(full_tag), argv, env, self.rank, indices, job)
 

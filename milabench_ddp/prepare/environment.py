@@ -68,7 +68,7 @@ def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
         members[benchmark.install_group].append(benchmark)
     groups = []
     for name, group in members.items():
-        stated = dict.fromkeys(each.program.with_name("requirements.txt") for each in group)
+        stated = dict.fromkeys(each.folder / "requirements.txt" for each in group)
         files = tuple(file for file in stated if file.is_file())
         if not files:
             continue

@@ -97,12 +97,8 @@ def test_every_class_has_an_image(here: Path, asked: str) -> None:
     ("text", "message"),
     [
         (
-            "b:\n  program: no.py\n  plan: {method: per_gpu}",
-            "`program` of `b` in x.yaml:2: no such file: no.py",
-        ),
-        (
-            "b:\n  definition: prog/no\n  plan: {method: per_gpu}",
-            "`definition` of `b` in x.yaml:2: no such file: prog/no/main.py",
+            "b:\n  definition: pack\n  instrument: voir\n  plan: {method: per_gpu}",
+            "`instrument` of `b` in x.yaml:3: voir runs no package",
         ),
         (
             "b:\n  program: main.py",
@@ -112,6 +108,8 @@ def test_every_class_has_an_image(here: Path, asked: str) -> None:
     ],
 )
 def test_what_cannot_run(here: Path, text: str, message: str) -> None:
+    write("pack/benchfile.py", "class P: main_script = 'bench'\n__pack__ = P")
+    write("pack/bench/__main__.py", "")
     with pytest.raises(ConfigError) as error:
         only(text)
     assert str(error.value) == message

@@ -7,6 +7,7 @@ import pytest
 
 from milabench_ddp.commands.resolve import to_yaml
 from milabench_ddp.config.load import SuiteRequest, load, resolve
+from milabench_ddp.config.schema import SkipKind, SkippedBenchmark
 from milabench_ddp.errors import ConfigError, MilabenchError, SelectionError
 from tests.support.configuration import facts, resolved, suite, write
 
@@ -105,10 +106,31 @@ def test_a_suite_may_select_nothing_that_can_run() -> None:
 
 
 def test_a_program_that_is_missing_matters_only_where_it_would_run() -> None:
+    """Then it is not run, with the reason; the rest of the file is."""
     text = "a: {program: main.py, plan: {method: per_gpu}}\nb: {program: no.py}"
-    assert [b.name for b in suite(text, select=("a",)).benchmarks] == ["a"]
-    with pytest.raises(ConfigError, match=r"no such file: no\.py$"):
-        suite(text)
+    found = suite(text)
+    assert [b.name for b in found.benchmarks] == ["a"]
+    reason = "no such file: no.py (program in x.yaml:2)"
+    assert found.skipped == (SkippedBenchmark("b", reason, SkipKind.UNABLE),)
+    text += "\nc: {definition: bench/c, plan: {method: per_gpu}}"
+    write("x.yaml", text)
+    planned = load(SuiteRequest("x.yaml", exclude=("b",)), facts(), without_programs=True)
+    assert [b.name for b in planned.benchmarks] == ["a", "c"]
+    reason = "no such file: bench/c/main.py (definition in x.yaml:3)"
+    assert planned.warnings == (f"c cannot run here: {reason}",)
+
+
+def test_what_milabench_takes_is_told() -> None:
+    """The last of two keys counts; the runs of its sizing have no effect."""
+    write("base.yaml", "b: {program: main.py, plan: {method: per_gpu}, weight: 1, weight: 2}")
+    text = "include: [base.yaml, base.yaml]\nmultirun: {runs: [{name: bs}]}"
+    found = suite(text)
+    assert [(b.name, b.weight) for b in found.benchmarks] == [("b", 2)]
+    assert found.warnings == (
+        "key `weight` in base.yaml:1 is stated twice, first in base.yaml:1: the last one counts, "
+        "as in milabench",
+        "`multirun` in x.yaml:2 has no effect: its `runs` are for milabench's own sizing",
+    )
 
 
 BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
@@ -151,8 +173,6 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
     ("s: {matrix: {n: [1, 2]}, job: {name: a}}", {}, ConfigError,
      "two benchmarks are named `a`: s {n: 1} and s {n: 2}; "
      "the name in x.yaml:1 must differ for each combination"),
-    ("a: {program: no.py, plan: {method: per_gpu}}", {}, ConfigError,
-     "`program` of `a` in x.yaml:1: no such file: no.py"),
     ("a: {program: main.py}", {}, ConfigError,
      "`a` in x.yaml:1 has no plan: "
      "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"),

@@ -41,6 +41,10 @@ def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             BatchSizing(True, 16, 4, 2, 4096.0, here / "etc" / "scaling.yaml"),
             CpuSizing(True, 1, 64, 3, 2),
         ),
+        warnings=(
+            "`multirun` in etc/system.yaml:15 has no effect: its `runs` are for milabench's own "
+            "sizing",
+        ),
     )
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 from ..codec import about
-from ..errors import shown_names
 from ..events import Outcome
 from ..results.records import Payload
 from ..table import Measured
@@ -18,6 +17,7 @@ from .monitored import Monitored, MonitoredHost
 from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .run_info import UNKNOWN_OUTCOME, RunInfo
+from .scores import NO_SCORE, Score
 from .statistics.values import NAN, largest, median
 from .told import Told
 
@@ -29,21 +29,17 @@ class Summary:
     """Our own statistics beside the main table's columns."""
 
     interval: Annotated[tuple[float, float] | None, about("95 % interval, in units of perf")] = None
-    interval_holds: Annotated[
-        str | None, about("what the interval holds: the mean within this launch, or over launches")
-    ] = None
+    interval_holds: Annotated[str | None, about("the mean in this launch, or over some")] = None
     observations: Annotated[int, about("rates in the steady state")] = 0
     warmup_marked: Annotated[int, about("rates that the programs marked as warm-up")] = 0
     warmup_detected: Annotated[int, about("more, found before the steady state")] = 0
     peak_memory_source: Annotated[str | None, about("device or program")] = None
     reporting: Annotated[int, about("processes that measured something")] = 0
     launches: Annotated[int, about("launches with at least one such process")] = 0
-    per_launch: Annotated[
-        float, about("processes that measure in a launch of which none failed")
-    ] = 0.0
-    facts: Annotated[
-        Mapping[str, Payload], about("what the programs reported about themselves, by group")
-    ] = field(default_factory=dict)
+    per_launch: Annotated[float, about("processes that measure in a whole launch")] = 0.0
+    facts: Annotated[Mapping[str, Payload], about("what its programs told, by group")] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True)
@@ -178,9 +174,7 @@ class Failure:
     outcome: str
     reason: str
     rank: Annotated[int | None, about("the one that failed first")] = None
-    lines: Annotated[
-        tuple[str, ...], about("the last lines of this rank, or else of all ranks")
-    ] = ()
+    lines: Annotated[tuple[str, ...], about("the last of this rank, or else of all ranks")] = ()
     whole: Annotated[Path | None, about("the file with the whole output")] = None
     folder: Annotated[Path | None, about("of the run: several can have the same name")] = None
     script: Annotated[Path | None, about("the bash script that repeats its benchmark")] = None
@@ -211,56 +205,7 @@ class Finding:
     name: str = ""
     severity: Severity = Severity.WARNING
     advice: Annotated[str, about("what to do")] = ""
-    layer: Annotated[
-        str, about("the validation layer of milabench that looks for it; empty without one")
-    ] = ""
-
-
-@dataclass(frozen=True)
-class BenchmarkScore:
-    """What the score of a suite is the mean of; with a baseline, ratios to it."""
-
-    name: str
-    unit: str
-    weight: float
-    score: float  # 0 if the benchmark failed as a whole
-    per_watt: float  # units of work for a joule; NaN where the energy was not measured
-    per_price: float  # units of work for a unit of money; NaN where no price was given
-
-
-@dataclass(frozen=True)
-class Score:
-    """One number for all benchmarks of a suite; NaN and the reason if there is none."""
-
-    value: float = NAN
-    reason: str = ""
-    baseline: Path | None = None  # the run that it is relative to; None with milabench's formula
-    benchmarks: tuple[BenchmarkScore, ...] = ()  # empty with milabench's formula
-    failed: tuple[str, ...] = ()  # benchmarks that failed as a whole, and count as 0
-    of_others: float = NAN  # the score without those
-    per_watt: float = NAN  # of the benchmarks whose energy is known
-    per_price: float = NAN
-
-    @property
-    def told(self) -> list[str]:
-        """The score, with what counts as 0 in it, and that for energy and money where known."""
-        if math.isnan(self.value):
-            return [f"none: {self.reason}"]
-        of = f" of {self.baseline}" if self.baseline else ""
-        told = [f"{self.value:.3f}{of}"]
-        if self.baseline is None:
-            told = [f"{self.value:,.5g}, the geometric mean of {len(self.benchmarks)} benchmarks"]
-        if self.failed:
-            names = shown_names(self.failed, 3)
-            told = [f"{self.value:g}{of}, as {names} failed; without that {self.of_others:.4g}"]
-        if not math.isnan(self.per_watt):
-            known = sum(not math.isnan(each.per_watt) for each in self.benchmarks)
-            count = len(self.benchmarks)
-            part = f" ({known} of {count} benchmarks)" if known < count else ""
-            told.append(f"for a watt {self.per_watt:.4g}{of}{part}")
-        if not math.isnan(self.per_price):
-            told.append(f"for money {self.per_price:.4g}{of}")
-        return told
+    layer: Annotated[str, about("milabench's validation layer that looks for it, or empty")] = ""
 
 
 Findings = Iterator[Finding]
@@ -277,7 +222,7 @@ class Report:
     failures: tuple[Failure, ...] = ()
     findings: tuple[Finding, ...] = ()  # the worst first
     planned: Mapping[str, Payload] = field(default_factory=dict)  # resolved, by name
-    score: Score = Score()
+    score: Score = NO_SCORE
 
     @property
     def notes(self) -> list[str]:
@@ -324,8 +269,7 @@ class Report:
     @property
     def tried(self) -> float:
         """How many processes there are, those that never ran included."""
-        # For milabench, a benchmark that never ran is a failure, but not a process: the rate can
-        # exceed 100 %.
+        # for milabench a benchmark that never ran is no process: the rate can exceed 100 %
         if self.compat:
             return _sum(row.n for row in self.rows)
         return _sum(max(row.n, row.fail) for row in self.rows)

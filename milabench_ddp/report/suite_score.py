@@ -20,9 +20,10 @@ from operator import mul
 from ..config.schema import SkipKind
 from ..errors import shown_names
 from .energy import energy_of_row
-from .model import BenchmarkScore, Report, Row, Rows, Score
+from .model import Report, Row, Rows
 from .process import Processes, by_launch
 from .run_info import RunInfo
+from .scores import BenchmarkScore, Score
 from .statistics.values import NAN
 
 SHOWN = 3  # names in a reason

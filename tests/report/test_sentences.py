@@ -8,7 +8,8 @@ import pytest
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Failure, Finding, Report, Score, Severity
+from milabench_ddp.report.model import Failure, Finding, Report, Severity
+from milabench_ddp.report.scores import Score
 from milabench_ddp.report.sentences import (
     alike,
     failure_sentence,

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from ...codec import about
-from ..model import BenchmarkScore, Failure, Finding
+from ..model import Failure, Finding
 from ..run_info import RunInfo
+from ..scores import BenchmarkScore
 from .benchmark_report import BenchmarkReport
 
 SCHEMA: Literal[1] = 1

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.model import NAN, Failure, Report, Row, Score
+from milabench_ddp.report.model import NAN, Failure, Report, Row
 from milabench_ddp.report.run_info import RunInfo
+from milabench_ddp.report.scores import Score
 from milabench_ddp.report.text.head import runs_lines, verdict_lines
 
 GOOD = Row("a", 0, 2, 1, 10.0, NAN, NAN, NAN, 10.0, 1.0)

@@ -1,0 +1,60 @@
+"""The score of a suite as a value; ``suite_score`` calculates it."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from ..codec import about
+from ..errors import shown_names
+from .statistics.values import NAN
+
+
+@dataclass(frozen=True)
+class BenchmarkScore:
+    """What the score of a suite is the mean of; with a baseline, ratios to it."""
+
+    name: str
+    unit: str
+    weight: float
+    score: Annotated[float, about("0 if the benchmark failed as a whole")]
+    per_watt: Annotated[float, about("units of work for a joule; null without its energy")]
+    per_price: Annotated[float, about("units of work for a unit of money; null without a price")]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number for all benchmarks of a suite; NaN and the reason if there is none."""
+
+    value: float = NAN
+    reason: str = ""
+    baseline: Path | None = None  # the run that it is relative to; None with milabench's formula
+    benchmarks: tuple[BenchmarkScore, ...] = ()  # empty with milabench's formula
+    failed: tuple[str, ...] = ()  # benchmarks that failed as a whole, and count as 0
+    of_others: float = NAN  # the score without those
+    per_watt: float = NAN  # of the benchmarks whose energy is known
+    per_price: float = NAN
+
+    @property
+    def told(self) -> list[str]:
+        """The score, with what counts as 0 in it, and that for energy and money where known."""
+        if math.isnan(self.value):
+            return [f"none: {self.reason}"]
+        of = f" of {self.baseline}" if self.baseline else ""
+        told = [f"{self.value:.3f}{of}"]
+        if self.baseline is None:
+            told = [f"{self.value:,.5g}, the geometric mean of {len(self.benchmarks)} benchmarks"]
+        if self.failed:
+            names = shown_names(self.failed, 3)
+            told = [f"{self.value:g}{of}, as {names} failed; without that {self.of_others:.4g}"]
+        if not math.isnan(self.per_watt):
+            known = sum(not math.isnan(each.per_watt) for each in self.benchmarks)
+            count = len(self.benchmarks)
+            part = f" ({known} of {count} benchmarks)" if known < count else ""
+            told.append(f"for a watt {self.per_watt:.4g}{of}{part}")
+        if not math.isnan(self.per_price):
+            told.append(f"for money {self.per_price:.4g}{of}")
+        return told
+
+
+NO_SCORE = Score()

@@ -1,0 +1,28 @@
+"""The score of a suite, as a sentence."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.report.scores import NO_SCORE, BenchmarkScore, Score
+
+BENCHMARKS = tuple(BenchmarkScore(name, "x/s", 1.0, 2.0, math.nan, math.nan) for name in "ab")
+
+
+@pytest.mark.parametrize(
+    ("score", "told"),
+    [
+        (NO_SCORE, ["none: "]),
+        (Score(reason="a part of the suite"), ["none: a part of the suite"]),
+        (Score(1.25, baseline=Path("runs/a")), ["1.250 of runs/a"]),
+        (Score(41.911, benchmarks=BENCHMARKS), ["41.911, the geometric mean of 2 benchmarks"]),
+        (
+            Score(0.0, baseline=Path("r"), failed=("a",), of_others=0.98, benchmarks=BENCHMARKS),
+            ["0 of r, as a failed; without that 0.98"],
+        ),
+        (Score(1.5, baseline=Path("r"), per_price=2.0), ["1.500 of r", "for money 2 of r"]),
+    ],
+)
+def test_what_is_told(score: Score, told: list[str]) -> None:
+    assert score.told == told

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from .table import Table
+from .visible import visible
 
-# What ends a line, or is no letter: a terminal's escapes, say.
+# What ends a line.
 _BLANK = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])[ \t]*")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ud800-\udfff]")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"}
 _NOTIFIES = re.compile(r"@(?=\w)")  # a person
 # `_` within a word means nothing, and names of benchmarks are full of it. `@` notifies people, and
@@ -28,9 +28,8 @@ def marked(text: str) -> str:
 
 def _within(text: str) -> str:
     """The text where it does not begin a line, as in a cell."""
-    plain = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.strip())
-    lines = [_MEANS_SOMETHING.sub(_harmless, line) for line in _BLANK.split(plain)]
-    return "<br>".join(lines)
+    lines = map(visible, _BLANK.split(text.strip()))
+    return "<br>".join(_MEANS_SOMETHING.sub(_harmless, line) for line in lines)
 
 
 def _harmless(found: re.Match[str]) -> str:
@@ -42,7 +41,7 @@ def _harmless(found: re.Match[str]) -> str:
 
 def code_block(lines: Sequence[str]) -> Iterator[str]:
     """Lines as they are, in a fence that is longer than any in them."""
-    text = "\n".join(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", line) for line in lines)
+    text = "\n".join(map(visible, lines))
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield fence
@@ -55,7 +54,7 @@ def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield "<details>"
         # up to the next empty line all is HTML, in which Markdown means nothing
-        shown = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", " ".join(title.split()))
+        shown = visible(" ".join(title.split()))
         shown = _NOTIFIES.sub(lambda found: f"{found[0]}&#8203;", escape(shown, quote=False))
         yield f"<summary>{shown}</summary>"
         yield ""

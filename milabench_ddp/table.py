@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
 
+from .visible import visible
 from .wrapped import width_of
 
 UNKNOWN = "-"
@@ -122,7 +123,7 @@ class Column:
             return value.text(self.format)
         if isinstance(value, float) and self.format:
             return without_exponent(value, self.format)
-        return format(value, self.format) if self.format else str(value)
+        return format(value, self.format) if self.format else visible(str(value))
 
 
 @dataclass(frozen=True)

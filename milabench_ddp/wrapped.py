@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from .visible import visible
+
 NARROW = "\u0300"  # below it each character takes one column
 # A word; what stands between backquotes is a command, and stays together.
 _WORD = re.compile(r"(?:`[^`\n]{1,60}`|\S)+")
@@ -37,6 +39,7 @@ def wrapped(
 
     A word that is wider, such as a path or a command, has a line of its own and stays whole, so
     that it can be pasted; where characters are wide, text has no blanks, and is broken anywhere.
+    What cannot be seen is shown by its number.
 
     Args:
         text: what is wrapped.
@@ -45,6 +48,7 @@ def wrapped(
         rest: stands before the others; None: as many blanks as ``first`` is wide.
         cut: whether to break long words, too.
     """
+    text = visible(text)
     if "\n" not in text and width_of(first + text) <= width:
         yield (first + text).rstrip()
         return

@@ -77,8 +77,11 @@ def test_no_one_is_notified() -> None:
     assert "#12" not in marked("by @alice in #12")
 
 
-def test_control_characters_are_replaced() -> None:
-    assert marked("a\x1b[31mb\x00\udcff") == "a\N{REPLACEMENT CHARACTER}\\[31mb" + 2 * "\ufffd"
+def test_what_cannot_be_seen_is_shown_by_its_number() -> None:
+    assert rendered(marked("a\x1b[31mb\x00\udcff\u202e")) == (
+        r"a\u001b[31mb\u0000\udcff\u202e",
+        ["p"],
+    )
 
 
 def test_code_cannot_end_its_block() -> None:

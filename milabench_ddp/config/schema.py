@@ -180,6 +180,7 @@ def _folder(key: str, node: TreeNode) -> str:
 
 
 _NAME = re.compile(r"\w[\w.+=@-]*")
+LONGEST_NAME = 150  # bytes; a file is named by it, a node, a process, and may have 255
 _SHARE = number("a number from 0 to 1", 0, 1)
 
 _FAKE_IMAGENET: Checks = {
@@ -246,6 +247,12 @@ def check_name(name: str, entry: MappingNode) -> None:
         raise ConfigError(
             f"`{name}` in {entry.origin} cannot name a benchmark: "
             "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"
+        )
+    size = len(name.encode())
+    if size > LONGEST_NAME:
+        raise ConfigError(
+            f"`{name[:40]}...` in {entry.origin} cannot name a benchmark: "
+            f"a name has at most {LONGEST_NAME} bytes, this one has {size}"
         )
 
 

@@ -9,7 +9,7 @@ from ..errors import shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict
 from ..results.read_state import DAMAGED, GONE
 from ..results.records import Payload, Run
-from ..results.run_dir import RunDir
+from ..results.run_dir import RunDir, names_a_file
 from .model import Failure, Report, Row
 from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, first_stack, of_rank, tail
 from .process import ProcessResult
@@ -62,7 +62,7 @@ def process_failure(process: ProcessResult) -> Failure:
 def _script(run: Run, benchmark: str) -> Path | None:
     """The script that repeats a benchmark; None where the run has none, as milabench's."""
     path = RunDir(run.path).script(benchmark)
-    return path if path.exists() else None
+    return path if names_a_file(benchmark) and path.exists() else None
 
 
 def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:

@@ -16,7 +16,7 @@ from ..errors import RunDirError
 from ..events import Outcome, Status
 from .lock import is_alive
 from .node_state import read_nodes
-from .run_dir import RunDir
+from .run_dir import RunDir, names_a_file
 from .state import SCHEMA, BenchmarkState, RunHeader, RunState, overall
 
 CUT_OFF = "the run was cut off"
@@ -62,6 +62,10 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
         return None
     listed = {str(entry.get("name")): entry for entry in _objects(raw.get("benchmarks"))}
     benchmarks = {}
+    for name in [name for name in listed or header.suite if not names_a_file(name)]:
+        on_defect(run.run_json, ValueError(f"`{name[:40]}` cannot name a benchmark"))
+        header.suite.pop(name, None)
+        listed.pop(name, None)
     for name in listed or header.suite:
         benchmarks[name] = _benchmark(run, name, listed.get(name), on_defect)
     header = _settled(run, header, benchmarks)

@@ -14,6 +14,7 @@ from ..errors import RunDirError
 
 _RESERVE = ".reserve"
 _RESERVED = 1 << 16  # bytes: some twenty states
+_LONGEST_NAME = 255  # bytes, on Linux
 _SUFFIXES = (".data", ".stdout", ".stderr", ".stacks")
 
 
@@ -97,9 +98,16 @@ def create(base: Path, name: str | None) -> RunDir:
         RunDirError: the name is taken or cannot name a folder, or the folder cannot be written.
     """
     name = default_name() if name is None else name
-    if name in ("", ".", "..") or "/" in name or "\0" in name:
+    if not names_a_file(name):
         raise RunDirError(f"--name {name!r} cannot name a folder: leave out any `/`")
     return create_folder(base / "runs" / name)
+
+
+def names_a_file(name: str) -> bool:
+    """Whether a file or a folder may have this name."""
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        return False
+    return len(name.encode(errors="surrogatepass")) <= _LONGEST_NAME
 
 
 def create_folder(path: Path) -> RunDir:

@@ -150,6 +150,9 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
     ("s: {matrix: {m: a/b}, job: {name: 's-{m}'}}", {}, ConfigError,
      "`s-a/b` in x.yaml:1 cannot name a benchmark: "
      "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"),
+    (f"{'a' * 151}: {{}}", {}, ConfigError,
+     f"`{'a' * 40}...` in x.yaml:1 cannot name a benchmark: "
+     "a name has at most 150 bytes, this one has 151"),
     ("a:\n  max_durtion: 3", {}, ConfigError,
      "unknown key `max_durtion` in x.yaml:2: did you mean `max_duration`?"),
     ("_t:\n  max_durtion: 3\na: {}", {}, ConfigError,

@@ -305,3 +305,12 @@ def test_the_script_that_repeats_it_is_named_where_there_is_one(tmp_path: Path) 
     scripts = {found.benchmark: found.script for found in report_of([tmp_path]).failures}
     expected = {name: tmp_path / name / "command.sh" for name in "ac"}
     assert scripts == {**expected, "b": None}
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "..", "../other"])
+def test_no_script_is_looked_for_outside_of_the_run(tmp_path: Path, name: str) -> None:
+    (tmp_path / "command.sh").write_text("rm -rf /")
+    broken = config(name), start(), end(1, outcome="failed", reason="it broke")
+    write(tmp_path / "run", "a", *broken)
+    (found,) = failures(tmp_path / "run")
+    assert (found.benchmark, found.script) == (name, None)

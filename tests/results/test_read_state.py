@@ -150,6 +150,16 @@ def test_a_damaged_run_json_is_told_once_and_never_read(run: RunDir, text: str):
         require_state(run)
 
 
+@pytest.mark.parametrize("name", ["x" * 256, "漢" * 86, "..", "../other", "/etc", "", "nul\0"])
+def test_a_name_that_no_file_can_have_names_no_benchmark(run: RunDir, name: str):
+    save(run, header("a", name), BenchmarkState("a", Status.OK))
+    defects = []
+    found = read_state(run, lambda path, error: defects.append((path, str(error))))
+    assert found is not None
+    assert list(found.benchmarks) == list(found.header.suite) == ["a"]
+    assert defects == [(run.run_json, f"`{name[:40]}` cannot name a benchmark")]
+
+
 def test_a_damaged_state_json_leaves_the_others(run: RunDir):
     save(run, header("a", "b"), BenchmarkState("b", Status.OK))
     run.benchmark("a").mkdir()

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...codec import encode_indented
 from ...errors import shown_names
+from ...marked import marked, table_lines
 from ...table import Column, Measured, Table, csv_text
 from ...wrapped import wrapped
 from ..text import table_text
@@ -47,14 +48,9 @@ def comparison_text(comparison: Comparison, width: int = WIDTH) -> str:
 
 def comparison_markdown(comparison: Comparison) -> str:
     """For a pull request."""
-    lines = [f"- **{title}** {said}" for title, said in _head(comparison)]
-    table = comparison_table(comparison)
-    cells = [[column.name for column in table.columns]]
-    cells.append(["--:" if column.stands_right else "---" for column in table.columns])
-    for row in table.rows:
-        cells.append([column.text(value) for column, value in zip(table.columns, row, strict=True)])
-    lines += ["", *(f"| {' | '.join(row)} |" for row in cells), ""]
-    lines += [f"- {sentence}" for sentence in _sentences(comparison)]
+    lines = [f"- **{title}** {marked(said)}" for title, said in _head(comparison)]
+    lines += ["", *table_lines(comparison_table(comparison)), ""]
+    lines += [f"- {marked(sentence)}" for sentence in _sentences(comparison)]
     return "\n".join(lines) + "\n"
 
 

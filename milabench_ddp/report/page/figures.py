@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from ...visible import visible
 from ..charts import CHARTS
 from ..charts.chart import WIDTH, Chart
 from ..model import Report
 from .html_table import html_table
-from .markup import Html, tag, visible
+from .markup import Html, tag
 
 WIDE = 900.0  # of a chart that has the page for itself
 OF_SWEEPS = ("sweeps", "heat_maps")

@@ -3,21 +3,9 @@
 import re
 from html import escape
 
-# What cannot be seen in a text: control characters; marks that turn its direction around or have no
-# width, so that what is read is not what is there; halves of surrogate pairs, which have no bytes.
-_UNSEEN = (
-    *(code for code in range(0x20) if chr(code) not in "\t\n"),
-    *range(0x7F, 0xA0),
-    0xAD,
-    0x61C,
-    *range(0x200B, 0x2010),
-    *range(0x202A, 0x202F),
-    *range(0x2060, 0x2070),
-    0xFEFF,
-    *range(0xD800, 0xE000),
-)
-_SHOWN = {code: f"\\u{code:04x}" for code in _UNSEEN}
-_ESCAPED = _SHOWN | {ord(mark): escape(mark) for mark in "&<>\"'"}
+from ...visible import NUMBERS
+
+_ESCAPED = NUMBERS | {ord(mark): escape(mark) for mark in "&<>\"'"}
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_.]+")
 VOID = frozenset({"br", "input", "link", "meta"})  # elements without an end
 
@@ -33,11 +21,6 @@ def text(value: object) -> Html:
     if isinstance(value, Html):
         return value
     return Html(str(value).translate(_ESCAPED))
-
-
-def visible(markup: str) -> str:
-    """Markup in which what cannot be seen is shown by its number."""
-    return markup.translate(_SHOWN)
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:

@@ -65,6 +65,15 @@ def test_several_launches(here: Path, face: str, name: str) -> None:
         assert max(map(len, text.splitlines())) <= WIDTH
 
 
+def test_markdown_shows_any_text_as_it_is(here: Path) -> None:
+    launched(here / "before", {"a|b": [100.0] * 3, "vit": [50.0] * 3})
+    launched(here / "after", {"a|b": [100.0] * 3}, failed={"vit": "boom | <b>\u202e"})
+    found = comparison_of(Side.read("runs/before"), Side.read("runs/after"))
+    lines = FACES["markdown"](found).splitlines()
+    assert r"| a\|b | 100.0 | 100.0 |" in "\n".join(lines)
+    assert r"- failed: vit: after: failed: boom \| &lt;b&gt;\\u202e" in lines
+
+
 def test_single_launches(here: Path) -> None:
     names = ("bert-ddp", "gpt-ddp", "resnet50")
     launched(here / "before", {name: [100.0] for name in names})

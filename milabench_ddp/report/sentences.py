@@ -108,10 +108,14 @@ def skipped_sentences(all_skipped: Iterable[SkippedBenchmark]) -> Iterator[str]:
     """A sentence for each reason, in the order in which they first appear."""
     by_reason: dict[str, dict[str, None]] = defaultdict(dict)
     for skipped in all_skipped:
-        reason = _PRESET.sub(r"\1", _SOURCE.sub("", skipped.reason))
-        by_reason[reason][skipped.name] = None
+        by_reason[skip_reason(skipped)][skipped.name] = None
     for reason, names in by_reason.items():
         yield f"{some(list(names))}: {reason}"
+
+
+def skip_reason(skipped: SkippedBenchmark) -> str:
+    """Why a benchmark did not run, without what tells it from others of the same reason."""
+    return _PRESET.sub(r"\1", _SOURCE.sub("", skipped.reason))
 
 
 def some(names: Sequence[str]) -> str:

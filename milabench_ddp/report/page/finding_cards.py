@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 
 from ...codec import encode
 from ..model import Finding, Report, Severity
+from ..sentences import alike
 from ..text.findings import MOST_ALIKE
 from .courses import DEVICES, OWN, RATE, STEPS
 from .markup import Anchors, Html, joined, link, tag
@@ -61,11 +61,11 @@ def all_findings(report: Report, anchors: Anchors) -> Html:
         return tag("p", "No findings: nothing stands out.")
     cards: list[Html] = []
     for severity in Severity:
-        found = [finding for finding in report.findings if finding.severity is severity]
-        groups = [list(alike) for _, alike in groupby(found, key=lambda each: each.name)]
-        made = [joined(_alike(alike, anchors)) for alike in groups]
-        if severity is Severity.NOTE and len(found) > MOST_ALIKE:
-            summary = tag("summary", counted_words(severity, len(found)))
+        groups = list(alike(report, severity))
+        made = [joined(_alike(group, anchors)) for group in groups]
+        count = sum(map(len, groups))
+        if severity is Severity.NOTE and count > MOST_ALIKE:
+            summary = tag("summary", counted_words(severity, count))
             made = [tag("details", summary, *made)]
         cards += made
     return joined(cards)

@@ -1,13 +1,11 @@
 """The top of the page: the verdict, what ran where, and the main table."""
 
 import math
-import re
-import time
 from collections import defaultdict
 
 from ...table import Column, without_unknown
 from ..model import Report, Row, Severity
-from ..run_info import RunInfo
+from ..sentences import run_facts, score, skip_reason, verdict
 from ..tables.main_table import main_table
 from .finding_cards import badges
 from .html_table import cell, head, scrolled
@@ -16,57 +14,26 @@ from .markup import Anchors, Html, joined, link, tag
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_POINTS = 96, 20, 32
 BAR_WIDTH, WHOLE_BAR = 72, 0.05  # an interval of +- 5 % fills the bar
 LEFT_OUT = ("weight",)
-_SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
 
 
-def verdict(report: Report) -> Html:
-    """The verdict, and the counts that are behind it."""
-    measured = len(report.rows) - len(report.unmeasured)
-    word, kind = _verdict(report)
-    parts = [tag("strong", word, class_=f"verdict {kind}"), *badges(report.findings)]
-    if not report.findings:
-        parts.append(tag("span", "no findings", class_="badge"))
-    parts.append(tag("span", f"{measured} of {len(report.rows)} benchmarks measured"))
-    if report.failures:
-        parts.append(tag("span", f"{len(report.failures)} failures"))
-    if math.isnan(report.score.value):
-        parts.append(tag("span", f"no score: {report.score.reason}", class_="quiet"))
-    else:
-        parts += [tag("span", f"score {told}") for told in report.score.told]
+def verdict_strip(report: Report) -> Html:
+    """The verdict, the findings by their severity, and the score."""
+    word, _, rest = verdict(report).partition(": ")
+    kind = "error" if word == "FAIL" else "good" if report.passed else "open"
+    parts = [tag("strong", word, class_=f"verdict {kind}"), tag("span", rest)]
+    parts += badges(report.findings) or [tag("span", "no findings", class_="badge")]
+    parts.append(tag("span", f"score {score(report)}", class_="quiet"))
     return tag("div", *parts, class_="strip")
-
-
-def _verdict(report: Report) -> tuple[str, str]:
-    if report.passed:
-        return "PASS", "good"
-    return ("so far", "open") if report.goes_on else ("FAIL", "error")
 
 
 def runs(report: Report) -> Html:
     """What ran, where, when, of which versions."""
-    return joined([_run(run) for run in report.runs])
-
-
-def _run(run: RunInfo) -> Html:
-    outcome = "still going on" if run.outcome is None else run.outcome
-    facts = {
-        "run": f"{run.path}: {outcome}" if outcome else str(run.path),
-        "time": _time(run),
-        "machine": "; ".join(filter(None, (run.host, run.devices or run.arch, run.cpu))),
-        "versions": run.version,
-        "preset": run.preset,
-        "running": ", ".join(run.running),
-        "waiting": ", ".join(run.waiting) if run.outcome is None else "",
-    }
-    pairs = [joined([tag("dt", k), tag("dd", v)]) for k, v in facts.items() if v]
-    return tag("dl", *pairs, class_="run")
-
-
-def _time(run: RunInfo) -> str:
-    if run.started is None:
-        return ""
-    began = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(run.started))
-    return began if run.seconds is None else f"{began}, {run.seconds:,.0f} s"
+    found = []
+    for run in report.runs:
+        pairs = [(name, said) for name, said in run_facts(run).items() if said]
+        lines = [joined([tag("dt", name), tag("dd", said)]) for name, said in pairs]
+        found.append(tag("dl", *lines, class_="run"))
+    return joined(found)
 
 
 def overview_table(report: Report, anchors: Anchors) -> Html:
@@ -172,10 +139,9 @@ def skipped(report: Report) -> Html:
     names: dict[str, list[str]] = defaultdict(list)
     for run in report.runs:
         for each in run.skipped:
-            names[_SOURCE.sub("", each.reason)].append(each.name)
+            names[skip_reason(each)].append(each.name)
     items = []
     for reason, several in names.items():
-        items.append(
-            tag("li", tag("strong", f"{len(several)}: "), f"{reason}: {', '.join(several)}")
-        )
+        count = tag("strong", f"{len(several)}: ")
+        items.append(tag("li", count, f"{reason}: {', '.join(several)}"))
     return tag("ul", *items) if items else Html("")

@@ -11,7 +11,7 @@ from .finding_cards import all_findings, badges
 from .frame import html_page
 from .html_table import html_table
 from .markup import Anchors, Html, joined, link, tag
-from .overview import overview_table, runs, skipped, verdict
+from .overview import overview_table, runs, skipped, verdict_strip
 from .packing import TOGETHER, Packed, packed
 from .section import Section, failure
 from .series import points_for
@@ -50,7 +50,7 @@ def _body(report: Report, title: str) -> list[Html]:
     main = []
     for key, (heading, inside) in shown.items():
         main.append(tag("section", tag("h2", heading), inside, id=key))
-    header = tag("header", tag("h1", title), verdict(report), runs(report))
+    header = tag("header", tag("h1", title), verdict_strip(report), runs(report))
     return [
         link("findings", "to the findings", class_="skip"),
         header,

@@ -8,6 +8,7 @@ from ...table import Table, is_unknown, without_unknown
 from ..charts.chart import Chart
 from ..charts.ledger import MOST, ledger_chart
 from ..model import Failure, Report, Row
+from ..sentences import failure_sentence
 from ..tables import TABLES
 from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
@@ -187,11 +188,7 @@ class Section:
 
 def failure(failed: Failure) -> Html:
     """A failure; its last lines are folded."""
-    where = failed.tag or failed.benchmark
-    if failed.rank is not None:
-        where += f", rank {failed.rank}"
-    line = tag("p", tag("strong", where), f": {failed.outcome}: {failed.reason}")
-    parts = [line]
+    parts = [tag("p", failure_sentence(failed))]
     if failed.lines:
         output = tag("pre", "\n".join(failed.lines), tabindex="0")
         parts.append(tag("details", tag("summary", "the last lines that it printed"), output))

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from .charts.chart import Chart
 from .charts.over_time import over_time
 from .charts.plot import Shade
-from .charts.scale import from_zero, spread_out
+from .charts.scale import around, from_zero
 from .model import Report
-from .page.courses import OWN, RATE, STEPS, UNSTEADY, courses_of
+from .page.courses import DEVICES, OWN, RATE, STEPS, UNSTEADY, courses_of
 from .page.series import Course
 
 NAMES = {RATE: "rate", STEPS: "time of a step", OWN: "own work"}  # of the values of a course
+FROM_ZERO = {f"{DEVICES}-{name}" for name in ("load", "memory", "power")}
 
 
 def course_charts(report: Report) -> Iterator[Chart]:
@@ -38,8 +39,10 @@ def _course(benchmark: str, course: Course) -> Chart | None:
     for part in course.shaded:
         kind = "unsteady" if part.name == UNSTEADY else "shade"
         shades.append(Shade(part.name, part.begin, part.end, kind))
-    title = f"{benchmark}: {course.title[:1].lower()}{course.title[1:]}"
-    axes = course.x, f"{NAMES.get(course.key, course.title.lower())}, {course.y}"
-    # a pause takes many times as long as a step
-    scale = spread_out if course.key in (STEPS, OWN) else from_zero
-    return over_time(course.key, benchmark, title, axes, series, shades, scale)
+    # "SM clock" keeps its capitals
+    name = (
+        course.title if course.title[1:2].isupper() else course.title[:1].lower() + course.title[1:]
+    )
+    axes = course.x, f"{NAMES.get(course.key, name)}, {course.y}"
+    scale = from_zero if course.key in FROM_ZERO else around
+    return over_time(course.key, benchmark, f"{benchmark}: {name}", axes, series, shades, scale)

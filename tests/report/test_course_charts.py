@@ -2,7 +2,16 @@ from pathlib import Path
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.course_charts import course_charts
-from tests.support.result_files import RECORDED, config, end, rates, start, write
+from tests.support.result_files import (
+    RECORDED,
+    config,
+    end,
+    rates,
+    sampled,
+    start,
+    timed_rates,
+    write,
+)
 from tests.support.svg import check_fits, drawn
 from tests.support.trained_ranks import trained
 
@@ -30,6 +39,17 @@ def test_the_steps_of_ranks_and_their_own_work(tmp_path: Path) -> None:
     medians = {row[0]: row[4] for row in own.table.rows}
     assert medians["rank 2 (slowest)"] > 85 > medians["rank 0 (fastest)"]
     assert "own work, ms" in drawn(own.draw(640)).texts
+
+
+def test_a_sensor_of_a_device_has_its_name_and_its_unit(tmp_path: Path) -> None:
+    seen = "".join(sampled(1000.0 + k, d0={"sm_clock": 1500 + k, "power": 300}) for k in range(9))
+    write(tmp_path, "b.D0", config("b", device=0), start(), timed_rates([5.0] * 9), seen, end(0))
+    charts = {chart.kind: chart for chart in course_charts(report_of([tmp_path]))}
+    clock = charts["devices-sm_clock"]
+    assert clock.title == "b: SM clock"
+    assert "SM clock, MHz" in drawn(clock.draw(640)).texts
+    assert "0" not in drawn(clock.draw(640)).texts[-9:]
+    assert "0" in drawn(charts["devices-power"].draw(640)).texts
 
 
 def test_the_devices_of_a_recorded_run() -> None:

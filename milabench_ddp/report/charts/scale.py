@@ -1,7 +1,7 @@
 """From values to places along an axis, with ticks at round numbers."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..statistics.values import known
@@ -12,6 +12,7 @@ ROUND = (1, 2, 5, 10)
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 STEPS = 6  # between ticks, at most, but for the ends
 FEW, DECADES = 6, 3  # steps of decades; decades that have ticks at 1, 2 and 5
+APART, NARROW = 8.0, 0.2
 SURE = 1e-9  # of a tick: rounding must not add another
 
 
@@ -85,10 +86,23 @@ def logarithmic(values: Iterable[object]) -> Scale:
 def spread_out(values: Iterable[object]) -> Scale:
     """A logarithmic scale where positive values are far apart; else a linear one from 0."""
     found = known(values)
-    positive = [value for value in found if value > TINY]
-    if positive and len(positive) == len(found) and max(found) > 8 * min(found):
-        return logarithmic(found)
-    return from_zero(found)
+    return logarithmic(found) if _are_apart(found) else from_zero(found)
+
+
+def around(values: Iterable[object]) -> Scale:
+    """A scale of what is seen over time: linear, or logarithmic where values are far apart.
+
+    It holds at least a fifth of the largest value, so that noise does not look large.
+    """
+    low, high = _range(values)
+    if _are_apart([low, high]):
+        return logarithmic([low, high])
+    room = max(NARROW * max(abs(low), abs(high)) - (high - low), 0.0) / 2
+    return linear([low - room, high + room])
+
+
+def _are_apart(found: Sequence[float]) -> bool:
+    return bool(found) and min(found) > TINY and max(found) > APART * min(found)
 
 
 def reachable(values: Iterable[object], ends: Iterable[object]) -> list[float]:

@@ -18,7 +18,8 @@ def list_page(runs: Mapping[str, Progress]) -> str:
         link = f'<a href="/runs/{escape(key)}/">{escape(run.name)}</a>'
         rows.append(f"<tr><td>{link}</td><td>{escape(run.sentence)}</td></tr>")
     table = f"<table><tr><th>run</th><th>state</th></tr>{''.join(rows)}</table>"
-    return _page("milabench runs", f"<main><h1>Runs</h1>{table}</main>")
+    found = table if runs else "<p>There is no run yet.</p>"
+    return _page("milabench runs", f"<main><h1>Runs</h1>{found}</main>")
 
 
 def run_page(key: str, run: Progress) -> str:

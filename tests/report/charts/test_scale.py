@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from milabench_ddp.report.charts.scale import (
     TINY,
     MakeScale,
+    around,
     from_zero,
     linear,
     logarithmic,
@@ -18,7 +19,7 @@ from milabench_ddp.report.charts.scale import (
 from milabench_ddp.report.statistics.values import known
 
 ANY = st.none() | st.floats() | st.integers(-(10**30), 10**30) | st.booleans()
-SCALES = st.sampled_from([linear, from_zero, logarithmic, nodes, spread_out])
+SCALES = st.sampled_from([linear, from_zero, logarithmic, nodes, spread_out, around])
 
 
 @given(SCALES, st.lists(ANY))
@@ -29,7 +30,7 @@ def test_ticks_rise_and_hold_all_known_values(make: MakeScale, values: list[obje
     assert all(map(math.isfinite, scale.ticks))
     assert len(scale.texts) == len(set(scale.texts)) == len(scale.ticks)
     for value in known(values):
-        if value > TINY or make is linear:
+        if value > TINY or make in (linear, around):
             near = 1e-9 * max(abs(scale.ticks[0]), abs(scale.ticks[-1]), abs(value))
             assert scale.ticks[0] - near <= value <= scale.ticks[-1] + near
 
@@ -71,6 +72,9 @@ def test_lengths_begin_at_zero(values: list[float]) -> None:
         (logarithmic, [7.0], "5 10"),
         (spread_out, [100.0, 700.0], "0 200 400 600 800"),
         (spread_out, [100.0, 7000.0], "100 200 500 1,000 2,000 5,000 10k"),
+        (around, [277.0, 279.0], "250 260 270 280 290 300 310"),
+        (around, [10.0, 500.0], "10 20 50 100 200 500"),
+        (around, [30.0, 90.0], "30 40 50 60 70 80 90"),
         (spread_out, [0.0, 7000.0], "0 2,000 4,000 6,000 8,000"),
     ],
 )  # fmt: skip

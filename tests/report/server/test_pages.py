@@ -22,3 +22,7 @@ def test_a_page_asks_for_what_is_beside_it() -> None:
     assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["data:,", "/", "/runs/key/report"]
     assert re.findall(r'fetch\("([^"]*)"\)', page) == ["progress.json"]
     assert 'data-stamp="0123"' in page
+
+
+def test_a_list_without_runs_says_so() -> None:
+    assert "There is no run yet." in list_page({})

@@ -8,9 +8,12 @@ from typing import Any
 
 from ...codec import encode_indented
 from ...table import Column, Table, csv_text, text_lines
+from ...wrapped import wrapped
 from .history import ALPHA, RULE, Change, History
 from .run_points import Device, RunPoint
 from .tracks import Track
+
+WIDTH = 100  # columns
 
 
 def history_text(history: History) -> str:
@@ -35,9 +38,9 @@ def _text(history: History) -> Iterator[str]:
     yield ""
     yield from text_lines(benchmarks_table(history))
     yield ""
-    for note in history.notes:
-        yield f"({note})"
-    yield f"(changes below {history.threshold:.1%} are not told; {RULE})"
+    rule = f"changes below {history.threshold:.1%} are not told; {RULE}"
+    for note in (*history.notes, rule):
+        yield from wrapped(f"{note})", WIDTH, "(", " ")
 
 
 def _section(title: str, changes: Sequence[Change], history: History) -> Iterator[str]:

@@ -72,9 +72,21 @@ def _together(own: Variance, common: Variance) -> Variance:
         return own
     if tail_of_f(own.value / common.value, own.freedom, common.freedom) < STANDS_OUT:
         return own
-    # as independent errors (F. E. Satterthwaite, Biometrics Bulletin 2, 1946): the sum of both
-    # degrees of freedom where both are alike, but its own where its own is most of it
-    whole = own.freedom + common.freedom
-    parts = [each.value * each.freedom / whole for each in (own, common)]
-    errors = parts[0] ** 2 / own.freedom + parts[1] ** 2 / common.freedom
-    return Variance(sum(parts), sum(parts) ** 2 / errors)
+    return mean_variance([own, common], [own.freedom, common.freedom])
+
+
+def mean_variance(variances: Sequence[Variance], weights: Sequence[float]) -> Variance:
+    """The weighted mean of independent variances, some of which may be 0.
+
+    Its degrees of freedom (F. E. Satterthwaite, Biometrics Bulletin 2, 1946) are near those of the
+    one that is most of it.
+    """
+    parts, errors = [], []
+    for each, weight in zip(variances, weights, strict=True):
+        part = each.value * weight / math.fsum(weights)
+        parts.append(part)
+        errors.append(part**2 / each.freedom)
+    whole = math.fsum(parts)
+    if not whole:
+        return Variance(0.0, min(each.freedom for each in variances))
+    return Variance(whole, whole**2 / math.fsum(errors))

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from ..statistics.interval import ROUNDING, Launches, interval, launch_deviations, pooled_mean
 from ..statistics.student import quantile
-from .launch_noise import UNKNOWN, Variance, moderated
+from .launch_noise import UNKNOWN, Variance, mean_variance, moderated
 
 OUTSIDE = 0.025  # of a 95 % interval, on each side
 
@@ -40,12 +40,27 @@ class Pair:
     @property
     def variance(self) -> Variance:
         """The variance of the mean rates of launches, as a fraction of the rate, squared."""
-        squares, freedom = [], 0
-        for launches in (self.before, self.after, *self.history):
-            middle = pooled_mean(launches)
-            squares += [(off / middle) ** 2 for off in launch_deviations(launches)]
-            freedom += len(launches) - 1
-        return Variance(math.fsum(squares) / freedom, freedom) if freedom else UNKNOWN
+        return _variance(self.before, self.after, *self.history)
+
+    @property
+    def variances(self) -> tuple[Variance, Variance]:
+        """The same, of the launches before and of those after."""
+        return _variance(self.before, *self.history), _variance(self.after, *self.history)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether both sides have as many launches."""
+        return len(self.before) == len(self.after)
+
+
+def _variance(*groups: Launches) -> Variance:
+    """The variance of launches around the mean of their group."""
+    squares, freedom = [], 0
+    for launches in groups:
+        middle = pooled_mean(launches)
+        squares += [(off / middle) ** 2 for off in launch_deviations(launches)]
+        freedom += len(launches) - 1
+    return Variance(math.fsum(squares) / freedom, freedom) if freedom else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -92,8 +107,7 @@ def ratios(pairs: Sequence[Pair]) -> list[Ratio]:
 
 
 def _ratios(pairs: Sequence[Pair]) -> Iterator[Ratio]:
-    variances = moderated([pair.variance for pair in pairs])
-    for pair, noise in zip(pairs, variances, strict=True):
+    for pair, noise in zip(pairs, _noises(pairs), strict=True):
         log = math.log(pooled_mean(pair.after) / pooled_mean(pair.before))
         if not noise.freedom:
             yield Ratio(log, *_within_launches(pair))
@@ -101,6 +115,23 @@ def _ratios(pairs: Sequence[Pair]) -> Iterator[Ratio]:
         t, counts = quantile(OUTSIDE, noise.freedom), (len(pair.before), len(pair.after))
         ratio = Ratio(log, math.nan, math.nan, counts, noise, pair.until / t)
         yield replace(ratio, below=t * ratio.sem, above=t * ratio.sem)
+
+
+def _noises(pairs: Sequence[Pair]) -> Iterator[Variance]:
+    """How much launches differ: of sides with as many launches, over both.
+
+    Of those the mean of both variances is right also where launches differ more on one side (B. L.
+    Welch, Biometrika 34, 1947). Else each side needs its own; one of a single launch has that of
+    the other.
+    """
+    both = moderated([pair.variance for pair in pairs])
+    sides = [pair.variances for pair in pairs]
+    befores, afters = (moderated([pair[k] for pair in sides]) for k in range(2))
+    for pair, noise, before, after in zip(pairs, both, befores, afters, strict=True):
+        if pair.is_even or not before.freedom or not after.freedom:
+            yield noise
+        else:
+            yield mean_variance([before, after], [1 / len(pair.before), 1 / len(pair.after)])
 
 
 def _within_launches(pair: Pair) -> tuple[float, float]:

@@ -62,6 +62,19 @@ def test_a_launch_counts_by_its_processes() -> None:
     assert ratio.value == pytest.approx(102 / (304 / 3))
 
 
+def test_few_launches_that_vary_much_are_not_hidden_by_many_that_do_not() -> None:
+    before = [100.0 + 0.1 * (-1) ** k for k in range(10)]
+    (ratio,) = ratios([pair(before, [98.0, 100.0, 102.0])])
+    # by hand: variances of 1.11e-6 and 4e-4, over 10 and 3 launches
+    assert ratio.sem == pytest.approx(math.sqrt(1.111e-6 / 10 + 4e-4 / 3), rel=1e-3)
+    assert ratio.noise.freedom == pytest.approx(2, abs=0.01)
+    (even,) = ratios([pair(before[:3], [98.0, 100.0, 102.0])])
+    assert even.noise.freedom == 4
+    # the variance of a single launch is that of the other side
+    (single,) = ratios([pair(before, [100.0])])
+    assert single.noise.freedom == 9
+
+
 def test_launches_made_until_the_interval_was_narrow_give_none_that_is_narrower() -> None:
     made = pair([100.0, 100.1, 99.9], [100.0, 100.1, 99.9])
     (ratio,) = ratios([replace(made, until=math.hypot(0.01, 0.01))])

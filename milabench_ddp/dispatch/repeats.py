@@ -42,6 +42,7 @@ class RepeatCounter:
         expected = min(now.expected + self._failures, self._most)
         problem = now.problem
         if self._failures >= FAILURES:
+            expected = len(self._measured) + self._failures
             problem = f"{self._failures} of its launches measured nothing"
         self.is_enough = now.is_enough or self._failures >= FAILURES
         self.repeats = Repeats(expected, self._until, now.half_width, problem)
@@ -65,9 +66,9 @@ def told_of_repeats(state: BenchmarkState) -> str:
     done, repeats = len(state.launches), state.repeats
     sure = "" if repeats.half_width is None else f"±{percent_text(repeats.half_width)} after "
     text = f"{state.name}: {sure}{done} launch{'es' * (done > 1)}"
-    if repeats.problem:
-        return f"{text}, and no more: {repeats.problem}"
     more = repeats.expected - done
+    if repeats.problem and more <= 0:
+        return f"{text}, and no more: {repeats.problem}"
     if more <= 0 and repeats.until is None:
         return ""
     if more <= 0:

@@ -232,7 +232,8 @@ def test_a_launch_that_measured_nothing_does_not_tell_the_width(coordinator: Mak
         (2, Repeats(6, 0.01, 0.0), "a: ±0% after 2 launches; at least 4 more for ±1%, 40 s"),
         (5, Repeats(12, 0.01, 0.021), "a: ±2.1% after 5 launches; about 7 more for ±1%, 70 s"),
         (5, Repeats(5, 0.01, 0.0042), "a: ±0.42% after 5 launches"),
-        (5, Repeats(5, 0.01, 0.03, "so"), "a: ±3% after 5 launches, and no more: so"),
+        (6, Repeats(6, 0.01, 0.03, "so"), "a: ±3% after 6 launches, and no more: so"),
+        (5, Repeats(6, 0.01, 0.03, "so"), "a: ±3% after 5 launches; at least 1 more for ±1%, 10 s"),
     ],
 )
 def test_what_is_told_of_launches(done: int, repeats: Repeats, text: str) -> None:

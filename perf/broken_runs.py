@@ -359,7 +359,9 @@ class Attacker:
             named = name.removesuffix(".data") in text or name in text
             if name.endswith("/state.json"):
                 named = named or (": lost: its state" in text and name.split("/")[0] in text)
-            if text and not named and name.endswith((".data", "state.json")):
+            # without a run.json, no one knows that there was such a file
+            is_known = name.endswith("state.json") or (good / "run.json").exists()
+            if text and not named and is_known and name.endswith((".data", "state.json")):
                 yield f"{name} is not named\n{text}"
         if document.startswith("{") and "run.json" not in broken.files:
             found = perfs(document)

@@ -5,8 +5,9 @@ import sys
 from ..errors import SelectionError
 from ..options.history import HistoryOptions
 from ..report.history.history import history_of
-from ..report.history.history_faces import FACES
+from ..report.history.history_faces import FACES, history_text
 from ..results.run_folders import run_folders
+from .report import shown_width
 
 
 def main(options: HistoryOptions) -> int:
@@ -16,6 +17,11 @@ def main(options: HistoryOptions) -> int:
     if options.csv and options.format == "json":
         raise SelectionError("--csv and --format json ask for two formats: leave one out")
     history = history_of(run_folders(options.runs), options.select, options.threshold)
-    sys.stdout.write(FACES["csv" if options.csv else options.format](history))
+    format = "csv" if options.csv else options.format
+    if format == "text":
+        text = history_text(history, shown_width(sys.stdout))
+    else:
+        text = FACES[format](history)
+    sys.stdout.write(text)
     has_slower = any(change.is_slower for change in history.changes)
     return 1 if options.fail_on and has_slower else 0

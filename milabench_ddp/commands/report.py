@@ -62,6 +62,8 @@ def main(options: ReportOptions) -> int:
         raise SelectionError(f"--{first} goes without --compat, --table and --predict")
     if options.select and not (files or options.open):
         raise SelectionError(f"--select is for {' and '.join(f'--{name}' for name in FILES)}")
+    if (options.rows or options.cols) and options.table is None:
+        raise SelectionError("--rows and --cols are for a metric of a sweep: name it by --table")
     runs = run_folders(options.runs)
     for path in runs:
         with suppress(MilabenchError):  # then the report shows the run as its files have it

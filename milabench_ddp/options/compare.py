@@ -1,20 +1,8 @@
 """The options of ``compare``."""
 
-from argparse import ArgumentTypeError
 from dataclasses import dataclass
 
-from .option import option
-
-
-def share(text: str) -> float:
-    """A share such as ``3%`` or ``0.03``, from 0 to less than 1."""
-    try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise ArgumentTypeError(f"{text!r} is not a share such as 3% or 0.03")
-    return value
+from .option import option, share
 
 
 @dataclass(frozen=True, kw_only=True)

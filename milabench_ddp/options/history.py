@@ -1,21 +1,8 @@
 """The options of ``history``."""
 
-from argparse import ArgumentTypeError
 from dataclasses import dataclass
 
-from .option import names, option
-
-
-def share(text: str) -> float:
-    """A share, such as ``1%`` or ``0.01``."""
-    number, scale = (text[:-1], 100) if text.endswith("%") else (text, 1)
-    try:
-        value = float(number) / scale
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise ArgumentTypeError(f"{text!r} is not a share such as 1%")
-    return value
+from .option import names, option, share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +17,7 @@ class HistoryOptions:
         (), "only these benchmarks: names or globs", type=names, action="extend", metavar="A,B"
     )
     threshold: float = option(
-        0.01, "the smallest change that is told, such as 1%%", type=share, metavar="SHARE"
+        0.01, "the smallest change that is told, such as 1%%", type=share, metavar="P%"
     )
     format: str = option("text", "the format: text, csv or json", metavar="FORMAT")
     csv: bool = option(False, "short for --format csv", action="store_true")

@@ -100,3 +100,14 @@ def fail_on() -> str | None:
         None, "end with exit code 1 also if there is such a finding, or a worse one",
         choices=("warning", "error"),
     )  # fmt: skip
+
+
+def share(text: str) -> float:
+    """A share such as ``3%`` or ``0.03``, from 0 to less than 1."""
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise ArgumentTypeError(f"{text!r} is not a share such as 3% or 0.03")
+    return value

@@ -37,6 +37,16 @@ def test_text(
     check_golden("commands/history.txt", capsys.readouterr().out)
 
 
+def test_lines_are_as_wide_as_the_terminal(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["history", str(runs)]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 60
+    assert "than its peers" in " ".join(text.split())
+
+
 def test_csv_and_json_have_the_same_changes(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", f"{runs}/runs/*", "--csv"]) == 0
     lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))

@@ -268,3 +268,10 @@ def test_plots_of_what_is_selected(tmp_path: Path, capsys: pytest.CaptureFixture
     assert not list(tmp_path.glob("*bert*"))
     assert main([*options, "--table", "steps"]) == 2
     assert "--plots goes without" in capsys.readouterr().err
+
+
+def test_rows_and_columns_without_a_metric_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["report", "anything", "--rows", "model"]) == 2
+    assert "name it by --table" in capsys.readouterr().err

@@ -19,10 +19,7 @@ from .tracks import Track, last_unit, tracks_of
 ALPHA = 0.05  # the probability of a false alarm about any benchmark or device, ever
 THRESHOLD = 0.01  # the smallest change that is told
 Known = Mapping[tuple[int, int], Sequence[Difference]]  # by the numbers of both runs
-RULE = (
-    "who looks after each run is told of a change that is none in at most "
-    f"{ALPHA:.0%} of all histories"
-)
+RULE = f"looked at after each run, at most {ALPHA:.0%} of histories ever have a false alarm"
 
 
 @dataclass(frozen=True)

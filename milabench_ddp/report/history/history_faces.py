@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...codec import encode_indented
-from ...table import Column, Table, csv_text, text_lines
+from ...fitted import fitted_lines
+from ...table import Column, Table, csv_text
 from ...wrapped import wrapped
 from .history import ALPHA, RULE, Change, History
 from .run_points import Device, RunPoint
@@ -16,12 +17,24 @@ from .tracks import Track
 WIDTH = 100  # columns
 
 
-def history_text(history: History) -> str:
-    """For people: what got worse, then what got better, each benchmark, and the notes."""
-    return "\n".join(_text(history)) + "\n"
+def history_text(history: History, width: int = WIDTH) -> str:
+    """For people: what got worse, then what got better, each benchmark, and the notes.
+
+    Args:
+        history: what was found.
+        width: of its lines, in columns; words that are wider stay whole.
+    """
+    lines: list[str] = []
+    for line in _head(history):
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += wrapped(line.strip(), width, indent, f"{indent}  ")
+    lines += ["", *fitted_lines(benchmarks_table(history), width), ""]
+    for note in (*history.notes, f"changes below {history.threshold:.1%} are not told; {RULE}"):
+        lines += wrapped(f"({note})", width, rest=" ")
+    return "\n".join(lines) + "\n"
 
 
-def _text(history: History) -> Iterator[str]:
+def _head(history: History) -> Iterator[str]:
     runs = history.runs
     span = " to ".join(dict.fromkeys(filter(None, (_date(runs[0]), _date(runs[-1])))))
     benchmarks = [track for track in history.tracks if track.device is None]
@@ -35,12 +48,6 @@ def _text(history: History) -> Iterator[str]:
     faster = [change for change in history.changes if not change.is_slower]
     yield from _section("Slower", slower, history)
     yield from _section("Faster", faster, history)
-    yield ""
-    yield from text_lines(benchmarks_table(history))
-    yield ""
-    rule = f"changes below {history.threshold:.1%} are not told; {RULE}"
-    for note in (*history.notes, rule):
-        yield from wrapped(f"{note})", WIDTH, "(", " ")
 
 
 def _section(title: str, changes: Sequence[Change], history: History) -> Iterator[str]:

@@ -8,12 +8,10 @@ step to step, and where ranks communicate, their clocks wait for the latest. So 
 report are the real ones, and the result does not depend on the machine. With --real the phases are
 slept, which needs a quiet machine. Rank 0 reads the times of all ranks as the report does.
 
-In a trial a random rank takes 5 or 10 % of a step longer in one phase. Printed are the trials in
-which exactly this rank was named, and those in which also the phase is right; how far the ledgers
-are from the mean step, at most; and the clean trials in which a rank was named. Then a rank takes
-1.16, 1.40 or 2.03 times as long in all phases, or two ranks 1.40 times as long in a phase each:
-printed are the ranks that the report names, the step that it predicts without them, with its 95 %
-interval, and how far it is from the step that was measured without any slow rank.
+In a trial a random rank takes 5 or 10 % of a step longer in one phase: how often is exactly this
+rank named, with its phase; how far are the ledgers from the mean step; is a rank named in clean
+trials? Then a rank takes 1.16, 1.40 or 2.03 times as long in all phases, or two ranks 1.40 times
+in a phase each: how far is the predicted step without them from that of a clean trial?
 """
 
 import argparse
@@ -265,11 +263,8 @@ def worker(options: argparse.Namespace, mode: str) -> None:
     def run(slow: Mapping[int, Mapping[str, float]]) -> Record:
         return gathered(trial.train(options.steps, **slow.get(group.rank, {})), mode)
 
-    for line in (
-        *delayed(options.trials, step, chance, run),
-        *clean(options.clean, run),
-        *what_ifs(step, chance, run),
-    ):
+    delays = delayed(options.trials, step, chance, run)
+    for line in (*delays, *clean(options.clean, run), *what_ifs(step, chance, run)):
         say(line)
     group.leave()
 

@@ -16,8 +16,9 @@ from ..results.rates import why_nothing_measured
 from ..results.records import Payload, Record, Run, unit_of
 from .ranks.rank_launch import LaunchKey
 from .ranks.rank_summary import RankId, rank_id
-from .statistics.durations import Lines, Weighed, between, joined, lines_of, sum_of_ranks, weighed
+from .statistics.durations import Weighed, between, sum_of_ranks, weighed
 from .statistics.interval import Series
+from .statistics.rate_lines import Lines, joined, lines_of
 from .statistics.steady import Steady, steady_state
 from .statistics.window import Window, window_of
 

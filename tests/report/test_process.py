@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.events import NO_USABLE_RATE
+from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.results.read_run import read_run
 from tests.support.result_files import config, end, job, line, loss, rate, rates, start, write
@@ -103,3 +104,13 @@ def test_any_node_of_a_job_may_report(tmp_path: Path) -> None:
         write(tmp_path, tag, settings, start(), told, end(0, outcome="ok"))
     run = read_run(tmp_path)
     assert [ProcessResult(run, record).status for record in run.records] == ["ok", "ok"]
+
+
+def test_a_line_that_is_written_twice_counts_once(tmp_path: Path) -> None:
+    once = [rate(10.0, step=0, time=1000.0), rate(30.0, step=1, time=1001.0)]
+    write(tmp_path, "b.D0", config("b"), start(), *once, once[0], once[0], end(0, outcome="ok"))
+    report = report_of([tmp_path])
+    assert report.rows[0].perf == pytest.approx(15.0)
+    assert any("is written twice: left out; and 1 more" in text for text in report.warnings)
+    compat = report_of([tmp_path], compat_formulas=True)
+    assert compat.rows[0].perf == pytest.approx((10 * 3 + 30) / 4)

@@ -12,7 +12,8 @@ from ..monitored import Monitored
 from ..process import Processes, ProcessResult, counted
 from ..ranks.rank_launch import steady_launch
 from ..ranks.rank_summary import RankId, rank_id
-from ..statistics.durations import Lines, Weighed, joined, lines_of, sum_of_ranks
+from ..statistics.durations import Weighed, sum_of_ranks
+from ..statistics.rate_lines import Lines, joined, lines_of
 from ..statistics.values import NAN, mean, median
 from .named import choose, is_named, named_ranks
 from .series import Course, Curve, Shaded

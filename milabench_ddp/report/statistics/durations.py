@@ -28,10 +28,10 @@ only by the clock (2, 3); without one it is left out.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...results.observations import Observations
+from .rate_lines import Lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,41 +51,6 @@ OVERLAPS = 0.1  # the largest share of lines whose clocks may disagree
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
-    """Observations of one rank in the order in which they were written, shape (n,) each."""
-
-    rate: "Floats"
-    steps: "Floats"  # NaN where a line does not tell it, as in the next three
-    time: "Floats"
-    elapsed: "Floats"
-    arrived: "Floats"
-    counts: "Marks"
-
-    def __len__(self) -> int:
-        return len(self.rate)
-
-    def at(self, chosen: "Marks | slice") -> "Lines":
-        """Some of the lines."""
-        return Lines(*(getattr(self, field.name)[chosen] for field in fields(self)))
-
-
-def lines_of(seen: Observations) -> dict[int, Lines]:
-    """The observations of each rank, in the order of their numbers."""
-    import numpy as np
-
-    told = {name: column.values() for name, column in seen.told.items()}
-    lines, ranks = (
-        Lines(rate=seen.rates.floats(), counts=seen.counts(), **told),
-        seen.ranks.values(),
-    )
-    if not len(lines):
-        return {}
-    if (ranks == ranks[0]).all():
-        return {int(ranks[0]): lines}
-    return {int(rank): lines.at(ranks == rank) for rank in np.unique(ranks)}
-
-
-@dataclass(frozen=True, eq=False)
 class Weighed:
     """Observations that count, and their durations, in a unit that is the same for all."""
 
@@ -102,16 +67,6 @@ class Weighed:
 
         none = np.empty(0)
         return cls(Lines(none, none, none, none, none, np.empty(0, bool)), none)
-
-
-def joined(parts: Sequence[Lines]) -> Lines:
-    """The lines of several files as those of one; at least one file."""
-    import numpy as np
-
-    if len(parts) == 1:
-        return parts[0]
-    names = [field.name for field in fields(Lines)]
-    return Lines(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def weighed(lines: Lines) -> Weighed:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .durations import LATE, Lines, Weighed, by_elapsed
+from .durations import LATE, Weighed, by_elapsed
+from .rate_lines import Lines
 from .values import total
 
 if TYPE_CHECKING:

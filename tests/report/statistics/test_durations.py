@@ -8,9 +8,10 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.statistics import durations
-from milabench_ddp.report.statistics.durations import Weighed, lines_of, sum_of_ranks
+from milabench_ddp.report.statistics.durations import Weighed, sum_of_ranks
+from milabench_ddp.report.statistics.rate_lines import lines_of
 from milabench_ddp.results.observations import Observation, Observations
-from tests.support.result_files import config, end, job, rate, start, write
+from tests.support.result_files import end, job, rate, start, write
 
 FAST, SLOW = 0.010, 0.100  # seconds of a step
 IN_TURN = [FAST, SLOW] * 60
@@ -262,16 +263,6 @@ def test_ranks_that_do_not_tell_themselves_are_refused(tmp_path: Path) -> None:
     (failure,) = report.failures
     assert "can be neither summed nor averaged" in failure.reason
     assert str(report.rows[0].perf) == "nan"
-
-
-def test_a_line_that_is_written_twice_counts_once(tmp_path: Path) -> None:
-    once = [rate(10.0, step=0, time=T0), rate(30.0, step=1, time=T0 + 1)]
-    write(tmp_path, "b.D0", config("b"), start(), *once, once[0], once[0], end(0, outcome="ok"))
-    report = report_of([tmp_path])
-    assert report.rows[0].perf == pytest.approx(15.0)
-    assert any("is written twice: left out; and 1 more" in text for text in report.warnings)
-    compat = report_of([tmp_path], compat_formulas=True)
-    assert compat.rows[0].perf == pytest.approx((10 * 3 + 30) / 4)
 
 
 def validated(every: int, took: float, **more: object) -> list[Observation]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from milabench_ddp.report.statistics.durations import Weighed, lines_of, weighed
+from milabench_ddp.report.statistics.durations import Weighed, weighed
+from milabench_ddp.report.statistics.rate_lines import lines_of
 from milabench_ddp.report.statistics.window import Window, window_of
 from milabench_ddp.results.observations import Observation, Observations
 

@@ -43,7 +43,9 @@ class Score:
         of = f" of {self.baseline}" if self.baseline else ""
         told = [f"{self.value:.3f}{of}"]
         if self.baseline is None:
-            told = [f"{self.value:,.5g}, the geometric mean of {len(self.benchmarks)} benchmarks"]
+            count = len(self.benchmarks)
+            all_of = f"{count} benchmark{'s' * (count != 1)}"
+            told = [f"{self.value:,.5g}, the geometric mean of {all_of}"]
         if self.failed:
             names = shown_names(self.failed, 3)
             told = [f"{self.value:g}{of}, as {names} failed; without that {self.of_others:.4g}"]

@@ -47,6 +47,15 @@ def test_lines_are_as_wide_as_the_terminal(
     assert "than its peers" in " ".join(text.split())
 
 
+def test_of_few_runs_the_table_has_the_rates_of_the_first_and_of_the_last(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, rate in enumerate((100.0, 95.0, 90.0), 1):
+        write_run(tmp_path, number, {"bert": {"GPU-0": rate}})
+    assert main(["history", str(tmp_path)]) == 0
+    assert "bert  |    3 |   100 |   90 | items/s" in capsys.readouterr().out
+
+
 def test_csv_and_json_have_the_same_changes(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", f"{runs}/runs/*", "--csv"]) == 0
     lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))

@@ -1,6 +1,7 @@
 """The formats of a comparison, which lay out what ``compare`` found: a file and a line in FACES."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from .verdicts import FALSE, RatioVerdict
 
 WIDTH = 100  # columns
 SHOWN = 3  # runs in a line
+LONG = 20  # rows; of a longer table, what changed is told by name below it, too
 
 TEXT_COLUMNS = (
     Column("benchmark"),
@@ -136,6 +138,8 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
             alike.setdefault((each.verdict, each.reason), []).append(each.name)
     for (verdict, reason), names in alike.items():
         yield f"{verdict}: {shown_names(names)}: {reason}"
+    if len(comparison.benchmarks) > LONG:
+        yield from _changed(comparison)
     if comparison.benchmarks:
         yield ", ".join(_counted(comparison))
     if any(each.p_value is not None for each in comparison.benchmarks):
@@ -144,6 +148,15 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     if RatioVerdict.SAME in comparison.counts:
         yield f'"same" is within {_percent(comparison.within)}'
     yield from comparison.notes
+
+
+def _changed(comparison: Comparison) -> Iterator[str]:
+    """What is slower, and what is faster, by name: the largest changes first."""
+    for verdict in (RatioVerdict.SLOWER, RatioVerdict.FASTER):
+        found = [each for each in comparison.benchmarks if each.verdict is verdict]
+        found.sort(key=lambda each: -abs(math.log(each.ratio or 1.0)))
+        if found:
+            yield f"{verdict}: {shown_names([each.name for each in found])}"
 
 
 def _counted(comparison: Comparison) -> Iterator[str]:

@@ -11,6 +11,7 @@ from ...fitted import fitted_lines
 from ...table import Column, Table, csv_text
 from ...wrapped import wrapped
 from .history import ALPHA, RULE, Change, History
+from .noise import FEWEST
 from .run_points import Device, RunPoint
 from .tracks import Track
 
@@ -137,7 +138,10 @@ def _count(count: int, noun: str) -> str:
 
 
 def benchmarks_table(history: History) -> Table:
-    """A row for each benchmark: its level in the first runs and in the last, and its changes."""
+    """A row for each benchmark: its level in the first runs and in the last, and its changes.
+
+    Of a benchmark with too few runs, they are the rates of the first run and of the last.
+    """
     columns = (
         Column("bench"),
         Column("runs", "d"),
@@ -154,7 +158,10 @@ def benchmarks_table(history: History) -> Table:
         told = [each for each in history.changes if each.track is track]
         since = sorted(each.run + 1 for each in told if not each.is_drift)
         whole = track.changes.whole
-        levels = math.exp(whole.before), math.exp(whole.after)
+        levels = [math.exp(whole.before), math.exp(whole.after)]
+        if len(track.runs) < FEWEST:
+            ends = history.runs[track.runs[0]], history.runs[track.runs[-1]]
+            levels = [run.benchmarks[track.benchmark].rate for run in ends]
         change = math.expm1(whole.size) if told else math.nan
         places = ", ".join(map(str, since))
         rows.append((track.benchmark, len(track.runs), *levels, track.unit, change, places))

@@ -185,7 +185,7 @@ def _why_no_ratios(counting: Rows, runs: Sequence[RunInfo], baseline: Report) ->
         return f"only the baseline measured {shown_names(more, SHOWN)}"
     for row in counting:
         unit = theirs[row.name].unit
-        if row.unit != unit:
+        if row.unit and row.unit != unit:  # what failed before its first rate has none
             return f"{row.name} is in {row.unit}, and in the baseline in {unit}"
     return ""
 

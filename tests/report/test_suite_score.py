@@ -16,6 +16,7 @@ from milabench_ddp.report.suite_score import Prices, suite_score
 from tests.support.devices_that_end import OK, devices
 from tests.support.result_files import (
     config,
+    end,
     rates,
     sampled,
     start,
@@ -139,6 +140,15 @@ def test_what_failed_counts_as_0_and_is_named() -> None:
     assert values == sorted(values, reverse=True)
     alone = suite_score(rows, [RUN])
     assert (alone.value, alone.of_others) == (0.0, pytest.approx(20.0))
+
+
+def test_what_failed_before_its_first_rate_counts_too(tmp_path: Path) -> None:
+    baseline = suite(tmp_path / "base", {"a": 100.0, "b": 50.0})
+    now = suite(tmp_path / "now", {"a": 90.0})
+    write_state(now, "failed", {"a": "ok", "b": "failed"})
+    broken = end(1, outcome="failed", reason="it broke")
+    write(now, "b.D0", config("b", device=0), start(), broken)
+    assert score(now, baseline).told == [f"0 of {baseline}, as b failed; without that 0.9"]
 
 
 @pytest.mark.parametrize(("prices", "value"), [((2.0, 2.0), 1.0), ((2.0, 4.0), 2.0)])

@@ -27,14 +27,24 @@ examples:
   milabench report runs/<name>              report on a run
 """
 
-_EXIT_CODES = """\
+_OF_RUNS = """\
 exit codes:
   0    every benchmark ended ok and measured something, but skipped ones
   1    a benchmark did not, or the run has not ended, or --fail-on found something
   2    wrong usage or configuration, or runs that cannot be pooled
   130  the run was cancelled, or this command was interrupted
 """
-_OF_RUNS = ("run", "watch", "report")  # the commands whose exit code says how runs ended
+_OF_CHANGES = """\
+exit codes:
+  0    all was read, whatever is slower, unless --fail-on says otherwise
+  1    --fail-on slower found something
+  2    wrong usage, no run there, or runs that cannot be pooled
+  130  this command was interrupted
+"""
+_EXIT_CODES = {
+    **dict.fromkeys(("run", "watch", "report"), _OF_RUNS),
+    **dict.fromkeys(("compare", "history"), _OF_CHANGES),
+}
 
 COMMANDS: Mapping[str, str] = {
     "run": "run a suite and report on it",
@@ -68,7 +78,7 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
         command = verbs.add_parser(
             name,
             help=help,
-            epilog=_EXIT_CODES if name in _OF_RUNS else None,
+            epilog=_EXIT_CODES.get(name),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             argument_default=argparse.SUPPRESS,
         )

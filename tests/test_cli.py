@@ -86,3 +86,10 @@ def test_a_reader_that_goes_away_is_no_traceback(at: Workplace, suite: Suite):
         assert process.stderr is not None
         assert process.stderr.read() == ""
     assert process.returncode == 141
+
+
+@pytest.mark.parametrize("command", ["run", "watch", "report", "compare", "history"])
+def test_help_tells_the_exit_codes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "exit codes:\n  0    " in capsys.readouterr().out

@@ -57,10 +57,13 @@ def main(options: ReportOptions) -> int:
     if options.predict and (options.compat or options.table or options.baseline):
         raise SelectionError("--predict goes without --compat, --table and --baseline")
     files = {name: path for name in FILES if (path := getattr(options, name)) is not None}
-    if (files or options.open) and (options.compat or options.table or options.predict):
+    if files or options.open:
         first = next(iter(files), "open")
-        raise SelectionError(f"--{first} goes without --compat, --table and --predict")
-    if options.select and not (files or options.open):
+        if options.compat or options.table or options.predict:
+            raise SelectionError(f"--{first} goes without --compat, --table and --predict")
+        if options.format not in ("text", "html"):
+            raise SelectionError(f"--{first} goes without --format {options.format}")
+    elif options.select:
         raise SelectionError(f"--select is for {' and '.join(f'--{name}' for name in FILES)}")
     if (options.rows or options.cols) and options.table is None:
         raise SelectionError("--rows and --cols are for a metric of a sweep: name it by --table")

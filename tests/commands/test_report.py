@@ -275,3 +275,13 @@ def test_rows_and_columns_without_a_metric_are_refused(
 ) -> None:
     assert main(["report", "anything", "--rows", "model"]) == 2
     assert "name it by --table" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [("--html", "p.html"), ("--plots", "p"), ("--timeline", "p.json")]
+)
+def test_a_file_of_its_own_format_takes_no_other(
+    words: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "anything", *words, "--format", "json"]) == 2
+    assert f"{words[0]} goes without --format json" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..errors import ConfigError
 from .benchmark import absolute_paths, build_benchmark, why_no_program
+from .defaults import with_defaults
 from .facts import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
@@ -14,15 +15,7 @@ from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset
 from .read import Warn
-from .schema import (
-    Benchmark,
-    SkippedBenchmark,
-    Suite,
-    check_known,
-    check_name,
-    check_values,
-    with_defaults,
-)
+from .schema import Benchmark, SkippedBenchmark, Suite, check_known, check_name, check_values
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions

@@ -6,7 +6,7 @@ same name; `build_benchmark` fills it. The others are read by milabench, or kept
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -31,16 +31,7 @@ from .checks import (
     whole,
     wrong,
 )
-from .tree import (
-    DEFAULT,
-    DeleteNode,
-    ListNode,
-    MappingNode,
-    ScalarNode,
-    TreeNode,
-    is_null,
-    text_of,
-)
+from .tree import DeleteNode, MappingNode, TreeNode, is_null
 
 
 @dataclass(frozen=True)
@@ -283,36 +274,3 @@ def _check_presets(entry: MappingNode) -> None:
 
 def _is_absent(node: TreeNode) -> bool:
     return isinstance(node, DeleteNode) or is_null(node)
-
-
-def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
-    """A final benchmark with its defaults, and its tags sorted.
-
-    A key whose value is null counts as not stated.
-    """
-    stated = dict(entry.entries)
-    for key, node in entry.entries.items():
-        if is_null(node):
-            del stated[key]
-    group = text_of(stated.get("group")) or name
-    for key, declared in KEYS.items():
-        default = declared.default
-        if isinstance(default, str):
-            default = default.format(name=name, group=group, arch=arch)
-        if default is not None and key not in stated:
-            stated[key] = ScalarNode(default, DEFAULT)
-    tags = stated.get("tags")
-    if isinstance(tags, ListNode):
-        stated["tags"] = _sorted(tags)
-    return replace(entry, entries=stated)
-
-
-def _sorted(tags: ListNode) -> ListNode:
-    found: dict[str, TreeNode] = {}
-    for tag in tags.items:
-        name = text_of(tag)
-        if name is None:
-            return tags  # of the wrong type: the check of its key has the better message
-        found.setdefault(name, tag)
-    in_order = [found[name] for name in sorted(found)]
-    return replace(tags, items=tuple(in_order))

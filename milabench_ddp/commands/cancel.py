@@ -2,21 +2,20 @@
 
 import sys
 import time
-from pathlib import Path
 
 from ..dispatch.follow_jobs import settle
 from ..dispatch.schedulers import scheduler_of
 from ..errors import DispatchError, RunDirError
 from ..options.report import RunFolderOptions
+from ..results.read_run import existing
 from ..results.read_state import read_header, require_state
-from ..results.run_dir import RunDir
 
 PATIENCE = 60  # seconds to wait for the jobs to end
 
 
 def main(options: RunFolderOptions) -> int:
     """Cancel the jobs that have not ended, and wait for that; returns 0, also if all have ended."""
-    run = RunDir(Path(options.run).absolute())
+    run = existing(options.run)
     jobs = require_state(run).header.jobs
     if not jobs:
         raise RunDirError(

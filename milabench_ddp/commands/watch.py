@@ -1,7 +1,6 @@
 """``milabench watch``: follow a run that goes on, and report at its end."""
 
 import sys
-from pathlib import Path
 
 from ..codec import read_record
 from ..dispatch.follow_jobs import watch_run
@@ -10,15 +9,15 @@ from ..display import show_progress
 from ..errors import RunDirError
 from ..events import Outcome
 from ..options.report import RunFolderOptions
+from ..results.read_run import existing
 from ..results.read_state import read_header
-from ..results.run_dir import RunDir
 from . import report
 from .forecast import outline
 
 
 def main(options: RunFolderOptions) -> int:
     """Follow a run until it ends, and report; Ctrl-C ends only the watching."""
-    run = RunDir(Path(options.run).absolute())
+    run = existing(options.run)
     header = read_header(run)
     outcome = header.outcome
     if outcome is None:

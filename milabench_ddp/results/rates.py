@@ -59,7 +59,7 @@ class RateCounts:
     usable: int = 0
     unranked: int = 0  # of the usable ones: those that do not tell a rank
     warmup: int = 0
-    unusable: int = 0  # not positive, not finite, or not numbers
+    unusable: int = 0  # not positive, not numbers, or too large or small for one
     untasked: int = 0  # of no task
     other_task: int = 0  # of another task than `train`
     first_unusable: str = ""
@@ -114,7 +114,7 @@ class RateCounts:
         said = []
         if self.unusable:
             first = self.first_unusable
-            said.append(f"{self.unusable} not positive, finite numbers (the first is {first})")
+            said.append(f"{self.unusable} not usable (the first is {first})")
         if self.untasked:
             said.append(f'{self.untasked} without "task": "train"')
         return "; ".join(said)

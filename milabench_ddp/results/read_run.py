@@ -40,6 +40,18 @@ def read_run(path: Path) -> Run:
     return Run(path, state, counting, tuple(defects))
 
 
+def existing(name: str) -> RunDir:
+    """The folder of a run, by the name that a user gave.
+
+    Raises:
+        RunDirError: there is no such folder.
+    """
+    path = Path(name)
+    if not path.exists():
+        raise RunDirError(_not_there(path))
+    return RunDir(path.absolute())
+
+
 def _tables(path: Path, state: RunState | None, files: Sequence[Path]) -> Path | None:
     """The folder in which to keep tables of the files; None while the run goes on."""
     if state is not None:

@@ -78,4 +78,4 @@ def test_a_run_that_is_killed(at: Workplace, run: "subprocess.Popen[str]"):
 
 def test_there_is_no_run(at: Workplace):
     done = at.milabench("watch", str(at.folder / "nowhere"))
-    assert (done.code, "cannot read" in done.err) == (2, True)
+    assert (done.code, "no run folder" in done.err) == (2, True)

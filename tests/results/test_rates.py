@@ -55,7 +55,7 @@ def test_lines_that_measure_nothing(payload: Mapping[str, Any], why: str) -> Non
 )
 def test_values_that_are_no_rates(rate: object, shown: str) -> None:
     counts = counted({**GOOD, "rate": rate}, {**GOOD, "rate": -1})
-    flaws = f"2 not positive, finite numbers (the first is {shown})"
+    flaws = f"2 not usable (the first is {shown})"
     assert counts.flaws == flaws
     assert why_nothing_measured([counts]) == f"{NO_USABLE_RATE}: {flaws}"
     assert why_nothing_measured([counts, counted(GOOD)]) == ""

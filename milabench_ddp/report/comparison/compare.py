@@ -117,6 +117,7 @@ def _without_ratio(name: str, before: Side, after: Side) -> ComparedBenchmark:
     if not without:
         reasons = [f"its rate is in {' and in '.join(unit or 'no unit' for unit in units)}"]
     is_lost = list(without) == ["after"] and not after.left_out_on_purpose(name)
+    has_other_unit = not without
     return ComparedBenchmark(
         name,
         verdict,
@@ -124,5 +125,5 @@ def _without_ratio(name: str, before: Side, after: Side) -> ComparedBenchmark:
         before.rate(name),
         after.rate(name),
         "; ".join(reasons),
-        is_lost=is_lost,
+        is_lost=is_lost or has_other_unit,
     )

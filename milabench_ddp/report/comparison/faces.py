@@ -142,7 +142,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         yield from _changed(comparison)
     if comparison.benchmarks:
         yield ", ".join(_counted(comparison))
-    if any(each.p_value is not None for each in comparison.benchmarks):
+    if comparison.counts.keys() & {RatioVerdict.SLOWER, RatioVerdict.FASTER}:
         changes = '"slower" and "faster"'
         yield f"of all verdicts {changes}, at most {FALSE:.0%} are expected to be false"
     if RatioVerdict.SAME in comparison.counts:

@@ -67,7 +67,7 @@ class ComparedBenchmark:
     before: SideRate | None = None
     after: SideRate | None = None
     reason: str = ""  # why there is no verdict, or no ratio, and what to do
-    is_lost: bool = False  # it was measured before, and is not any more
+    is_lost: bool = False  # it was measured before, and is not any more, or in another unit
     ratio: float | None = None  # after over before
     interval: tuple[float, float] | None = None  # of 95 %
     interval_holds: str | None = None  # what it holds: it is not the same for single launches
@@ -99,7 +99,7 @@ class Comparison:
 
     @property
     def regressions(self) -> list[str]:
-        """The benchmarks that are slower by more than the threshold, or gave a rate no more."""
+        """Those that are slower by more than the threshold, or gave no such rate any more."""
         found = []
         for each in self.benchmarks:
             if each.verdict is RatioVerdict.SLOWER or each.is_lost:

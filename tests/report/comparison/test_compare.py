@@ -146,6 +146,7 @@ def test_rates_in_other_units_have_no_ratio(tmp_path: Path) -> None:
     assert found.ratio is None
     assert found.verdict is RatioVerdict.CANNOT_TELL
     assert found.reason == "its rate is in images/s and in tokens/s"
+    assert compared(before, after).regressions == ["b"]
 
 
 def test_runs_of_a_side_that_differ_are_refused(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ def test_rates_that_are_left_out_beside_others(tmp_path: Path) -> None:
     bad = rate(float("nan")), rate(-1.0), line("data", {"rate": 7.0}, "data")
     write(tmp_path, "b.D0", config("b"), start(), rates([5.0] * 3), *bad, end(0, outcome="ok"))
     assert (
-        "b.D0: 3 of 6 rates left out: 2 not positive, finite numbers (the first is nan); "
-        '1 without "task": "train"'
+        'b.D0: 3 of 6 rates left out: 2 not usable (the first is nan); 1 without "task": "train"'
     ) in report_of([tmp_path]).warnings
 
 

@@ -149,10 +149,9 @@ def _end_waiting(run: RunDir, outcome: Outcome, benchmarks: Iterable[BenchmarkSt
 
 
 def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
-    """The JSON object in a file; None if the file is missing, empty or damaged."""
+    """The JSON object in a file; None if the file is missing or damaged."""
     try:
-        text = read_bytes(path)
-        return decode(text, dict[str, Any]) if text else None
+        return decode(read_bytes(path), dict[str, Any])
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -6,6 +6,7 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.failures import CellState, cell_state
+from milabench_ddp.report.text import report_text
 from tests.support.result_files import config, end, start, write, write_state
 
 HEAD = "Traceback (most recent call last):"
@@ -70,3 +71,15 @@ def test_a_rank_that_a_signal_killed(tmp_path: Path) -> None:
     made = report_of([tmp_path])
     assert cell_state(made, made.rows[0]) == CellState("failed", why)
     assert made.failures[0].rank == 1
+
+
+def test_an_empty_state_is_named_beside_a_failure_that_explains_its_benchmark(
+    tmp_path: Path,
+) -> None:
+    write_state(tmp_path, "failed", {"b": "failed"})
+    write(tmp_path, "b.0", config("b"), start(), end(1, outcome="failed", reason="it broke"))
+    (tmp_path / "b" / "state.json").write_text("")
+    made = report_of([tmp_path])
+    assert [failure.reason for failure in made.failures] == ["it broke"]
+    text = report_text(made, 1000)
+    assert f"{tmp_path}/b/state.json: is not a state that this version can read" in text

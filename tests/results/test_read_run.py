@@ -50,20 +50,12 @@ def test_files_that_do_not_count_are_named(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "kinds"),
-    [
-        ("", []),
-        ("{", [DefectKind.BAD_STATE]),
-        ("[]", [DefectKind.BAD_STATE]),
-        ("\udcff", [DefectKind.BAD_STATE]),
-    ],
-)
-def test_a_damaged_run_json(tmp_path: Path, text: str, kinds: list[DefectKind]) -> None:
+@pytest.mark.parametrize("text", ["", "{", "[]", "\udcff"])
+def test_a_damaged_run_json(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     run = read_run(tmp_path)
     assert (run.state, run.records) == (None, ())
-    assert [d.kind for d in run.defects] == kinds
+    assert [d.kind for d in run.defects] == [DefectKind.BAD_STATE]
 
 
 def message(path: Path) -> str:
@@ -153,10 +145,11 @@ def test_what_waits_for_a_job_of_a_cluster(
     assert states(tmp_path)[:2] == (outcome, {"a": "ok", "b": outcome or "waiting"})
 
 
-def test_a_state_file_that_is_damaged_is_a_defect(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["{", ""])
+def test_a_state_file_that_is_damaged_is_a_defect(tmp_path: Path, content: str) -> None:
     """The others count; of this benchmark nothing is known."""
     write_state(tmp_path, "failed", {"a": "failed", "b": "ok"})
-    (tmp_path / "a" / "state.json").write_text("{")
+    (tmp_path / "a" / "state.json").write_text(content)
     run = read_run(tmp_path)
     assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", DefectKind.BAD_STATE)]
     assert states(tmp_path) == ("failed", {"a": "lost", "b": "ok"}, {"a": DAMAGED})

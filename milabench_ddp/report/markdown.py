@@ -4,7 +4,6 @@ What is asked for less often is folded. GitHub refuses what is too long, so deta
 room are left out, and named.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..marked import code_block, folded, marked, table_lines
@@ -91,8 +90,7 @@ def _head(report: Report) -> Iterator[str]:
             if text and told.get(name) != text:
                 yield f"- **{name}** {marked(text)}"
             told[name] = text
-    has_score = not math.isnan(report.score.value)
-    if report.compat or has_score or report.score.baseline is not None:
+    if report.compat or report.score.is_told:
         yield f"- **Score** {marked(score(report))}"
     if report.compat:
         yield "- The statistics are milabench's own: they include warm-up and failed processes."

@@ -34,6 +34,13 @@ class Score:
     of_others: float = NAN  # the score without those
     per_watt: float = NAN  # of the benchmarks whose energy is known
     per_price: float = NAN
+    is_asked: bool = False  # by prices
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a report says it, or why there is none."""
+        is_asked = self.is_asked or self.baseline is not None
+        return is_asked or not math.isnan(self.value)
 
     @property
     def told(self) -> list[str]:

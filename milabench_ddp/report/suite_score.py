@@ -59,8 +59,9 @@ def suite_score(
     path = baseline.runs[0].path if baseline else None
     if not reason and baseline is not None:
         reason = _why_no_ratios(counting, runs, baseline)
+    is_asked = prices is not None
     if reason:
-        return Score(reason=reason, baseline=path)
+        return Score(reason=reason, baseline=path, is_asked=is_asked)
     theirs = {row.name: row for row in baseline.rows} if baseline else {}
     prices = prices or Prices()
     scores = []
@@ -88,6 +89,7 @@ def suite_score(
         of_others=_mean(scores, lambda each: each.score),
         per_watt=_mean(scores, lambda each: each.per_watt),
         per_price=_mean(scores, lambda each: each.per_price),
+        is_asked=is_asked,
     )
 
 

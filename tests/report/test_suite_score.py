@@ -127,6 +127,14 @@ def test_a_benchmark_without_a_weight_does_not_count(tmp_path: Path) -> None:
     assert suite_score([ROW, replace(ROW, name="b"), idle], [RUN], BASE).value == 1.0
 
 
+def test_why_there_is_none_is_told_to_who_asks() -> None:
+    rows = [replace(ROW, weight=0.0)]
+    assert not suite_score(rows, [RUN]).is_told
+    asked = suite_score(rows, [RUN], prices=Prices(2.0))
+    assert asked.is_told
+    assert asked.told == ["none: no benchmark has a weight"]
+
+
 def test_what_failed_counts_as_0_and_is_named() -> None:
     """As the mean goes where devices die one after another."""
     rows = [ROW, replace(ROW, name="b", score=NAN), replace(ROW, name="c", score=40.0)]

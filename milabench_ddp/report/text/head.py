@@ -10,9 +10,9 @@ from ..sentences import run_facts, score, verdict
 
 
 def verdict_lines(report: Report, width: int) -> Iterator[str]:
-    """The verdict, and the score if there is one or a baseline was named."""
+    """The verdict, and the score if there is one or it was asked for."""
     yield from _line("Verdict", verdict(report), width)
-    if report.score.baseline is not None or not math.isnan(report.score.value):
+    if report.score.is_told:
         yield from _line("Score", score(report), width)
 
 

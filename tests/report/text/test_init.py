@@ -112,14 +112,14 @@ def test_milabenchs_formulas(here: Path) -> None:
     )
 
 
-def test_a_run_that_has_only_just_been_made(here: Path) -> None:
+def test_a_run_of_which_nothing_is_known(here: Path) -> None:
     here.mkdir()
     (here / "run.json").touch()
-    assert report_text(report_of([here])).split("\n") == [
-        "Verdict  FAIL: nothing was measured",
-        "Run      runs",
-        "",
-    ]
+    said = report_text(report_of([here])).split("\n")
+    assert said[:3] == ["Verdict  FAIL: nothing was measured", "Run      runs", ""]
+    assert said[3] == "Findings: 1 warning"
+    assert said[4].startswith("  warning  runs/run.json: is not a state that this version can read")
+    assert said[6:] == ["", "More: --table findings", ""]
 
 
 def test_plain_text_has_no_escapes(here: Path) -> None:

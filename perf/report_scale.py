@@ -27,6 +27,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -232,6 +233,8 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=64)
     args = parser.parse_args()
     ranks, steps = args.ranks, args.steps
+    if args.lines and find_spec("orjson") is None:
+        parser.exit(2, "--lines compares with orjson: pip install orjson\n")
     with tempfile.TemporaryDirectory() as base:
         for count in args.lines:
             measure_lines(Path(base), count, args.files)

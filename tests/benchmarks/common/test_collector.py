@@ -26,7 +26,7 @@ def test_a_collection_does_not_visit_what_was_there_before():
     with collector.frozen():
         assert len(gc.get_objects()) < 10_000
     assert len(gc.get_objects()) > len(before)
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() < collector.IMMORTAL
 
 
 def test_what_is_garbage_already_is_freed_first():
@@ -47,14 +47,14 @@ def test_garbage_of_a_step_is_freed_within():
 def test_it_ends_with_an_error():
     with pytest.raises(ValueError, match="planted"), collector.frozen():
         raise ValueError("planted")
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() < collector.IMMORTAL
 
 
 def test_what_was_frozen_before_stays_frozen():
     gc.freeze()
     with collector.frozen():
         pass
-    assert gc.get_freeze_count() > 0
+    assert gc.get_freeze_count() > collector.IMMORTAL
 
 
 class Visited:
@@ -105,7 +105,7 @@ def test_what_steps_keep_is_visited_until_it_is_frozen():
         gc.collect()
         seen.try_frozen(loop_ms=1.0)
     assert seen.full_ms > len(kept) > 1000 * seen.frozen_ms
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() < collector.IMMORTAL
 
 
 def test_collections_that_do_not_matter_are_not_tried():

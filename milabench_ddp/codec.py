@@ -70,9 +70,13 @@ def decoder(kind: Any) -> Callable[[bytes | str], Any]:
 
     def decode_one(data: bytes | str) -> Any:
         try:
-            return prepared.decode(data)
+            return with_surrogates(data)
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
+
+    def with_surrogates(data: bytes | str) -> Any:
+        try:
+            return prepared.decode(data)
         except msgspec.DecodeError as error:
             if "surrogate" not in str(error):
                 raise

@@ -117,3 +117,11 @@ def test_what_is_not_finite_is_null_also_beside_what_is_not_utf_8() -> None:
     whole = b'{"name": "\\udcff", "values": [null, [null, 1.0]]}'
     assert encode(record) == whole
     assert encode_indented(record) == whole + b"\n"
+
+
+@pytest.mark.parametrize("text", ["plain", "\\ud800"])
+def test_what_is_nested_too_deeply_is_a_value_error(text: str) -> None:
+    """A lone surrogate is read by another parser, which has the same limit."""
+    nested = "[" * 100_000 + "]" * 100_000
+    with pytest.raises(ValueError, match="nested too deeply"):
+        decode(f'{{"a": "{text}", "b": {nested}}}', dict[str, Any])

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from . import __version__
+from .caller import restore_environment
 from .errors import MilabenchError
 
 # Functions import the modules that `milabench --help` does not need: they take most of the time.
@@ -138,6 +139,7 @@ def parse(argv: Sequence[str]) -> tuple[str, "Options"]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     _open_closed_streams()
+    restore_environment()
     try:
         verb, options = parse(sys.argv[1:] if argv is None else argv)
         command = importlib.import_module(f"{__package__}.commands.{verb}")

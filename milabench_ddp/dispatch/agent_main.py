@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..caller import restore_environment
 from ..codec import decode, read_record
 from ..errors import MilabenchError
 from ..launch.stop_requests import stopped_by_signals
@@ -52,6 +53,7 @@ def main(words: str) -> int:
     Returns:
         the exit status: 0; 1 if the coordinator is lost; 2 if the agent cannot serve.
     """
+    restore_environment()
     options = decode(words, AgentOptions)
     connection = _stdio()
     try:

@@ -12,24 +12,41 @@ from collections.abc import Iterator, Sequence
 from .launch import Launch, Process
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Bash refuses to assign these, or changes what is assigned: `env` sets them for the program alone.
-_RESERVED = frozenset(
-    [
-        "_", "BASHOPTS", "BASHPID", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_COMMAND",
-        "BASH_LINENO", "BASH_SOURCE", "BASH_SUBSHELL", "BASH_VERSINFO", "COMP_WORDBREAKS",
-        "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "FUNCNAME", "GROUPS", "HISTCMD",
-        "LINENO", "POSIXLY_CORRECT", "PPID", "RANDOM", "SECONDS", "SHELLOPTS", "SRANDOM", "UID",
-    ]
-)  # fmt: skip
+# The variables that bash sets for itself, hides from programs, or refuses to set; those of the
+# script, in small letters, which a caller may have, too.
+_OWN = (
+    "BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE "
+    "BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME "
+    "EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND "
+    "POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID "
+    "failed fd given host name own pair pid pids port status"
+)
 
 _PREAMBLE = """\
 set -euo pipefail
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
-stop() {  # Ctrl-C does not reach background processes
-  trap '' INT TERM
+# Programs get these variables as this script was given them: it has its own. They get no `_`.
+own=({own})
+given=()
+while IFS= read -r -d '' pair; do
+  for name in "${own[@]}"; do [[ $pair != "$name="* ]] || given+=("$pair"); done
+done <"/proc/$$/environ"
+
+start() {  # become a program as `run` starts it: no signal ignored, no file open, its own session
+  trap - INT QUIT
+  [ -z "${SLURM_JOB_ID:-}" ] || trap '' USR2  # Slurm's warning would end it
+  for fd in "/proc/$BASHPID/fd/"*; do
+    fd=${fd##*/}
+    [ "$fd" -le 2 ] || eval "exec $fd>&-"
+  done
+  exec setsid env --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
+}
+stop() {  # Ctrl-C does not reach the programs
+  trap '' HUP INT TERM
   kill "${pids[@]}" 2>/dev/null || true
   wait
   exit 130
@@ -66,7 +83,7 @@ def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()
     parts = ["#!/usr/bin/env bash"]
     for text in comments:
         parts.append("# " + " ".join(text.splitlines()))
-    parts.append(_PREAMBLE)
+    parts.append(_PREAMBLE.replace("{own}", _OWN))
     if nodes > 1:
         parts.append(_NODES.replace("{nodes}", str(nodes)))
     if any(_needs_port(launch) for launch in launches):
@@ -88,13 +105,12 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
         yield "host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}"
     yield "time ("
     yield "  pids=()"
-    yield "  trap stop INT TERM"
+    yield "  trap stop HUP INT TERM"
     for name, value in launch.defaults.items():
         yield f"  export {name}=${{{name}-{shlex.quote(value)}}}"
     for process in launch.processes:
-        line = f"{command(process)} & pids+=($!)"
-        if process.job is not None:
-            line = f"{_rendezvous(process, process.job)} {line}"
+        where = "" if process.job is None else f"{_rendezvous(process, process.job)} "
+        line = f"start {where}{command(process)} & pids+=($!)"
         if several:
             line = f"if on {process.node}; then {line}; fi"
         yield f"  {line}"
@@ -115,15 +131,13 @@ def _rendezvous(process: Process, job: int) -> str:
 
 
 def command(process: Process) -> str:
-    """One process as a bash command, its environment before it."""
+    """One process as the words of ``env``: its environment, then its command line."""
     words = []
-    others = []
     for name, value in process.env.items():
-        if _NAME.fullmatch(name) and name not in _RESERVED:
+        if _NAME.fullmatch(name):
             words.append(f"{name}={shlex.quote(value)}")
         else:
-            others.append(shlex.quote(f"{name}={value}"))
-    if others:
-        # `--` because a name may begin with a dash; env takes assignments after it.
-        words += ["env", "--", *others]
+            words.append(shlex.quote(f"{name}={value}"))
+    if "=" in process.argv[0]:  # env would take it for another variable
+        words += ["nice", "-n", "0"]
     return " ".join([*words, *map(shlex.quote, process.argv)])

@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,16 +32,26 @@ import json, os, sys
 line = json.dumps([sys.argv[1:], dict(os.environ)], sort_keys=True) + chr(10)
 os.write(1, line.encode())
 """
-# Each shell keeps a few variables of its own; the supervisor adds its channels, and its mark.
-OWN = {"_", "SHLVL", "PWD", "OLDPWD", "PS1", "COLUMNS", "LINES"}
-OWN |= {MARK, METRICS, STACKS, START}
+# All that a process has without asking: where it runs, what it ignores, what it may use.
+PROBE = """
+import json, os
+told = ("SigBlk", "SigIgn", "SigCgt", "Umask")
+status = [line for line in open("/proc/self/status") if line.startswith(told)]
+given = sorted(open("/proc/self/environ").read().split(chr(0)))
+files = [fd for fd in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + fd)]
+limits = open("/proc/self/limits").read()
+stdin, leads = os.readlink("/proc/self/fd/0"), os.getsid(0) == os.getpid()
+found = [given, status, sorted(files), limits, stdin, leads, os.getcwd(), os.nice(0)]
+os.write(1, json.dumps(found).encode() + chr(10).encode())
+"""
+ADDED = {MARK, METRICS, STACKS, START}  # by the supervisor: its channels, and its mark
 
 words = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=12)
 names = st.one_of(
     st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True),
     st.from_regex(r"[A-Za-z.-][A-Za-z0-9.%-]{0,8}", fullmatch=True),
-    st.sampled_from(["UID", "RANDOM", "SECONDS", "PPID", "PS4", "CDPATH"]),
-).filter(lambda name: name not in OWN and not name.startswith(("LD_", "PYTHON", "BASH_ENV")))
+    st.sampled_from(["UID", "RANDOM", "SECONDS", "PPID", "PS4", "CDPATH", "_", "SHLVL", "PWD"]),
+).filter(lambda name: not name.startswith(("LD_", "PYTHON", "BASH_ENV")))
 
 
 @pytest.fixture(autouse=True)
@@ -72,24 +83,63 @@ def echoes(argv: list[str], env: dict[str, str]) -> Launch:
 
 def told(text: str) -> tuple[list[str], dict[str, str]]:
     argv, env = json.loads(text)
-    return argv, {key: value for key, value in env.items() if key not in OWN}
+    return argv, {key: value for key, value in env.items() if key not in ADDED}
 
 
 @settings(max_examples=25)
 @given(argv=st.lists(words, max_size=3), env=st.dictionaries(names, words, max_size=4))
 @example(argv=["a b", "$HOME", "`id`", "it's", "", "\n", "--x=$(id)"], env={"A": "$HOME 'x' \n"})
-@example(argv=["-n"], env={"UID": "5", "A.B": "-u", "-x": "1", "IFS": ":"})
+@example(argv=["-n"], env={"UID": "5", "A.B": "-u", "-x": "1", "IFS": ":", "SHLVL": "9"})
 def test_dry_gives_each_program_what_run_gives_it(argv: list[str], env: dict[str, str]):
     launch = echoes(argv, env)
-    printed = bash(render([launch], sys.executable))
+    environ = {name: os.environ[name] for name in os.environ if name != "_"}
+    # readline, which pytest imports, adds to what is inherited, but not to `os.environ`
+    printed = bash(render([launch], sys.executable), env=environ)
     dry = [line for line in printed.stdout.splitlines() if line.startswith("[[")]
-    events: list[Event] = []
-    requests = StopRequests()
-    Supervisor(launch, os.environ, requests, events.append).run()
-    requests.close()
-    run = [event.text for event in events if isinstance(event, Line) and event.stream == "stdout"]
+    run = supervised(launch, environ)
     assert len(run) == 2
     assert sorted(map(told, dry), key=str) == sorted(map(told, run), key=str)
+
+
+def supervised(launch: Launch, environ: dict[str, str]) -> list[str]:
+    """The lines that a launch prints where `run` starts it."""
+    events: list[Event] = []
+    with closing(StopRequests()) as requests:
+        Supervisor(launch, environ, requests, events.append).run()
+    return [event.text for event in events if isinstance(event, Line) and event.stream == "stdout"]
+
+
+# What bash sets for itself, changes or hides, as it was given.
+GIVEN = {
+    "SHLVL": "7", "PWD": "/nowhere", "OLDPWD": "/gone", "COLUMNS": "33", "LINES": "7", "UID": "5",
+    "PPID": "3", "RANDOM": "7", "IFS": ":", "PS1": "a b", "PS4": "$(id)", "OPTIND": "3",
+    "BASHPID": "4", "a.b": "c", "host": "h", "port": "1", "pids": "2", "name": "n", "fd": "0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [GIVEN, {}])
+def test_a_process_of_dry_has_all_that_one_of_run_has(given: dict[str, str]):
+    program = (sys.executable, "-S", "-c", PROBE)
+    launch = Launch(benchmark(), None, (Process(("b", "D0"), program, {"A": "1"}, 0, (0,)),))
+    environ = {"PATH": os.environ["PATH"], **given}
+    with Path(os.devnull).open() as file:  # of the caller: it is not for programs
+        os.set_inheritable(file.fileno(), True)
+        script = render([launch], sys.executable)
+        printed = bash(script, env={**environ, "_": "bash"}, pass_fds=[file.fileno()])
+        (run,) = supervised(launch, environ)
+    (dry,) = [line for line in printed.stdout.splitlines() if line.startswith("[[")]
+    (variables, *others), (same, *equal) = json.loads(run), json.loads(dry)
+    own = tuple(f"{name}=" for name in ADDED)
+    assert [pair for pair in variables if not pair.startswith(own)] == same
+    assert others == equal
+
+
+def test_a_program_whose_path_is_like_a_variable(tmp_path: Path):
+    program = tmp_path / "a=b" / "echo"
+    program.parent.mkdir()
+    program.symlink_to("/bin/echo")
+    launch = Launch(benchmark(), None, (Process(("b",), (str(program), "ran"), {}, 0, (0,)),))
+    assert bash(render([launch], sys.executable)).stdout.endswith("ran\n")
 
 
 def test_a_script_goes_on_after_a_failure_and_ends_with_it():

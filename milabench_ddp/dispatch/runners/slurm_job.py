@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from ...caller import restore_environment
 from ...codec import read_record
 from ...config.schema import Benchmark
 from ...display.plain import PlainProgress
@@ -61,6 +62,7 @@ class JobTask:
 
         A pre-empted job asks Slurm to start it again, and then goes on with the rest.
         """
+        restore_environment()
         run = RunDir(Path(self.run))
         plan = read_record(run.plan_json, RunPlan)
         benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))

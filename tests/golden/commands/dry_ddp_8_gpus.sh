@@ -3,12 +3,29 @@
 # not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:274)
 # not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:299)
 set -euo pipefail
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
-stop() {  # Ctrl-C does not reach background processes
-  trap '' INT TERM
+# Programs get these variables as this script was given them: it has its own. They get no `_`.
+own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd given host name own pair pid pids port status)
+given=()
+while IFS= read -r -d '' pair; do
+  for name in "${own[@]}"; do [[ $pair != "$name="* ]] || given+=("$pair"); done
+done <"/proc/$$/environ"
+
+start() {  # become a program as `run` starts it: no signal ignored, no file open, its own session
+  trap - INT QUIT
+  [ -z "${SLURM_JOB_ID:-}" ] || trap '' USR2  # Slurm's warning would end it
+  for fd in "/proc/$BASHPID/fd/"*; do
+    fd=${fd##*/}
+    [ "$fd" -le 2 ] || eval "exec $fd>&-"
+  done
+  exec setsid env --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
+}
+stop() {  # Ctrl-C does not reach the programs
+  trap '' HUP INT TERM
   kill "${pids[@]}" 2>/dev/null || true
   wait
   exit 130
@@ -25,18 +42,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp32/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp32/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
   join
 ) || failed+=(flops-fp32)
 
@@ -46,18 +63,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-tf32/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-tf32/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
   join
 ) || failed+=(flops-tf32)
 
@@ -67,18 +84,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp16/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
   join
 ) || failed+=(flops-fp16)
 
@@ -88,18 +105,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-bf16/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
   join
 ) || failed+=(flops-bf16)
 
@@ -109,18 +126,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
   join
 ) || failed+=(resnet50)
 
@@ -130,18 +147,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-loader/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-loader/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
   join
 ) || failed+=(resnet50-loader)
 
@@ -151,7 +168,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-ddp/cache/triton}
@@ -160,7 +177,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-ddp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
   join
 ) || failed+=(resnet50-ddp)
 
@@ -170,7 +187,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/elastic-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/elastic-ddp/cache/triton}
@@ -179,7 +196,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/elastic-ddp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 10000 --warmup 1000 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 10000 --warmup 1000 & pids+=($!)
   join
 ) || failed+=(elastic-ddp)
 
@@ -189,18 +206,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-peak-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-peak-bf16/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
   join
 ) || failed+=(flops-peak-bf16)
 
@@ -210,18 +227,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp8/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp8/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
   join
 ) || failed+=(flops-fp8)
 
@@ -231,18 +248,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-sustained-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-sustained-bf16/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
   join
 ) || failed+=(flops-sustained-bf16)
 
@@ -252,18 +269,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/membw-triad/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/membw-triad/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
   join
 ) || failed+=(membw-triad)
 
@@ -273,18 +290,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/transfer-h2d/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/transfer-h2d/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
   join
 ) || failed+=(transfer-h2d)
 
@@ -294,18 +311,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/transfer-d2h/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/transfer-d2h/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
   join
 ) || failed+=(transfer-d2h)
 
@@ -315,7 +332,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/pairs/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/pairs/cache/triton}
@@ -324,7 +341,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/pairs/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=pairs.0 benchmarks/pairs/main.py --bytes 64Mi --number 10 --repeat 5 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=pairs.0 benchmarks/pairs/main.py --bytes 64Mi --number 10 --repeat 5 & pids+=($!)
   join
 ) || failed+=(pairs)
 
@@ -334,7 +351,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-reduce/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-reduce/cache/triton}
@@ -343,7 +360,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-reduce/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_reduce & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_reduce & pids+=($!)
   join
 ) || failed+=(comm-all-reduce)
 
@@ -353,7 +370,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-gather/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-gather/cache/triton}
@@ -362,7 +379,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-gather/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_gather & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_gather & pids+=($!)
   join
 ) || failed+=(comm-all-gather)
 
@@ -372,7 +389,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-reduce-scatter/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-reduce-scatter/cache/triton}
@@ -381,7 +398,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-reduce-scatter/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op reduce_scatter & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op reduce_scatter & pids+=($!)
   join
 ) || failed+=(comm-reduce-scatter)
 
@@ -391,7 +408,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-to-all/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-to-all/cache/triton}
@@ -400,7 +417,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-to-all/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_to_all & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_to_all & pids+=($!)
   join
 ) || failed+=(comm-all-to-all)
 
@@ -410,7 +427,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-broadcast/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-broadcast/cache/triton}
@@ -419,7 +436,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-broadcast/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op broadcast & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op broadcast & pids+=($!)
   join
 ) || failed+=(comm-broadcast)
 
@@ -429,7 +446,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-p2p/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-p2p/cache/triton}
@@ -438,7 +455,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-p2p/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op p2p & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op p2p & pids+=($!)
   join
 ) || failed+=(comm-p2p)
 
@@ -448,7 +465,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-ddp/cache/triton}
@@ -457,7 +474,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode ddp & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode ddp & pids+=($!)
   join
 ) || failed+=(gpt-ddp)
 
@@ -467,7 +484,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-fsdp/cache/triton}
@@ -476,7 +493,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-fsdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode fsdp & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode fsdp & pids+=($!)
   join
 ) || failed+=(gpt-fsdp)
 
@@ -486,18 +503,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-single/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-single/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
   join
 ) || failed+=(gpt-single)
 
@@ -507,18 +524,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-single-inductor/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-single-inductor/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
   join
 ) || failed+=(gpt-single-inductor)
 
@@ -528,7 +545,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-ddp-inductor/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-ddp-inductor/cache/triton}
@@ -537,7 +554,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp-inductor/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode ddp --compile inductor & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode ddp --compile inductor & pids+=($!)
   join
 ) || failed+=(gpt-ddp-inductor)
 
@@ -547,7 +564,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-pipeline/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-pipeline/cache/triton}
@@ -556,7 +573,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pipeline/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
   join
 ) || failed+=(gpt-pipeline)
 
@@ -566,7 +583,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-tp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-tp/cache/triton}
@@ -575,7 +592,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
   join
 ) || failed+=(gpt-tp)
 
@@ -585,7 +602,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-pdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-pdp/cache/triton}
@@ -594,7 +611,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
   join
 ) || failed+=(gpt-pdp)
 
@@ -604,7 +621,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-hsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-hsdp/cache/triton}
@@ -613,7 +630,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-hsdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode hsdp & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode hsdp & pids+=($!)
   join
 ) || failed+=(gpt-hsdp)
 
@@ -623,7 +640,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-tp-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-tp-fsdp/cache/triton}
@@ -632,7 +649,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp-fsdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
   join
 ) || failed+=(gpt-tp-fsdp)
 
@@ -642,18 +659,18 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-1b-single/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-1b-single/cache/triton}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
   join
 ) || failed+=(llama-1b-single)
 
@@ -663,7 +680,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-8b-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-8b-fsdp/cache/triton}
@@ -672,7 +689,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 1 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 30 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation checkpoint & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 1 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 30 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation checkpoint & pids+=($!)
   join
 ) || failed+=(llama-8b-fsdp)
 
@@ -682,7 +699,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-ddp/cache/triton}
@@ -691,7 +708,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-ddp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert --mode ddp --batch-size 128 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert --mode ddp --batch-size 128 & pids+=($!)
   join
 ) || failed+=(bert-ddp)
 
@@ -701,7 +718,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-pipeline/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-pipeline/cache/triton}
@@ -710,7 +727,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-pipeline/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 128 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 128 & pids+=($!)
   join
 ) || failed+=(bert-pipeline)
 
@@ -720,7 +737,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-large-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-large-ddp/cache/triton}
@@ -729,7 +746,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-large-ddp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert_large --mode ddp --batch-size 64 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert_large --mode ddp --batch-size 64 & pids+=($!)
   join
 ) || failed+=(bert-large-ddp)
 
@@ -739,7 +756,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt2-large-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt2-large-fsdp/cache/triton}
@@ -748,7 +765,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt2-large-fsdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 24 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 24 & pids+=($!)
   join
 ) || failed+=(gpt2-large-fsdp)
 
@@ -758,7 +775,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/t5-large-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/t5-large-fsdp/cache/triton}
@@ -767,7 +784,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/t5-large-fsdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 32 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 32 & pids+=($!)
   join
 ) || failed+=(t5-large-fsdp)
 
@@ -777,7 +794,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/vit-large-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/vit-large-fsdp/cache/triton}
@@ -786,7 +803,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-large-fsdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 64 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 64 & pids+=($!)
   join
 ) || failed+=(vit-large-fsdp)
 
@@ -796,7 +813,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet152-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet152-ddp/cache/triton}
@@ -805,7 +822,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet152-ddp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
   join
 ) || failed+=(resnet152-ddp)
 
@@ -815,7 +832,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/vit-l-16-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/vit-l-16-fsdp/cache/triton}
@@ -824,7 +841,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-l-16-fsdp/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 200 --seconds 30 --warmup 20 --mode fsdp & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 200 --seconds 30 --warmup 20 --mode fsdp & pids+=($!)
   join
 ) || failed+=(vit-l-16-fsdp)
 
@@ -834,7 +851,7 @@ echo "===="
 # `run` ends it after 600 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-e2e/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-e2e/cache/triton}
@@ -843,7 +860,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-e2e/flight_recorder.rank}
-  MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
+  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
   join
 ) || failed+=(resnet50-e2e)
 

@@ -19,12 +19,29 @@ eval 'module load cuda' </dev/null >&2 || { code=$?; echo 'the setup command fai
 export NCCL_SOCKET_IFNAME='en s'
 #!/usr/bin/env bash
 set -euo pipefail
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
-stop() {  # Ctrl-C does not reach background processes
-  trap '' INT TERM
+# Programs get these variables as this script was given them: it has its own. They get no `_`.
+own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd given host name own pair pid pids port status)
+given=()
+while IFS= read -r -d '' pair; do
+  for name in "${own[@]}"; do [[ $pair != "$name="* ]] || given+=("$pair"); done
+done <"/proc/$$/environ"
+
+start() {  # become a program as `run` starts it: no signal ignored, no file open, its own session
+  trap - INT QUIT
+  [ -z "${SLURM_JOB_ID:-}" ] || trap '' USR2  # Slurm's warning would end it
+  for fd in "/proc/$BASHPID/fd/"*; do
+    fd=${fd##*/}
+    [ "$fd" -le 2 ] || eval "exec $fd>&-"
+  done
+  exec setsid env --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
+}
+stop() {  # Ctrl-C does not reach the programs
+  trap '' HUP INT TERM
   kill "${pids[@]}" 2>/dev/null || true
   wait
   exit 130
@@ -47,10 +64,10 @@ echo "===="
 # `run` ends it after 60 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-16}
-  if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
-  if on 1; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  if on 0; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  if on 1; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
   join
 ) || failed+=(big)
 
@@ -60,9 +77,9 @@ echo "===="
 # `run` ends it after 60 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-16}
-  if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  if on 0; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
   join
 ) || failed+=(small)
 

@@ -2,12 +2,29 @@
 # a comment
 # in two lines
 set -euo pipefail
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
-stop() {  # Ctrl-C does not reach background processes
-  trap '' INT TERM
+# Programs get these variables as this script was given them: it has its own. They get no `_`.
+own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd given host name own pair pid pids port status)
+given=()
+while IFS= read -r -d '' pair; do
+  for name in "${own[@]}"; do [[ $pair != "$name="* ]] || given+=("$pair"); done
+done <"/proc/$$/environ"
+
+start() {  # become a program as `run` starts it: no signal ignored, no file open, its own session
+  trap - INT QUIT
+  [ -z "${SLURM_JOB_ID:-}" ] || trap '' USR2  # Slurm's warning would end it
+  for fd in "/proc/$BASHPID/fd/"*; do
+    fd=${fd##*/}
+    [ "$fd" -le 2 ] || eval "exec $fd>&-"
+  done
+  exec setsid env --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
+}
+stop() {  # Ctrl-C does not reach the programs
+  trap '' HUP INT TERM
   kill "${pids[@]}" 2>/dev/null || true
   wait
   exit 130
@@ -34,14 +51,14 @@ echo "===="
 # `run` ends it after 60 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
-  if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
-  if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
-  if on 1; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
-  if on 1; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 0; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 0; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 1; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 1; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
   join
 ) || failed+=('flops R0')
 
@@ -51,14 +68,14 @@ echo "===="
 # `run` ends it after 60 s
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
-  if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
-  if on 0; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
-  if on 1; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
-  if on 1; then MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 0; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 0; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 1; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
+  if on 1; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!); fi
   join
 ) || failed+=('flops R1')
 
@@ -69,7 +86,7 @@ echo "===="
 host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}
 time (
   pids=()
-  trap stop INT TERM
+  trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/ddp/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/ddp/cache/triton'}
@@ -78,10 +95,10 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-'/base/runs/a run/ddp/flight_recorder.rank'}
-  if on 0; then PET_RDZV_ENDPOINT="$host:$((port + 0))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
-  if on 0; then PET_RDZV_ENDPOINT="$host:$((port + 1))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
-  if on 1; then PET_RDZV_ENDPOINT="$host:$((port + 0))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
-  if on 1; then PET_RDZV_ENDPOINT="$host:$((port + 1))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 0; then start PET_RDZV_ENDPOINT="$host:$((port + 0))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 0; then start PET_RDZV_ENDPOINT="$host:$((port + 1))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 1; then start PET_RDZV_ENDPOINT="$host:$((port + 0))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
+  if on 1; then start PET_RDZV_ENDPOINT="$host:$((port + 1))" MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!); fi
   join
 ) || failed+=(ddp)
 

@@ -1,0 +1,21 @@
+"""What the caller of this process gave it, and what Python has made of it since."""
+
+import os
+from pathlib import Path
+
+
+def restore_environment() -> None:
+    """Let what this process starts inherit the environment that this process was given.
+
+    In the C locale Python sets ``LC_CTYPE`` for itself (PEP 538). ``_`` is the shell's word for
+    this program, and says nothing about another.
+    """
+    os.environ.pop("_", None)
+    if os.environ.get("LC_CTYPE") not in ("C.UTF-8", "C.utf8", "UTF-8"):
+        return
+    given = Path("/proc/self/environ").read_bytes().split(b"\0")
+    stated = [pair for pair in given if pair.startswith(b"LC_CTYPE=")]
+    if not stated:
+        del os.environ["LC_CTYPE"]
+    else:
+        os.environb[b"LC_CTYPE"] = stated[-1].partition(b"=")[2]

@@ -10,6 +10,7 @@ import signal
 from dataclasses import dataclass, field
 
 from ..events import OUT_OF_MEMORY, exit_reason
+from ..tracebacks import FRAME, LAUNCHER_ERROR, LAUNCHER_LOG, OF_RANK, RAISED, TRACEBACK
 
 _SUMMARY = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError"
 _RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
@@ -30,6 +31,9 @@ _TIMEOUT = re.compile(
 )
 _OF_TIME = re.compile(r"\btime(?:d |-)?out\b", re.IGNORECASE)
 _KILLED = re.compile(r"killed by (?:SIGKILL|signal: Killed)")
+LONGEST = 500  # characters of an exception in a reason
+MOST_AFTER = 20  # lines behind the last exception; what prints more has gone on
+MOST_OF_SUMMARY = 1 << 20  # lines of torchrun's summary
 HOST_OUT_OF_MEMORY = "this host was out of memory, and its kernel killed a process"
 
 
@@ -61,6 +65,48 @@ def timed_out(line: str) -> str:
     rank, number, operation, ms = found.groups()
     which = f"{operation} (SeqNum {number})" if number else operation
     return f"rank {rank}: {which} timed out after {int(ms) / 1000:.0f} s"
+
+
+@dataclass
+class LastException:
+    """The exception with which a program's stderr ends, or of several ranks the one that was first.
+
+    Its message may have several lines. What torchrun raises says only that a rank has failed.
+    """
+
+    text: str = ""  # such as ``ValueError: no``
+    rank: str = ""  # whose it is, if its lines are marked with it
+    _in_traceback: set[str] = field(default_factory=set)  # by rank
+    _lines_after: int = 0  # of another kind
+
+    def read(self, line: str) -> None:
+        """Read a line of stderr."""
+        found = OF_RANK.match(line)
+        rank, text = (found[1], found[2].removeprefix(" ")) if found else ("", line)
+        text = text.rstrip()
+        if text == TRACEBACK or FRAME.match(text):
+            self._in_traceback.add(rank)
+        elif rank in self._in_traceback and text and not text[0].isspace():
+            if LAUNCHER_LOG.match(text):
+                return  # it may come between
+            self._in_traceback.discard(rank)
+            if RAISED.match(text) and not LAUNCHER_ERROR.match(text):
+                self._add(rank, text[:LONGEST])
+            elif LAUNCHER_ERROR.match(text):
+                self._lines_after = -MOST_OF_SUMMARY
+        elif text and not rank:
+            self._lines_after += 1
+
+    def _add(self, rank: str, text: str) -> None:
+        is_of_another = bool(self.text) and rank != self.rank
+        if not is_of_another or (may_follow(self.text) and not may_follow(text)):
+            self.text, self.rank, self._lines_after = text, rank, 0
+
+    def reason(self, returncode: int) -> str:
+        """The reason of an end with this exit status, which is 1 where an exception ends Python."""
+        if returncode != 1 or not self.text or self._lines_after > MOST_AFTER:
+            return exit_reason(returncode)
+        return f"{f'rank {self.rank}: ' if self.rank else ''}{exit_reason(1)}: {self.text}"
 
 
 @dataclass

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ..events import NAN_LOSS, Data, Event, Line, Note, Outcome, Verdict, exit_reason
+from ..events import NAN_LOSS, Data, Event, Line, Note, Outcome, Verdict
 from ..results.rates import RateCounts, why_nothing_measured
-from .causes import LauncherSummary, is_timeout, may_follow, timed_out
+from .causes import LastException, LauncherSummary, is_timeout, may_follow, timed_out
 
 RECENT = 10  # data of a process whose times are kept
 LATE = 3.0  # times the longest of their gaps
@@ -29,6 +29,7 @@ class Observations:
     lacks: str = ""  # what its device does not have, so that there is nothing to measure
     instrument_error: str = ""
     launcher: LauncherSummary = field(default_factory=LauncherSummary)
+    exception: LastException = field(default_factory=LastException)
     # when the last data came, in seconds
     times: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT), compare=False)
 
@@ -71,6 +72,7 @@ class Observations:
                 self._add_error(_describe(data))
             case Line(stream="stderr", text=text):
                 self.launcher.read(text)
+                self.exception.read(text)
                 if said := timed_out(text):
                     self._add_error(said)
             case Note(kind="overseer_error", data=Mapping() as data):
@@ -105,7 +107,7 @@ def judge(
     elif observed.error:
         reason = observed.error
     elif returncode:
-        reason = observed.launcher.aborted or exit_reason(returncode)
+        reason = observed.launcher.aborted or observed.exception.reason(returncode)
     elif observed.instrument_error:
         reason = f"an instrument failed: {observed.instrument_error}"
     elif observed.loss_is_nan:

@@ -10,8 +10,9 @@ from ..events import OUT_OF_MEMORY, Outcome, Verdict
 from ..results.read_state import DAMAGED, GONE
 from ..results.records import Payload, Run
 from ..results.run_dir import RunDir, names_a_file
+from ..tracebacks import FRAME, OF_RANK, TRACEBACK
 from .model import Failure, Report, Row
-from .output import OF_RANK, SHOWN, TRACEBACK, failed_rank, first_stack, of_rank, tail
+from .output import SHOWN, failed_rank, first_stack, of_rank, tail
 from .process import ProcessResult
 
 SHOWN_TAGS = 3  # in a sentence
@@ -20,9 +21,9 @@ NEVER_RAN = "it never ran: the configuration has it enabled, and no run has a fi
 
 _SEE = re.compile(r" \(see .*?\)")
 _RANK = re.compile(r"rank (\d+): ")
-FRAME = re.compile(r'^  File ".*", line \d+')
 EXCEPTION = re.compile(
-    r"^(?:\S+: )?(?:rank \d+: )?[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b"
+    r"^(?:\S+: )?(?:rank \d+: )?(?:exit status \d+: )?"
+    r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b"
 )
 
 

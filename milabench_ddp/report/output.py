@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..codec import open_file
 from ..results.read_events import output_lines
+from ..tracebacks import LAUNCHER_ERROR, LAUNCHER_LOG, LAUNCHER_STOPPED, OF_RANK, TRACEBACK
 
 TAIL = 1 << 17  # bytes that are read from the end of a file; a traceback is far shorter
 MOST_LINES = 2000
@@ -15,16 +16,6 @@ SHOWN = 20
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-TRACEBACK = "Traceback (most recent call last):"
-OF_RANK = re.compile(r"^\[[a-z]+(\d+)\]:(.*)$")  # PyTorch's [rank1], torchrun's [default1]
-LAUNCHER_LOG = re.compile(
-    r"^(?:[IWE]\d{4} .* torch/distributed/|\[\d{4}-\d\d-\d\d .*\] torch\.distributed\.)"
-)
-LAUNCHER_ERROR = re.compile(r"^torch\.distributed\.elastic\.multiprocessing\.errors\.")
-# torchrun's message when a signal ended it: the sender of the signal has recorded the reason
-LAUNCHER_STOPPED = re.compile(
-    r"^torch\.distributed\.elastic\.multiprocessing\.api\.SignalException: Process \d+ got signal"
-)
 RULE = re.compile(r"^={20,}$")
 ROOT_CAUSE = "Root Cause (first observed failure):"
 RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")

@@ -4,6 +4,7 @@ import pytest
 
 from milabench_ddp.events import Data, Event, Line, Note, Outcome, Verdict
 from milabench_ddp.launch.verdict import Observations, judge
+from tests.support.result_files import TORCHRUN
 
 
 def observations(*events: Event) -> Observations:
@@ -56,6 +57,53 @@ def failed(reason: str) -> Verdict:
 )
 def test_judge(events: list[Event], code: int, stopped: Verdict | None, expected: Verdict):
     assert judge(observations(*events), code, stopped) == expected
+
+
+FRAMES = ("Traceback (most recent call last):", '  File "a.py", line 1, in <module>', "    f()")
+
+
+def printed(*lines: str) -> Observations:
+    return observations(*(Line("b", 0.0, "stderr", f"{line}\n") for line in lines))
+
+
+CHAINED = "During handling of the above exception, another exception occurred:"
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "reason"),
+    [
+        ((*FRAMES, "ValueError: no"), 1, "exit status 1: ValueError: no"),
+        ((*FRAMES, "ValueError: no"), 3, "exit status 3"),
+        ((*FRAMES, "KeyboardInterrupt"), 1, "exit status 1: KeyboardInterrupt"),
+        ((*FRAMES, "own.OutOfPatience: a", "b"), 1, "exit status 1: own.OutOfPatience: a"),
+        (
+            ('  File "a.py", line 1', "    (", "SyntaxError: no"),
+            1,
+            "exit status 1: SyntaxError: no",
+        ),
+        ((*FRAMES, "A: 1", "", CHAINED, "", *FRAMES, "B: 2"), 1, "exit status 1: B: 2"),
+        ((*FRAMES, "A: 1", *["it goes on"] * 30, "no data"), 1, "exit status 1"),
+        ((*FRAMES[:1], "  no frames"), 1, "exit status 1"),
+        (("ValueError: a log",), 1, "exit status 1"),
+        ((*FRAMES, f"A: {'x' * 9999}"), 1, f"exit status 1: A: {'x' * 497}"),
+    ],
+    ids=str,
+)
+def test_the_exception_of_a_traceback_is_the_reason(
+    lines: tuple[str, ...], code: int, reason: str
+) -> None:
+    assert judge(printed(*lines), code, None) == failed(reason)
+
+
+def test_torchrun_does_not_hide_the_exception_of_a_rank() -> None:
+    """That of rank 0 follows: its peer was gone."""
+    assert judge(printed(*TORCHRUN), 1, None) == failed(
+        "rank 1: exit status 1: ValueError: rank one is bad"
+    )
+    turned = [line for line in TORCHRUN if "rank1]" not in line]
+    assert judge(printed(*turned, *[line for line in TORCHRUN if "rank1]" in line]), 1, None) == (
+        failed("rank 1: exit status 1: ValueError: rank one is bad")
+    )
 
 
 def test_a_launcher_whose_ranks_report_nothing_need_not_report():

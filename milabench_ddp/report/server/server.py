@@ -109,6 +109,8 @@ class Handler(BaseHTTPRequestHandler):
             case ["", ""]:
                 found = {key: runs.progress(path) for key, path in folders.items()}
                 return _html(pages.list_page(found))
+            case ["", "runs", key] if key in folders:
+                return _moved(f"/runs/{key}/")
             case ["", "runs", key, ""] if key in folders:
                 return _html(pages.run_page(key, runs.progress(folders[key])))
             case ["", "runs", key, "progress.json"] if key in folders:
@@ -133,6 +135,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", "GET, HEAD")
+        if status is HTTPStatus.PERMANENT_REDIRECT:
+            self.send_header("Location", content.decode())
         self.end_headers()
         if with_content:
             self.wfile.write(content)
@@ -151,6 +155,11 @@ def _name_of(host: str) -> str | None:
 
 def _html(text: str) -> Answer:
     return HTTPStatus.OK, HTML, _bytes(text), OF_PAGES
+
+
+def _moved(address: str) -> Answer:
+    """Where it is; its content is the address."""
+    return HTTPStatus.PERMANENT_REDIRECT, TEXT, address.encode(), OF_PAGES
 
 
 def _plain(status: HTTPStatus, text: str) -> Answer:

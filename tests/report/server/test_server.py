@@ -71,6 +71,13 @@ def test_it_listens_on_the_loopback_device_alone() -> None:
         assert server.url == f"http://127.0.0.1:{server.server_port}/"
 
 
+def test_an_address_without_its_last_slash_leads_to_the_run(client: Client) -> None:
+    status, headers, _ = client.ask("/runs/first")
+    assert (status, headers["Location"]) == (308, "/runs/first/")
+    assert client.ask(headers["Location"])[0] == 200
+    assert client.ask("/runs/none")[0] == 404
+
+
 def test_from_the_list_to_a_report(client: Client) -> None:
     status, headers, text = client.ask("/")
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -127,7 +134,7 @@ def test_two_hosts_are_refused(client: Client) -> None:
     [
         "/secret", "/runs/../secret", "/runs/first/../../secret", "/runs/%2e%2e/secret",
         "/runs/first%2f..%2f..%2fsecret", "/runs/first/%2e%2e/%2e%2e/secret", "//etc/passwd",
-        "/runs/first/run.json", "/runs/first", "/runs//", "/runs/third/", "/runs/first/report/x",
+        "/runs/first/run.json", "/runs//", "/runs/third/", "/runs/first/report/x",
         "http://evil.example/", "/runs/first\x00/report", "/runs/..\\secret/report",
     ],
 )  # fmt: skip

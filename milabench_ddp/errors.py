@@ -60,6 +60,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f": did you mean `{near[0]}`?" if near else ""
 
 
+def one_of(word: str, known: Sequence[str]) -> str:
+    """The known words, behind one that is close: ``did you mean `x`, or one of w, x?``."""
+    near = difflib.get_close_matches(word, sorted(known), n=1)
+    words = ", ".join(known)
+    return f"did you mean `{near[0]}`, or one of {words}?" if near else f"choose from {words}"
+
+
 def shown_names(names: Sequence[str], most: int = 8) -> str:
     """The names in a sentence, the first ones if there are many: ``a, b, c and 4 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

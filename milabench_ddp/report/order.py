@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from ..errors import SelectionError, did_you_mean
+from ..errors import SelectionError, one_of
 from .model import Report, Row
 
 Key = tuple[float | str, ...]
@@ -39,6 +39,5 @@ def in_order(report: Report, name: str) -> Report:
     Raises SelectionError if there is no such order.
     """
     if name not in ORDERS:
-        near = did_you_mean(name, ORDERS)
-        raise SelectionError(f"--sort {name}: unknown{near}; choose from {', '.join(ORDERS)}")
+        raise SelectionError(f"--sort {name}: unknown; {one_of(name, list(ORDERS))}")
     return replace(report, rows=tuple(sorted(report.rows, key=ORDERS[name])))

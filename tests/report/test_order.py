@@ -30,7 +30,7 @@ def test_an_order_that_was_asked_for(key: str, names: str) -> None:
 
 
 def test_an_order_that_there_is_not() -> None:
-    with pytest.raises(SelectionError, match="--sort pref: unknown: did you mean `perf`"):
+    with pytest.raises(SelectionError, match="--sort pref: unknown; did you mean `perf`"):
         in_order(Report(False, (), (A,)), "pref")
 
 

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ...errors import SelectionError, did_you_mean
+from ...errors import SelectionError, one_of
 from ...table import Measured
 from ..clocks import sm_clock
 from ..energy import UNKNOWN, Energy, energy_of_row
 from ..model import Row, Rows
 from ..statistics.values import median
-from ..tables import TABLES
+from ..tables import REPORT_TABLES, TABLES
 from ..told import Told
 from .cell import Cell
 from .efficiency import efficiencies, ideals
@@ -125,11 +125,8 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
             "ranks and repeats",
             lambda row: _reported(row, name),
         )
-    known = {*METRICS, *TABLES, EFFICIENCY, *reported}
-    raise SelectionError(
-        f"--table {name}: no benchmark reports it{did_you_mean(name, known)}; "
-        f"choose from {', '.join(sorted(known))}"
-    )
+    known = sorted({*METRICS, *TABLES, *REPORT_TABLES, EFFICIENCY, *reported})
+    raise SelectionError(f"--table {name}: no benchmark reports it: {one_of(name, known)}")
 
 
 def reported_numbers(row: Row) -> dict[str, Told]:

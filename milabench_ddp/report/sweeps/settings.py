@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ...errors import SelectionError, did_you_mean
+from ...errors import SelectionError, one_of
 from ...results.records import Payload, is_finite, mapping_or_empty
 from ..model import Row, Rows
 
@@ -107,8 +107,5 @@ def check(table: Rows, names: Iterable[str]) -> None:
     """Raise ``SelectionError`` for a name that is not a setting of any benchmark."""
     for name in names:
         if all(setting_of(row, name) == NOTHING for row in table):
-            known = {*axes(table), "name", NODES}
-            raise SelectionError(
-                f"no benchmark has the setting {name}{did_you_mean(name, known)}; "
-                f"the sweep has {', '.join(sorted(known))}, and any option or key can be used"
-            )
+            known = sorted({*axes(table), "name", NODES})
+            raise SelectionError(f"no benchmark has the setting {name}: {one_of(name, known)}")

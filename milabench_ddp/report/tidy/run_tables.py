@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from ...errors import SelectionError, did_you_mean
+from ...errors import SelectionError, one_of
 from ..document.report_document import ReportDocument
 from .lines import BenchmarkLine, EventLine, FindingLine, RankLine, RunLine
 from .read_runs import read_runs
@@ -112,6 +112,5 @@ class RunTables:
 
 def _table(name: str) -> TidyTable:
     if name not in TIDY_TABLES:
-        near = did_you_mean(name, TIDY_TABLES)
-        raise SelectionError(f"no table {name}{near}; choose from {', '.join(TIDY_TABLES)}")
+        raise SelectionError(f"no table {name}: {one_of(name, list(TIDY_TABLES))}")
     return TIDY_TABLES[name]

@@ -50,7 +50,9 @@ def test_axes_that_differ() -> None:
 
 def test_a_setting_that_nobody_has() -> None:
     check([row(matrix={"model": "x"})], ["model", "nodes"])
-    with pytest.raises(SelectionError, match=r"setting modle: did you mean `model`\?"):
+    with pytest.raises(
+        SelectionError, match=r"modle: did you mean `model`, or one of model, name, nodes\?"
+    ):
         check([row(matrix={"model": "x"})], ["modle"])
 
 

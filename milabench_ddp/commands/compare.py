@@ -21,12 +21,15 @@ def main(options: CompareOptions) -> int:
     before = Side.read(options.before, pool=options.pool)
     after = Side.read(options.after, pool=options.pool)
     history = Side.read(*options.history, pool=True) if options.history else None
+    if options.overwrite and options.plots is None:
+        raise SelectionError("--overwrite is for --plots")
     found = comparison_of(before, after, options.threshold, history)
     if options.plots is not None:
         # imported here because few comparisons are drawn, and it takes long to import
         from ..report.comparison.chart import comparison_chart
 
-        said = write_files([comparison_chart(found)], Path(options.plots))
+        charts, folder = [comparison_chart(found)], Path(options.plots)
+        said = write_files(charts, folder, overwrite=options.overwrite)
         text = "".join(f"{sentence}\n" for sentence in said)
     elif options.format == "text":
         text = comparison_text(found, shown_width(sys.stdout))

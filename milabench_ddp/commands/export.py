@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import RunDirError, SelectionError, did_you_mean
+from ..errors import RunDirError, SelectionError, one_of
 from ..options.export import ExportOptions
 from ..report.tidy.tidy_files import FILE_KINDS, write_tables
 from ..report.tidy.tidy_tables import TIDY_TABLES
@@ -20,11 +20,10 @@ def main(options: ExportOptions) -> int:
         raise SelectionError(f"--to {kind}: unknown; choose from {', '.join(FILE_KINDS)}")
     for name in options.table:
         if name not in TIDY_TABLES:
-            near = did_you_mean(name, TIDY_TABLES)
-            known = ", ".join(TIDY_TABLES)
-            raise SelectionError(f"--table {name}: unknown{near}; choose from {known}")
+            raise SelectionError(f"--table {name}: unknown; {one_of(name, list(TIDY_TABLES))}")
     paths = files_of(place, kind, options.table)
-    for name, count in write_tables(options.runs, kind, paths).items():
+    written = write_tables(options.runs, kind, paths, overwrite=options.overwrite)
+    for name, count in written.items():
         sys.stdout.write(f"{paths[name]}: {count:,} {'line' if count == 1 else 'lines'}\n")
     return 0
 

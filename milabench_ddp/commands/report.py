@@ -2,11 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
@@ -27,11 +27,20 @@ from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from ..results.run_folders import run_folders
 
+
+class WriteFile(Protocol):
+    """Writes something of a report to a path."""
+
+    def __call__(
+        self, report: Report, select: Sequence[str], path: Path, /, *, overwrite: bool
+    ) -> list[str]:
+        """Write it of the selected benchmarks; returns sentences on what was written."""
+
+
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 NARROWEST = 40  # columns, below which a table cannot be read
-# What is written to the file or folder of the option of this name, in place of the report: of the
-# selected benchmarks; returns sentences on what was written
-FILES: Mapping[str, Callable[[Report, Sequence[str], Path], list[str]]] = {
+# What is written to the file or folder of the option of this name, in place of the report
+FILES: Mapping[str, WriteFile] = {
     "timeline": write_timeline,
     "plots": write_charts,
     "html": write_page,
@@ -63,8 +72,9 @@ def main(options: ReportOptions) -> int:
             raise SelectionError(f"--{first} goes without --compat, --table and --predict")
         if options.format not in ("text", "html"):
             raise SelectionError(f"--{first} goes without --format {options.format}")
-    elif options.select:
-        raise SelectionError(f"--select is for {' and '.join(f'--{name}' for name in FILES)}")
+    for name in () if files or options.open else ("select", "overwrite"):
+        if getattr(options, name):
+            raise SelectionError(f"--{name} is for {' and '.join(f'--{each}' for each in FILES)}")
     if (options.rows or options.cols) and options.table is None:
         raise SelectionError("--rows and --cols are for a metric of a sweep: name it by --table")
     runs = run_folders(options.runs)
@@ -90,7 +100,7 @@ def main(options: ReportOptions) -> int:
     if files:
         text = ""
         for name, path in files.items():
-            said = FILES[name](made, options.select, Path(path))
+            said = FILES[name](made, options.select, Path(path), overwrite=options.overwrite)
             text += "".join(f"{sentence}\n" for sentence in said)
         if options.open:
             text += open_page(Path(files["html"]))

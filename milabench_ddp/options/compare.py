@@ -39,3 +39,6 @@ class CompareOptions:
         None, "write the ratios as a chart to this folder, as SVG and PNG, and nothing else",
         metavar="DIR",
     )  # fmt: skip
+    overwrite: bool = option(
+        False, "replace also files that milabench did not write", action="store_true"
+    )

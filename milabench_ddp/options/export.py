@@ -23,3 +23,6 @@ class ExportOptions:
         "events, findings; a file gets benchmarks without it",
         type=names, action="extend", metavar="A,B",
     )  # fmt: skip
+    overwrite: bool = option(
+        False, "replace also files that milabench did not write", action="store_true"
+    )

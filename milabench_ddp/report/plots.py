@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import RunDirError, SelectionError
 from .model import Report
+from .replaceable import check_replaceable, refuse
 
 if TYPE_CHECKING:
     from .charts.chart import Chart
@@ -19,16 +20,20 @@ WIDTH = 520.0  # at the width of a column, 85 mm, its text is 6 points high
 SCALE = 3  # pixels of a PNG for each unit of the SVG: 460 dots per inch in such a column
 LONGEST = 100  # characters of a file's name
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+MARK = '<svg class="chart" role="img"'  # of every file
 NO_PNG = "no PNG: it takes cairosvg, pip install 'milabench_ddp[plots]', and the library libcairo2"
 
 
-def write_charts(report: Report, select: Sequence[str], folder: Path) -> list[str]:
+def write_charts(
+    report: Report, select: Sequence[str], folder: Path, *, overwrite: bool = False
+) -> list[str]:
     """Write the charts of benchmarks; returns sentences on what was written.
 
     Args:
         report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
         folder: where to; it is made if it is not there.
+        overwrite: whether to replace files that are no charts of ours.
 
     Raises:
         SelectionError: nothing that was asked for can be drawn.
@@ -44,19 +49,23 @@ def write_charts(report: Report, select: Sequence[str], folder: Path) -> list[st
     charts = [*charts_of(report), *course_charts(report)]
     if not charts:
         raise SelectionError("--plots: no benchmark that was asked for has anything to draw")
-    return write_files(charts, folder)
+    return write_files(charts, folder, overwrite=overwrite)
 
 
-def write_files(charts: "Sequence[Chart]", folder: Path) -> list[str]:
+def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = False) -> list[str]:
     """Write charts to a folder, which is made if it is not there; returns sentences on it.
 
     Raises:
-        RunDirError: a file cannot be written.
+        RunDirError: a file cannot be written, or is not ours without ``overwrite``.
     """
     to_png = _png_of()
+    names = file_names(charts)
+    if not overwrite:
+        for name in names:
+            _check(folder / f"{name}.svg", has_png=to_png is not None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for chart, name in zip(charts, file_names(charts), strict=True):
+        for chart, name in zip(charts, names, strict=True):
             svg = chart.file(WIDTH)
             (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
             if to_png is not None:
@@ -65,6 +74,14 @@ def write_files(charts: "Sequence[Chart]", folder: Path) -> list[str]:
         raise RunDirError(f"cannot write to {folder}: {error.strerror}") from error
     said = [f"{len(charts)} chart{'s' * (len(charts) != 1)} in {folder}"]
     return said if to_png else [*said, NO_PNG]
+
+
+def _check(svg: Path, *, has_png: bool) -> None:
+    """Raise RunDirError if a chart of this name is not ours; a PNG is, beside an SVG of ours."""
+    check_replaceable(svg, MARK)
+    png = svg.with_suffix(".png")
+    if has_png and png.is_file() and not svg.is_file():
+        refuse(png)
 
 
 def file_names(charts: "Iterable[Chart]") -> list[str]:

@@ -21,6 +21,7 @@ from ..samples import DeviceSample
 from .model import Finding, Report
 from .process import ProcessResult
 from .ranks.rank_launch import EXPOSED
+from .replaceable import check_replaceable
 from .statistics.alignment import align
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Event = Mapping[str, Any]  # of the format
 
+HEAD = '{"displayTimeUnit": "ms", "otherData": '  # of every file
 BEFORE = ("data", "forward", "forward_backward", "backward")  # the communication, in this order
 COUNTERS: Mapping[str, str] = {  # of devices, by their field of a sample
     "load": "load",
@@ -54,13 +56,16 @@ class Track:
         return f"rank {self.rank}{node} (+-{self.spread:.3f} ms)"
 
 
-def write_timeline(report: Report, select: Sequence[str], path: Path) -> list[str]:
+def write_timeline(
+    report: Report, select: Sequence[str], path: Path, *, overwrite: bool = False
+) -> list[str]:
     """Write the timeline of benchmarks; returns a sentence on each process.
 
     Args:
         report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
         path: the file.
+        overwrite: whether to replace a file that is no timeline of ours.
 
     Raises:
         SelectionError: no selected benchmark timed its steps.
@@ -75,10 +80,12 @@ def write_timeline(report: Report, select: Sequence[str], path: Path) -> list[st
     tracks = [tracks_of(process.record) for process in shown]
     known = [began for process in shown if (began := _began(process.record)) is not None]
     start = min(known, default=0.0)
+    if not overwrite:
+        check_replaceable(path, HEAD)
     try:
         with path.open("w") as file:
             told = json.dumps({"start": start, "unit": "seconds since the epoch"})
-            file.write(f'{{"displayTimeUnit": "ms", "otherData": {told}, "traceEvents": [')
+            file.write(f'{HEAD}{told}, "traceEvents": [')
             for number, event in enumerate(_events(shown, tracks, report.findings, start)):
                 file.write(",\n" if number else "\n")
                 json.dump(event, file, allow_nan=False)

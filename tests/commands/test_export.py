@@ -48,7 +48,10 @@ def test_only_some_tables_and_runs_by_a_glob(run: str, tmp_path: Path) -> None:
     [
         (["--to", "xlsx", "out"], "--to xlsx: unknown; choose from csv, parquet"),
         (["--to", "csv", "t.parquet"], "--to csv t.parquet: its name says parquet"),
-        (["--to", "csv", "out", "--table", "step"], "--table step: unknown: did you mean `steps`?"),
+        (
+            ["--to", "csv", "out", "--table", "step"],
+            "--table step: unknown; did you mean `steps`",
+        ),
         (["--to", "csv", "t.csv", "--table", "runs,steps"], "t.csv can hold one table, not runs, "),
         (["--to", "csv", "first/gpt.0.data"], "cannot make first/gpt.0.data: File exists"),
     ],

@@ -14,6 +14,7 @@ from ... import __version__
 from ..charts.theme import DARK, LIGHT, page_style, textures, variables
 from .markup import Html, tag
 
+GENERATOR = "milabench_ddp"
 ASSETS = Path(__file__).with_name("assets")
 SCRIPTS = ("uPlot.iife.min.js", "courses.js", "page.js")
 STYLES = ("uPlot.min.css", "page.css")
@@ -34,7 +35,7 @@ def html_page(title: str, body: Sequence[Html]) -> str:
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
-        tag("meta", name="generator", content=f"milabench_ddp {__version__}"),
+        tag("meta", name="generator", content=f"{GENERATOR} {__version__}"),
         tag("link", rel="icon", href="data:,"),
         tag("title", f"{title}: milabench"),
         tag("style", Html(style())),

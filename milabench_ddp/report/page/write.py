@@ -9,26 +9,33 @@ from pathlib import Path
 
 from ...errors import RunDirError, SelectionError
 from ..model import Report
+from ..replaceable import check_replaceable
 
 NAME = "report.html"
 NO_BROWSER = "no browser was found here: copy the page, it is a single file\n"
 
 
-def write_page(report: Report, select: Sequence[str], path: Path) -> list[str]:
+def write_page(
+    report: Report, select: Sequence[str], path: Path, *, overwrite: bool = False
+) -> list[str]:
     """Write the page to a file; returns a sentence.
 
     Args:
         report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
         path: the file.
+        overwrite: whether to replace a file that is no page of ours.
 
     Raises:
         SelectionError: there is no such benchmark.
         RunDirError: the file cannot be written.
     """
     # imported here because only a page needs it
+    from .frame import GENERATOR
     from .page import report_html
 
+    if not overwrite:
+        check_replaceable(path, GENERATOR)
     content = report_html(_selected(report, select) if select else report).encode()
     try:
         path.write_bytes(content)

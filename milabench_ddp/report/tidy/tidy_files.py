@@ -1,14 +1,16 @@
 """Writes tidy tables as files: a new kind of file is a class here, and a line in ``FILE_KINDS``."""
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ...codec import open_file
 from ...errors import RunDirError, SelectionError
 from ...table import is_unknown
+from ..replaceable import HEAD, refuse
 from .columns import TidyColumn
 from .read_runs import read_runs
 from .tidy_tables import TIDY_TABLES, Values
@@ -16,11 +18,16 @@ from .tidy_tables import TIDY_TABLES, Values
 if TYPE_CHECKING:
     import pyarrow
 
+MEANING = "meaning"  # of a column of Parquet
 BATCH = 50_000  # lines that are in memory at once
 
 
 class TidyFile(Protocol):
     """A file that takes the lines of a table."""
+
+    @staticmethod
+    def is_ours(path: Path) -> bool:
+        """Whether a file was written by this class for one of the tables."""
 
     def write(self, rows: Sequence[Values]) -> None:
         """Append lines."""
@@ -36,6 +43,14 @@ class CsvFile:
         self._out = path.open("w", encoding="utf-8", errors="backslashreplace", newline="")
         self._writer = csv.writer(self._out, lineterminator="\n")
         self._writer.writerow([column.name for column in columns])
+
+    @staticmethod
+    def is_ours(path: Path) -> bool:
+        """Whether the first line has the columns of a table."""
+        with open_file(path) as file:
+            names = file.readline(HEAD).decode(errors="replace").rstrip().split(",")
+        tables = ([column.name for column in table.columns] for table in TIDY_TABLES.values())
+        return names in tables
 
     def write(self, rows: Sequence[Values]) -> None:
         """Append lines."""
@@ -63,6 +78,17 @@ class ParquetFile:
         self._schema = arrow_schema(columns)
         self._writer = pyarrow.parquet.ParquetWriter(path, self._schema)
 
+    @staticmethod
+    def is_ours(path: Path) -> bool:
+        """Whether each column has its meaning with it."""
+        import pyarrow.parquet
+
+        try:
+            schema = pyarrow.parquet.read_schema(path)
+        except pyarrow.ArrowInvalid:
+            return False
+        return all(MEANING.encode() in (field.metadata or {}) for field in schema)
+
     def write(self, rows: Sequence[Values]) -> None:
         """Append lines."""
         self._writer.write_table(arrow_table(self._schema, self._columns, rows))
@@ -84,7 +110,7 @@ def arrow_schema(columns: Sequence[TidyColumn]) -> "pyarrow.Schema":
     }
     fields = []
     for column in columns:
-        about = {"meaning": column.meaning, "unit": column.unit}
+        about = {MEANING: column.meaning, "unit": column.unit}
         fields.append(pyarrow.field(column.name, kinds[column.kind], metadata=about))
     return pyarrow.schema(fields)
 
@@ -102,19 +128,22 @@ def arrow_table(
     return pyarrow.table(arrays, schema=schema)
 
 
-FILE_KINDS: Mapping[str, Callable[[Path, Sequence[TidyColumn]], TidyFile]] = {
+FILE_KINDS: Mapping[str, type[CsvFile] | type[ParquetFile]] = {
     "csv": CsvFile,
     "parquet": ParquetFile,
 }
 
 
-def write_tables(words: Iterable[str], kind: str, paths: Mapping[str, Path]) -> dict[str, int]:
+def write_tables(
+    words: Iterable[str], kind: str, paths: Mapping[str, Path], *, overwrite: bool = False
+) -> dict[str, int]:
     """Write tables of runs, each to its file, which is replaced once it is complete.
 
     Args:
         words: the runs: folders, folders of runs, globs.
         kind: one of ``FILE_KINDS``.
         paths: the file of each table, by the table's name.
+        overwrite: whether to replace files that are no such tables.
 
     Returns:
         how many lines each table has.
@@ -129,7 +158,9 @@ def write_tables(words: Iterable[str], kind: str, paths: Mapping[str, Path]) -> 
         for part in parts.values():
             stack.callback(_remove, part)
         try:
-            files = {}
+            if not overwrite:
+                _check(kind, paths)
+            files: dict[str, TidyFile] = {}
             for name, part in parts.items():
                 files[name] = FILE_KINDS[kind](part, TIDY_TABLES[name].columns)
                 stack.callback(files[name].close)
@@ -148,6 +179,14 @@ def write_tables(words: Iterable[str], kind: str, paths: Mapping[str, Path]) -> 
         except OSError as error:
             raise RunDirError(f"cannot write {paths[name]}: {error.strerror or error}") from error
     return counts
+
+
+def _check(kind: str, paths: Mapping[str, Path]) -> None:
+    """Raise RunDirError if a file is there that has content, and is no such table."""
+    for path in paths.values():
+        has_content = path.is_file() and path.stat().st_size > 0
+        if has_content and not FILE_KINDS[kind].is_ours(path):
+            refuse(path)
 
 
 def _remove(part: Path) -> None:

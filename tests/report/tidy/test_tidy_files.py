@@ -98,10 +98,11 @@ def names_in(path: Path) -> list[str]:
 
 def test_a_file_is_left_alone_until_the_new_one_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("mine")
+    write_tables([str(make(tmp_path / "first"))], "csv", {"runs": path})
+    content = path.read_text()
     with pytest.raises(RunDirError, match="no run folder"):
-        write_tables([str(make(tmp_path / "first")), str(tmp_path / "none")], "csv", {"runs": path})
-    assert path.read_text() == "mine"
+        write_tables([str(tmp_path / "first"), str(tmp_path / "none")], "csv", {"runs": path})
+    assert path.read_text() == content
     assert sorted(each.name for each in tmp_path.iterdir()) == ["first", "t.csv"]
 
 

@@ -1,0 +1,39 @@
+"""Which files may be replaced: those that milabench wrote itself."""
+
+from pathlib import Path
+
+from ..codec import open_file
+from ..errors import RunDirError
+
+HEAD = 4096  # bytes in which a file tells what wrote it
+
+
+def check_replaceable(path: Path, mark: str) -> None:
+    """Refuse to replace a file that is not ours: it may be the work of a day.
+
+    A file without content can be replaced, and what is no file, such as a pipe, is written to.
+
+    Args:
+        path: where something is to be written.
+        mark: what all files of this kind that milabench writes have near their beginning.
+
+    Raises:
+        RunDirError: there is a file without it.
+    """
+    if not path.is_file():
+        return
+    try:
+        with open_file(path) as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise RunDirError(f"cannot read {path}: {error.strerror}") from error
+    if head and mark.encode() not in head:
+        refuse(path)
+
+
+def refuse(path: Path) -> None:
+    """Raise RunDirError about a file that is not ours."""
+    raise RunDirError(
+        f"{path} is there, and is no such file that milabench wrote: "
+        "name another, or add --overwrite"
+    )

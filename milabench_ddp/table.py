@@ -27,18 +27,21 @@ class Measured(float):
 
     error: float  # in the same unit; NaN or 0 if it is not known
     with_error: bool  # whether its text shows the uncertainty
+    is_asked: bool  # whether the uncertainty is what was asked for, which its text must not exceed
 
-    def __new__(cls, value: float, error: float, *, with_error: bool = False) -> "Measured":
+    def __new__(
+        cls, value: float, error: float, *, with_error: bool = False, is_asked: bool = False
+    ) -> "Measured":
         """The number ``value``, give or take ``error``."""
         made = super().__new__(cls, value)
-        made.error, made.with_error = error, with_error
+        made.error, made.with_error, made.is_asked = error, with_error, is_asked
         return made
 
     def text(self, format: str) -> str:
         """The text: ``11,100 ±400``, ``0.9312 ±0.0004``, ``37.8%``.
 
         The uncertainty is rounded up to one digit, or to two if the first is 1 or 2, and the number
-        to the same place.
+        to the same place. One that was asked for has another digit, and is rounded down.
 
         Args:
             format: of a number of unknown uncertainty; if it ends with ``%``, the text is in per
@@ -48,8 +51,9 @@ class Measured(float):
             return without_exponent(float(self), format)
         scale, unit = (100, "%") if format.endswith("%") else (1, "")
         value, error = scale * float(self), scale * self.error
-        places = _places(value, error)
-        shown = max(math.ceil(round(error * 10.0**places, 6)), 1) / 10.0**places
+        places = _places(value, error) + self.is_asked
+        rounded = math.floor if self.is_asked else math.ceil
+        shown = max(rounded(round(error * 10.0**places, 6)), 1) / 10.0**places
         text = _fixed(value, places)
         if self.with_error:
             text += f" ±{_fixed(shown, places)}"
@@ -82,9 +86,23 @@ def _fixed(value: float, places: int) -> str:
     return f"{round(value, places):,.{max(places, 0)}f}"
 
 
-def percent_text(fraction: float) -> str:
-    """A fraction in per cent with two digits: ``0.95%``, ``12%``."""
-    return without_exponent(100 * fraction, ".2g") + "%"
+def percent_text(fraction: float, asked: float | None = None) -> str:
+    """A fraction in per cent with two digits: ``0.95%``, ``12%``.
+
+    Beside one that was asked for it has as many as tell them apart.
+    """
+    if fraction == asked:
+        return given_percent_text(fraction)
+    for digits in range(2, MOST_DIGITS):
+        text = without_exponent(100 * fraction, f".{digits}g") + "%"
+        if asked is None or text != given_percent_text(asked):
+            break
+    return text
+
+
+def given_percent_text(fraction: float) -> str:
+    """A fraction in per cent as someone gave it, with all its digits: ``1%``, ``12.25%``."""
+    return without_exponent(100 * fraction, ".6g") + "%"
 
 
 def duration_text(seconds: float) -> str:

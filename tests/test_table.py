@@ -12,6 +12,7 @@ from milabench_ddp.table import (
     Table,
     csv_text,
     duration_text,
+    given_percent_text,
     is_unknown,
     percent_text,
     text_lines,
@@ -137,6 +138,18 @@ def test_the_error_in_the_text_is_never_too_small(value: float, relative: float)
     assert abs(float(shown.replace(",", "")) - value) <= said
 
 
+@given(st.floats(1e-3, 1e6), st.floats(1e-4, 0.5))
+def test_the_error_that_was_asked_for_is_not_exceeded(value: float, asked: float) -> None:
+    """``run --until 1%`` ended at 1 % of 105.4: ``±1.1`` would be more."""
+    made = Measured(value, value * asked, with_error=True, is_asked=True)
+    shown, error = made.text("g").split(" ±")
+    said = float(error.replace(",", ""))
+    assert said <= value * asked * (1 + 1e-6)
+    assert said >= 0.96 * value * asked
+    assert abs(float(shown.replace(",", "")) - value) <= said
+    assert Measured(105.4, 1.054, with_error=True, is_asked=True).text("g") == "105.40 ±1.05"
+
+
 def test_a_spreadsheet_gets_the_number_without_its_error() -> None:
     table = Table((Column("x", ".1f"),), ((Measured(1.23456, 0.1),), (Measured(nan, nan),)))
     assert csv_text(table).splitlines() == ["x", "1.23456", '""']
@@ -181,3 +194,17 @@ def test_a_duration_has_two_digits_or_so(seconds: float, text: str) -> None:
 )
 def test_a_fraction_in_per_cent(fraction: float, text: str) -> None:
     assert percent_text(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "asked", "text"),
+    [
+        (0.0125, 0.0125, "1.25%"),
+        (0.0104, 0.01, "1.04%"),
+        (0.009951, 0.01, "0.995%"),
+        (0.021, 0.01, "2.1%"),
+    ],
+)
+def test_a_fraction_beside_one_that_was_asked_for(fraction: float, asked: float, text: str) -> None:
+    assert percent_text(fraction, asked) == text
+    assert given_percent_text(asked) == f"{100 * asked:g}%"

@@ -10,7 +10,7 @@ from ..report.statistics.stopping import LEAST
 from ..results.former import FormerRuns, former_runs
 from ..results.run_dir import RunDir
 from ..results.state import RunHeader
-from ..table import duration_text, percent_text
+from ..table import duration_text, given_percent_text
 
 
 def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns) -> str:
@@ -27,7 +27,7 @@ def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns)
     often = ""
     if plan.until is not None:
         count = str(least) if least == plan.repeats else f"{least} to {plan.repeats}"
-        often = f"{count} launches of each, until ±{percent_text(plan.until)}"
+        often = f"{count} launches of each, until ±{given_percent_text(plan.until)}"
     elif least > 1:
         often = f"{least} launches of each"
     known = [each for each in benchmarks if each.name in former.seconds]

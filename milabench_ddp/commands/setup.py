@@ -29,7 +29,7 @@ from ..options.suite import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
 from ..plan.order import new_seed
 from ..report.statistics.stopping import LEAST
-from ..table import percent_text
+from ..table import given_percent_text
 
 
 def base_folder(options: SuiteOptions) -> Path:
@@ -214,8 +214,8 @@ class Repetition:
             notes.append(f"in random order: --shuffle --seed {self.seed}")
         if self.until is not None:
             notes.append(
-                f"--until {percent_text(self.until)}: `run` makes {LEAST} to {self.most} launches "
-                f"of each benchmark, as many as it needs; these are {self.most}"
+                f"--until {given_percent_text(self.until)}: `run` makes {LEAST} to {self.most} "
+                f"launches of each benchmark, as many as it needs; these are {self.most}"
             )
         return notes
 

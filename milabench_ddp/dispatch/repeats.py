@@ -7,7 +7,7 @@ from ..report.statistics.stopping import LEAST, precision
 from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import BenchmarkState, LaunchState, Repeats
-from ..table import duration_text, percent_text
+from ..table import duration_text, given_percent_text, percent_text
 from .run_context import RunPlan
 
 MOST = 20  # launches with ``--until``, unless ``--repeat`` says how many
@@ -64,16 +64,20 @@ def told_of_repeats(state: BenchmarkState) -> str:
     Such as ``flops: ±2.1% after 5 launches; about 7 more for ±1%, 6 min``; empty if nothing is.
     """
     done, repeats = len(state.launches), state.repeats
-    sure = "" if repeats.half_width is None else f"±{percent_text(repeats.half_width)} after "
-    text = f"{state.name}: {sure}{done} launch{'es' * (done > 1)}"
+    text = f"{done} launch{'es' * (done > 1)}"
+    if repeats.half_width is not None:
+        text = f"±{percent_text(repeats.half_width, repeats.until)} after {text}"
+    text = f"{state.name}: {text}"
     more = repeats.expected - done
+    if more > 0 and repeats.until is not None and repeats.is_reached:
+        text += ", by chance perhaps"
     if repeats.problem and more <= 0:
         return f"{text}, and no more: {repeats.problem}"
     if more <= 0 and repeats.until is None:
         return ""
     if more <= 0:
         return text if repeats.is_reached else f"{text}, which are all that --repeat allows"
-    goal = "" if repeats.until is None else f" for ±{percent_text(repeats.until)}"
+    goal = "" if repeats.until is None else f" for ±{given_percent_text(repeats.until)}"
     about = ""
     if goal:
         about = "about " if repeats.expected > LEAST else "at least "

@@ -18,6 +18,7 @@ from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .run_info import UNKNOWN_OUTCOME, RunInfo
 from .scores import NO_SCORE, Score
+from .statistics.interval import ROUNDING
 from .statistics.values import NAN, largest, median
 from .told import Told
 
@@ -30,6 +31,7 @@ class Summary:
 
     interval: Annotated[tuple[float, float] | None, about("95 % interval, in units of perf")] = None
     interval_holds: Annotated[str | None, about("the mean in this launch, or over some")] = None
+    until: Annotated[float, about("the half width that ended its launches, of perf; or 0")] = 0.0
     observations: Annotated[int, about("rates in the steady state")] = 0
     warmup_marked: Annotated[int, about("rates that the programs marked as warm-up")] = 0
     warmup_detected: Annotated[int, about("more, found before the steady state")] = 0
@@ -153,6 +155,16 @@ class Row:
     def half_width_over_launches(self) -> float:
         """``half_width``, NaN for a single launch: its steps do not tell how the next one is."""
         return self.half_width if self.summary.launches > 1 else NAN
+
+    @property
+    def perf_with_error(self) -> Measured:
+        """``perf`` with its ``±``, where it has an interval."""
+        return Measured(
+            self.perf,
+            self.perf * self.uncertainty,
+            with_error=self.summary.interval is not None,
+            is_asked=self.half_width <= self.summary.until * (1 + ROUNDING),
+        )
 
     @property
     def uncertainty(self) -> float:

@@ -49,7 +49,8 @@ def summary_row(
     series = series_by_launch(measured) if len(units_of(measured)) < 2 else []
     rates = _rates(series)
     perf = pooled_mean(series)
-    sure = interval(series, until(processes))
+    asked = until(processes)
+    sure = interval(series, asked)
     fail = missing + sum(process.failed for process in processes)
     memory, source = _peak_memory([process.record for process in measured])
     told = told_numbers(measured)
@@ -69,6 +70,7 @@ def summary_row(
         summary=Summary(
             interval=(sure.low, sure.high) if sure else None,
             interval_holds=sure.holds if sure else None,
+            until=asked,
             observations=len(rates),
             warmup_marked=sum(process.warmup_marked for process in measured),
             warmup_detected=sum(process.steady.start for process in measured),

@@ -229,7 +229,22 @@ def test_a_launch_that_measured_nothing_does_not_tell_the_width(coordinator: Mak
         (1, Repeats(5), "a: 1 launch; 4 more, 40 s"),
         (5, Repeats(5), ""),
         (1, Repeats(5, 0.01), "a: 1 launch; at least 4 more for ±1%, 40 s"),
-        (2, Repeats(6, 0.01, 0.0), "a: ±0% after 2 launches; at least 4 more for ±1%, 40 s"),
+        (
+            2,
+            Repeats(6, 0.01, 0.0),
+            "a: ±0% after 2 launches, by chance perhaps; at least 4 more for ±1%, 40 s",
+        ),
+        (
+            7,
+            Repeats(9, 0.0125, 0.0099),
+            "a: ±0.99% after 7 launches, by chance perhaps; about 2 more for ±1.25%, 20 s",
+        ),
+        (
+            8,
+            Repeats(8, 0.01, 0.0102),
+            "a: ±1.02% after 8 launches, which are all that --repeat allows",
+        ),
+        (7, Repeats(7, 0.0125, 0.0125), "a: ±1.25% after 7 launches"),
         (5, Repeats(12, 0.01, 0.021), "a: ±2.1% after 5 launches; about 7 more for ±1%, 70 s"),
         (5, Repeats(5, 0.01, 0.0042), "a: ±0.42% after 5 launches"),
         (6, Repeats(6, 0.01, 0.03, "so"), "a: ±3% after 6 launches, and no more: so"),

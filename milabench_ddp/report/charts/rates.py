@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ...results.records import is_finite
-from ...table import Column, Measured, Table
+from ...table import Column, Table
 from ..model import Report, Row, Rows
 from .bars import Bar, Bars
 from .chart import Chart
@@ -35,8 +35,7 @@ def _interval(row: Row) -> tuple[float | None, float | None]:
 
 
 def _text(row: Row) -> str:
-    is_sure = row.summary.interval is not None
-    return Measured(row.perf, row.perf * row.uncertainty, with_error=is_sure).text(",.4g")
+    return row.perf_with_error.text(",.4g")
 
 
 def _bar(row: Row) -> Bar:

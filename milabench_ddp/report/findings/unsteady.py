@@ -3,7 +3,7 @@
 import math
 
 from ...errors import shown_names
-from ...table import percent_text
+from ...table import given_percent_text, percent_text
 from ..model import Finding, Findings, Row
 from ..process import counted
 from ..statistics.interval import FEWEST, ROUNDING
@@ -59,8 +59,10 @@ def until_not_reached(row: Row) -> Findings:
     if wanted is None or width <= wanted * (1 + ROUNDING):
         return
     is_known = not math.isnan(width)
-    sentence = f"its rate is known to ±{percent_text(width)}" if is_known else "its rate has no ±"
-    sentence += f" alone, and --until asked for ±{percent_text(wanted)}"
+    sentence = "its rate has no ±"
+    if is_known:
+        sentence = f"its rate is known to ±{percent_text(width, wanted)}"
+    sentence += f" alone, and --until asked for ±{given_percent_text(wanted)}"
     evidence = {"half_width": width if is_known else None, "until": wanted}
     problems = [each.problem for each in asked if each.problem]
     if problems:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import mul
 
-from ...table import percent_text
+from ...table import given_percent_text
 from .batch_means import MeanError, mean_error
 from .steady import Steady
 from .values import mean
@@ -70,7 +70,7 @@ class Interval:
         """What it holds: not the same for one launch as for several."""
         if self.launches == 1:
             return WITHIN
-        made = f", made until it was ±{percent_text(self.until)}" if self.until else ""
+        made = f", made until it was ±{given_percent_text(self.until)}" if self.until else ""
         return f"the mean rate over {self.launches} launches{made}"
 
 

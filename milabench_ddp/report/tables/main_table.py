@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...table import Column, Measured, Table, without_exponent, without_unknown
+from ...table import Column, Table, without_exponent, without_unknown
 from ..clocks import held_down, sm_clock
 from ..model import Row, Rows
 from ..ranks.rank_launch import EXPOSED
@@ -126,8 +126,7 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
     for row in rows:
         known = dict(zip(names, main_values(row), strict=True))
         if not compat:
-            is_sure = row.summary.interval is not None
-            known["perf"] = Measured(row.perf, row.perf * row.uncertainty, with_error=is_sure)
+            known["perf"] = row.perf_with_error
             known["score"] = row.like_perf(row.score)
         devices = row.measuring
         clocks = sm_clock(devices), held_down(devices)

@@ -163,6 +163,8 @@ def test_launches_that_made_it_as_sure_as_asked_are_printed_so(
     launched(tmp_path, [100.3, 100.4, 100.2] * 2, Repeats(6, until, until))
     made = report_of([tmp_path])
     assert made.rows[0].half_width == pytest.approx(until)
+    shown, error = made.rows[0].perf_with_error.text(".2f").split(" ±")
+    assert 0.96 * until <= float(error) / float(shown) <= until * (1 + 1e-4)
     assert not [each for each in made.findings if "until" in each.name]
 
 

@@ -1,36 +1,23 @@
 """Measures the time and the memory of ``milabench report`` for a large run.
 
     python perf/report_scale.py [RANKS] [STEPS]
-    python perf/report_scale.py --lines 1000000 10000000
 
 Makes a synthetic run of RANKS ranks (8,192), 8 on each node, and STEPS steps (1,000). Each node has
 a result file; the file of rank 0 has the rates, and at the end each rank's step times with their
 parts, shares and memory. Prints the seconds and the peak memory of the report for all ranks and for
-a tenth of them.
-
-With ``--lines``, the runs have so many metric lines, half of them rates and half losses, in 64
-files or, with ``--files``, in another number of them. Printed are the seconds of CPU of the report,
-of all its processes, over those that orjson takes to decode the same lines in one process; the same
-of the wall time; and the peak memory of all processes together. The first report reads the files,
-the second one the tables that the first has kept.
+a tenth of them. ``python -m perf --only report`` measures runs of
+many lines.
 """
 
 import argparse
 import json
 import os
 import random
-import resource
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
 from paired import MILABENCH, environment
 
 LOCAL = 8  # ranks of a node
@@ -118,101 +105,6 @@ def _rank(draw: random.Random, rank: int, steps: int) -> list[str]:
     return [line("data", {"task": "main", "rank": rank, **told}, "data") for told in payloads]
 
 
-def make_lines(folder: Path, count: int, files: int) -> int:
-    """Write a run of so many metric lines; returns its size in bytes."""
-    folder.mkdir()
-    benchmarks = max(1, files // LOCAL)
-    names = [f"b{k:02}" for k in range(benchmarks)]
-    state = {
-        "schema": 1, "name": folder.name, "milabench": "", "command": [], "config": "",
-        "machine": {}, "created": 0.0, "ended": 900.0, "preset": "full", "skipped": [],
-        "suite": {name: {"weight": 1.0} for name in names}, "outcome": "ok",
-        "benchmarks": [{"name": name, "outcome": "ok", "reason": ""} for name in names],
-    }  # fmt: skip
-    (folder / "run.json").write_text(json.dumps(state))
-    draw = random.Random(1)
-    for number in range(files):
-        name, device = names[number % benchmarks], number // benchmarks
-        config = {
-            "name": name, "tag": [name, f"D{device}"], "plan": {"method": "per_gpu"},
-            "weight": 1.0, "device": device, "devices": [device], "num_machines": 1, "arch": "cuda",
-        }  # fmt: skip
-        with (folder / f"{name}.D{device}.data").open("w") as out:
-            out.write(line("config", config) + line("start", {"time": 600.0}))
-            out.writelines(_lines(draw, count // files))
-            end = {"time": 900.0, "return_code": 0, "outcome": "ok", "reason": ""}
-            out.write(line("end", end))
-    return sum(path.stat().st_size for path in folder.iterdir())
-
-
-def _lines(draw: random.Random, count: int) -> Iterator[str]:
-    """A rate and a loss for each step, as our own programs and milabench's write them."""
-    now, head = 610.0, '{"event": "data", "data": {"task": "train", "rank": 0, '
-    for step in range(count // 2):
-        rate = draw.gauss(1e6, 1e4)
-        now += 1e5 / rate
-        yield (
-            f'{head}"rate": {rate!r}, "units": "items/s", "time": {now:.6f}, '
-            f'"elapsed": {now - 610:.6f}, "step": {step}, "steps": 1, '
-            f'"arrived": {now + 2e-4:.6f}}}, "pipe": "data"}}\n'
-        )
-        yield f'{head}"step": {step}, "loss": {2.5 + draw.random()!r}}}, "pipe": "data"}}\n'
-
-
-DECODE = """
-import sys, orjson
-for path in sys.argv[1:]:
-    with open(path, "rb") as lines:
-        for line in lines:
-            orjson.loads(line)
-"""
-
-
-def measure_lines(base: Path, count: int, files: int) -> None:
-    """Print the report's times over orjson's, and its memory."""
-    folder = base / f"lines-{count}"
-    size = make_lines(folder, count, files)
-    data = [str(path) for path in sorted(folder.glob("*.data"))]
-    own = watched([sys.executable, "-c", DECODE, *data])
-    print(f"{count:,} lines, {size / 2**20:.0f} MiB: orjson {own.cpu:.1f} s", flush=True)
-    for kind in ("first", "second", "--compat"):
-        more = [kind] if kind == "--compat" else []
-        found = watched([*MILABENCH, "report", str(folder), *more])
-        print(
-            f"  {kind}: {found.cpu / own.cpu:.2f} times its CPU time ({found.cpu:.1f} s), "
-            f"{found.wall / own.wall:.2f} times its wall time, {found.mib:.0f} MiB",
-            flush=True,
-        )
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a command took, with its children."""
-
-    cpu: float  # seconds
-    wall: float
-    mib: float  # the most memory of all its processes together
-
-
-def watched(command: Sequence[str]) -> Cost:
-    """The cost of a command, whose output is dropped."""
-    start, most = time.perf_counter(), 0
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    child = psutil.Popen(command, stdout=subprocess.DEVNULL, env=environment())
-    while child.poll() is None:
-        used = 0
-        with suppress(psutil.Error):
-            for process in (child, *child.children(recursive=True)):
-                used += process.memory_info().rss
-        most = max(most, used)
-        time.sleep(0.02)
-    wall = time.perf_counter() - start
-    assert child.returncode == 0
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(cpu, wall, most / 2**20)
-
-
 def measure(folder: Path, format: str) -> tuple[float, float]:
     """Seconds and peak MiB of the report of a run."""
     start = time.perf_counter()
@@ -229,17 +121,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("ranks", type=int, nargs="?", default=8192)
     parser.add_argument("steps", type=int, nargs="?", default=1000)
-    parser.add_argument("--lines", type=int, nargs="+", default=[])
-    parser.add_argument("--files", type=int, default=64)
     args = parser.parse_args()
     ranks, steps = args.ranks, args.steps
-    if args.lines and find_spec("orjson") is None:
-        parser.exit(2, "--lines compares with orjson: pip install orjson\n")
     with tempfile.TemporaryDirectory() as base:
-        for count in args.lines:
-            measure_lines(Path(base), count, args.files)
-        if args.lines:
-            return
         for part in (10, 1):
             count = max(LOCAL, ranks // part // LOCAL * LOCAL)
             folder = Path(base) / f"ranks-{count}"

@@ -1,0 +1,1 @@
+"""The measurements of the table, a module for each kind."""

@@ -1,0 +1,1 @@
+"""What the measurements start: programs, and the least that a harness for them does."""

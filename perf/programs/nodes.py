@@ -1,0 +1,86 @@
+"""Many nodes as one process: they join, send heartbeats, and end each launch at once."""
+
+import selectors
+import sys
+import time
+from collections.abc import Sequence
+
+from milabench_ddp.dispatch.protocol import (
+    FindPorts,
+    Heartbeat,
+    Hello,
+    LaunchEnded,
+    Ping,
+    Pong,
+    Ports,
+    StartLaunch,
+    ToAgent,
+)
+from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.events import Outcome
+from milabench_ddp.machine.devices import Device, Node
+from milabench_ddp.plan.launch import Process
+from milabench_ddp.results.rates import RateCounts
+from milabench_ddp.results.state import LaunchState, ProcessState
+
+DEVICES = 8
+FACTS = {f"fact {number}": "the same on all nodes" for number in range(20)}
+
+
+def main() -> None:
+    """``nodes.py READ:WRITE...``: the descriptors of each node, by rank; ends with the pipes."""
+    selector, connections = selectors.DefaultSelector(), []
+    for rank, words in enumerate(sys.argv[1:]):
+        read, write = map(int, words.split(":"))
+        connection = Connection(read, write, ToAgent)
+        selector.register(read, selectors.EVENT_READ, connection)
+        connections.append(connection)
+        connection.send(Hello(rank, made_node(rank), f"10.0.{rank // 256}.{rank % 256}", FACTS))
+    due = time.monotonic()
+    while selector.get_map():
+        due = _heartbeats(connections, due)
+        for key, _ in selector.select(max(0.0, due - time.monotonic())):
+            messages = key.data.receive()
+            if messages is None:
+                selector.unregister(key.fd)
+            for message in messages or ():
+                _answer(key.data, message)
+
+
+def made_node(rank: int) -> Node:
+    """A node of eight devices."""
+    devices = tuple(Device(index, str(index), "GPU", 80_000.0) for index in range(DEVICES))
+    return Node(f"n{rank:04}", devices, 64)
+
+
+def ended(launch: str, processes: Sequence[Process], repeat: int | None) -> LaunchEnded:
+    """The end of a node's part: each process has told rates."""
+    told = RateCounts(usable=5, ranks={0})
+    now = time.time()
+    states = []
+    for process in processes:
+        states.append(ProcessState(process.name, 1, 0, Outcome.OK, "", now, now, told))
+    return LaunchEnded(launch, LaunchState(repeat, Outcome.OK, "", 1.0, 1.0, tuple(states)))
+
+
+def _answer(connection: Connection[ToAgent], message: ToAgent) -> None:
+    match message:
+        case Ping(id):
+            connection.send(Pong(id, time.time()))
+        case FindPorts(launch, count):
+            connection.send(Ports(launch, tuple(range(20_000, 20_000 + count))))
+        case StartLaunch(id, launch):
+            connection.send(ended(id, launch.processes, launch.repeat))
+
+
+def _heartbeats(connections: Sequence[Connection[ToAgent]], due: float) -> float:
+    """Send the heartbeats if they are due; returns when they are next."""
+    if time.monotonic() < due:
+        return due
+    for connection in connections:
+        connection.send_now(Heartbeat())
+    return due + 1.0
+
+
+if __name__ == "__main__":
+    main()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from . import __version__
 from .caller import restore_environment
 from .errors import MilabenchError
+from .streams import prepare_streams
 
 # Functions import the modules that `milabench --help` does not need: they take most of the time.
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def parse(argv: Sequence[str]) -> tuple[str, "Options"]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    _open_closed_streams()
+    prepare_streams()
     restore_environment()
     try:
         verb, options = parse(sys.argv[1:] if argv is None else argv)
@@ -153,20 +154,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output is gone; the interpreter's last flush must not fail, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-
-
-def _open_closed_streams() -> None:
-    """Open on ``/dev/null`` those of the standard streams that are closed, as after ``2>&-``.
-
-    Else the next file that is opened would take the place of standard error.
-    """
-    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
-        os.set_inheritable(fd, True)
-    os.close(fd)
-    if sys.stdout is None:
-        sys.stdout = os.fdopen(1, "w", closefd=False)
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import errno
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +21,12 @@ import msgspec
 from .errors import RunDirError
 
 T = TypeVar("T")
+DEEPEST = 200  # levels of lists and objects in what a program writes
+# An escape in JSON: a pair of surrogates, half of one, or any other
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
 
 
 def about(text: str, unit: str = "") -> msgspec.Meta:
@@ -83,6 +90,38 @@ def decoder(kind: Any) -> Callable[[bytes | str], Any]:
             return convert(json.loads(data), kind)
 
     return decode_one
+
+
+def loads(data: bytes | str) -> Any:
+    """The JSON of a line that a program wrote, or may have written.
+
+    Half of a pair of surrogates, which no file and no terminal takes, becomes the text of its
+    escape.
+
+    Raises:
+        ValueError: it is not JSON, or nested more than ``DEEPEST`` levels deep.
+    """
+    text = data.decode() if isinstance(data, bytes) else data
+    if "\\ud" in text or "\\uD" in text:
+        text = _ESCAPE.sub(lambda found: f"\\{found[0]}" if found[1] else found[0], text)
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if text.count("[") + text.count("{") > DEEPEST and _is_deep(value):
+        raise ValueError("it is nested too deeply")
+    return value
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict | list):
+                below += each.values() if isinstance(each, dict) else each
+        level = below
+    return bool(level)
 
 
 def convert(raw: object, kind: type[T]) -> T:

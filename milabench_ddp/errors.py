@@ -15,7 +15,10 @@ A benchmark that fails is not an error: it is an ``Outcome`` (see events).
 """
 
 import difflib
-from collections.abc import Iterable, Sequence
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 
 class MilabenchError(Exception):
@@ -52,6 +55,58 @@ class DispatchError(MilabenchError):
 
 class PrepareError(Exception):
     """Data or an environment could not be made; ``str()`` is the whole message."""
+
+
+_REMEDIES: Mapping[int, str] = {
+    errno.EMFILE: "`ulimit -n` says how many one process may have",
+    errno.ENFILE: "this host has no more of them",
+    errno.EAGAIN: "as where no more processes may start (`ulimit -u`, or `pids.max`)",
+    errno.E2BIG: "its arguments and its environment are too long together",
+}
+
+
+@contextmanager
+def contained(tell: Callable[[Exception], object]) -> Iterator[None]:
+    """Whatever goes wrong inside the block ends that block alone; ``tell`` gets the error.
+
+    So the trouble of one benchmark, of a display or of a finding does not end the others.
+    """
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - what it is does not matter to the others
+        tell(error)
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, as one sentence; for an error that is not ours to tell, also where."""
+    if isinstance(error, MilabenchError):
+        return str(error)
+    return f"milabench could not go on with it: {_described(error)} ({_place(error)})"
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether it may be gone next time: a trouble of the host or of ours, not what was asked."""
+    return isinstance(error, RunDirError) or not isinstance(error, MilabenchError)
+
+
+def _described(error: Exception) -> str:
+    if not isinstance(error, OSError) or error.errno is None:
+        said = " ".join(str(error).split())
+        return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    where = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
+    remedy = _REMEDIES.get(error.errno)
+    return f"{os.strerror(error.errno)}{where}" + (f", {remedy}" if remedy else "")
+
+
+def _place(error: Exception) -> str:
+    """The innermost line of this package that the error came through: ``spawn.py:53``."""
+    place, step = "", error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if not place or file.startswith(os.path.dirname(__file__)):  # noqa: PTH120 - no import
+            place = f"{os.path.basename(file)}:{step.tb_lineno}"  # noqa: PTH119
+        step = step.tb_next
+    return place
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,9 +1,10 @@
 """The progress observer: the protocol between the parts that run benchmarks and the display."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from .errors import contained, reason_of
 from .events import Event, Verdict
 
 
@@ -53,6 +54,49 @@ class ProgressObserver(Protocol):
 
     def message(self, text: str) -> None:
         """There is something else that the user should know."""
+
+
+class ContainedProgress:
+    """Passes all on to another observer, whose own trouble does not end the run.
+
+    A display may fail at what a program told, or because nobody reads it any more. The first time,
+    the user is told; what is measured is on disk all the same.
+    """
+
+    def __init__(self, inner: ProgressObserver) -> None:
+        self.inner = inner
+        self._has_told = False
+
+    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
+        """Pass it on."""
+        self._pass(self.inner.begin, name, nodes, limit, ago)
+
+    def event(self, event: Event) -> None:
+        """Pass it on."""
+        self._pass(self.inner.event, event)
+
+    def launch_ended(
+        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
+    ) -> None:
+        """Pass it on."""
+        self._pass(self.inner.launch_ended, name, count, text, pauses=pauses)
+
+    def end(self, name: str, verdict: Verdict) -> None:
+        """Pass it on."""
+        self._pass(self.inner.end, name, verdict)
+
+    def message(self, text: str) -> None:
+        """Pass it on."""
+        self._pass(self.inner.message, text)
+
+    def _pass(self, tell: Callable[..., None], *said: object, **more: object) -> None:
+        try:
+            tell(*said, **more)
+        except Exception as error:  # noqa: BLE001 - faster than ``contained``, for each event
+            if not self._has_told:
+                self._has_told = True
+                with contained(lambda _: None):
+                    self.inner.message(f"the progress is not shown whole: {reason_of(error)}")
 
 
 class NoProgress:

@@ -20,7 +20,6 @@ from .protocol import (
     LaunchEnded,
     Ping,
     Pong,
-    Ports,
     Signalled,
     StartLaunch,
     StopLaunch,
@@ -28,7 +27,7 @@ from .protocol import (
     ToAgent,
 )
 from .slurm_nodes import has_first_node
-from .this_host import free_ports, run_part
+from .this_host import found_ports, run_part
 from .transport import Connection, heartbeats
 
 CoordinatorConnection = Connection[ToAgent]
@@ -117,7 +116,7 @@ class Agent:
                 case Ping(id):
                     self._connection.send(Pong(id, time.time()))
                 case FindPorts(launch, count):
-                    self._connection.send(Ports(launch, free_ports(count)))
+                    self._connection.send(found_ports(launch, count))
                 case StartLaunch():
                     self._run(order)
                     if self._stops:

@@ -8,16 +8,20 @@ Its coordinator is at the other end of standard input and output.
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..caller import restore_environment
 from ..codec import decode, read_record
-from ..errors import MilabenchError
+from ..errors import DispatchError, MilabenchError
 from ..launch.stop_requests import stopped_by_signals
 from ..machine.preflight import node_facts
 from ..machine.provenance import collect, meta
+from ..results.lock import held, holder
 from ..results.run_dir import RunDir
+from ..streams import prepare_streams
 from . import shared_folder
 from .agent import Agent, CoordinatorConnection, CoordinatorLostError
 from .awake_clock import AwakeClock
@@ -28,6 +32,7 @@ from .run_context import RunPlan
 from .this_host import launch_runner, own_node
 from .transport import Connection, heartbeats
 
+_LEAVE = 10.0  # seconds after the grace for an agent to end
 NODE = "MILABENCH_NODE"  # tells a program the name of its node
 
 
@@ -53,6 +58,7 @@ def main(words: str) -> int:
     Returns:
         the exit status: 0; 1 if the coordinator is lost; 2 if the agent cannot serve.
     """
+    prepare_streams()
     restore_environment()
     options = decode(words, AgentOptions)
     connection = _stdio()
@@ -86,12 +92,14 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     node, visible = own_node(plan, options.rank, options.parts, options.name)
     machine = collect(plan.arch, node, sys.argv, os.environ)
     environ = {**os.environ, NODE: node.name}
-    with heartbeats(lambda: connection.send_now(Heartbeat()), options.timeouts.heartbeat):
-        warnings = check_gpus(plan, plan.benchmarks, node, environ)
-    compared = node_facts(machine, visible)
-    hello = Hello(options.rank, node, options.address, compared, witness, warnings)
-    facts, clock = {**meta(machine), "node": node.name}, AwakeClock()
-    with launch_runner(run, plan, node, facts, environ, clock) as runner:
+    with ExitStack() as stack:
+        with heartbeats(lambda: connection.send_now(Heartbeat()), options.timeouts.heartbeat):
+            stack.enter_context(_alone(run, node.name, options, plan.grace))
+            warnings = check_gpus(plan, plan.benchmarks, node, environ)
+        compared = node_facts(machine, visible)
+        hello = Hello(options.rank, node, options.address, compared, witness, warnings)
+        facts, clock = {**meta(machine), "node": node.name}, AwakeClock()
+        runner = stack.enter_context(launch_runner(run, plan, node, facts, environ, clock))
         agent = Agent(runner, connection, options.timeouts, clock)
         # Slurm's warning; the coordinator acts on it
         signal.signal(signal.SIGUSR2, lambda *_: agent.note_signal("SIGUSR2"))
@@ -101,6 +109,21 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
         finally:
             if options.job and agent.is_abandoned:
                 start_again(run, options.job)  # the coordinator may not be there to ask
+
+
+@contextmanager
+def _alone(run: RunDir, node: str, options: AgentOptions, grace: float) -> Iterator[None]:
+    """Wait until the agent of an earlier coordinator has ended: it may still use the devices.
+
+    Raises:
+        DispatchError: it does not end in the time in which an agent without a coordinator does.
+    """
+    lock = run.node_lock(node, options.job)
+    timeouts = options.timeouts
+    with held(lock, timeouts.silence + timeouts.reconnect + grace + _LEAVE) as is_mine:
+        if not is_mine:
+            raise DispatchError(f"another agent of this run has not ended{holder(lock)}")
+        yield
 
 
 if __name__ == "__main__":

@@ -5,17 +5,17 @@ In a shuffled run it pauses after each launch and gives its nodes back, so that 
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 from ..config.schema import Benchmark
-from ..errors import MilabenchError
+from ..errors import may_pass, reason_of
 from ..events import Outcome, Status, Verdict, gravest
 from ..machine.devices import Cluster
 from ..plan.bash import render
 from ..plan.launch import Launch, Process
 from ..plan.planner import plan_launches
-from ..results.lock import alive
+from ..results.lock import claimed
 from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir, archive_attempt, make_folder, save_state
 from ..results.state import BenchmarkState, LaunchState
@@ -53,12 +53,11 @@ class BenchmarkRun:
         self.nodes = tuple(sorted(nodes, key=lambda node: node.address))
         self.benchmark = benchmark
         self._run, self._plan, self._timeouts, self._clock = run, plan, timeouts, clock
-        names = tuple(node.name for node in self.nodes)
         self.state = BenchmarkState(
             benchmark.name,
             Status.RUNNING,
             started=time.time(),
-            nodes=names,
+            nodes=tuple(node.name for node in self.nodes),
             max_duration=benchmark.max_duration,
         )
         self._counter = RepeatCounter(run, plan)
@@ -67,6 +66,7 @@ class BenchmarkRun:
         self._launch: LaunchTracker | None = None
         self._has_started = False  # before that, it looks for free ports
         self._stack = ExitStack()
+        self._is_mine = False  # its files are; before, they may be another process's
         self._stops = 0  # 1: stopped; 2: stopped hard
 
     @property
@@ -100,28 +100,24 @@ class BenchmarkRun:
         """Plan the launches, write the state ``running``, and begin the first launch.
 
         Raises:
-            RunDirError: the state cannot be written. Every method that may end the benchmark
-                raises it too.
+            PlanError: it cannot be laid out on these nodes.
+            RunDirError: another process runs it, or the state cannot be written. Every method that
+                may end the benchmark raises the latter, too.
         """
         folder = self._run.benchmark(self.name)
         make_folder(folder)
+        self._stack.enter_context(claimed(folder))
+        self._is_mine = True
         self.state.launches = self._kept()
         tags = {process.tag for launch in self.state.launches for process in launch.processes}
         archive_attempt(self._run, self.name, tags)
-        self._stack.enter_context(alive(folder))
         self._save()
         self._use_nodes()
-        try:
-            cluster = Cluster(self._plan.arch, tuple(node.node for node in self.nodes))
-            mine = replace(self.benchmark, num_machines=len(self.nodes))
-            site, repeats = self._plan.site, self._plan.repeats
-            launches = plan_launches(mine, cluster, site, repeats, self._run.path)
-        except MilabenchError as error:
-            self.finish(Verdict(Outcome.FAILED, str(error)))
-            return
+        cluster = Cluster(self._plan.arch, tuple(node.node for node in self.nodes))
+        mine = replace(self.benchmark, num_machines=len(self.nodes))
+        launches = plan_launches(mine, cluster, self._plan.site, self._plan.repeats, self._run.path)
         comment = f"{self._run.name}: {self.name} on {', '.join(self.state.nodes)}"
-        script = render(launches, self._plan.site.python, [comment])
-        save_script(self._run, self.name, script)
+        save_script(self._run, self.name, render(launches, self._plan.site.python, [comment]))
         for launch in self.state.launches:
             self._counter.add(launch)
         self.state.repeats = self._counter.repeats
@@ -201,9 +197,11 @@ class BenchmarkRun:
         return replace(process, env={**process.env, **where})
 
     def ended(self, node: NodeHandle, launch: str, state: LaunchState) -> None:
-        """Take note of how a node's part of a launch ended."""
+        """Take note of how a node's part of a launch ended, or that it cannot begin."""
         if self._launch is not None and launch == self._launch.id:
             self._launch.ended(node.name, state, self._clock())
+            if not self._has_started:  # nothing runs on the others
+                self._launch.waits_for.clear()
 
     def lose(self, node: NodeHandle, lost: NodeLost) -> None:
         """Take note that a node is lost."""
@@ -228,13 +226,14 @@ class BenchmarkRun:
         if verdict := self._launch.stop_due(now):
             self.stop(verdict)
         if self._launch.is_done:
-            self._launch_ended(self._launch.state())
+            self._launch_ended(self._launch)
 
-    def _launch_ended(self, state: LaunchState) -> None:
+    def _launch_ended(self, tracked: LaunchTracker) -> None:
+        state, has_failed = tracked.state(), tracked.has_failed
         self._launch = None
         has_all_nodes = all(node.is_alive for node in self.nodes)
         is_lost = state.outcome is Outcome.LOST or not has_all_nodes
-        if self._has_started or is_lost:
+        if self._has_started or is_lost or has_failed:
             self.state.launches.append(state)
             self._counter.add(state)
             self.state.repeats = self._counter.repeats
@@ -276,9 +275,22 @@ class BenchmarkRun:
             self.state.interrupted = any(launch.is_cut_off for launch in self.state.launches)
         self.state.is_paused = False
         self.state.end(verdict)
-        self._save()
-        self.leave()
-        self._leave_nodes()
+        try:
+            if self._is_mine:
+                self._save()
+        finally:
+            self.leave()
+            self._leave_nodes()
+
+    def fail(self, error: Exception) -> None:
+        """End it as failed, with a trouble of ours; its state is on disk where that is possible."""
+        verdict = Verdict(Outcome.FAILED, reason_of(error))
+        self.stop(verdict, hard=True)
+        self._launch = None
+        if may_pass(error):
+            self.interrupt(verdict)
+        with suppress(Exception):  # its place cannot be written: the verdict is told all the same
+            self.finish(verdict)
 
     def leave(self) -> None:
         """Release the lock; without a verdict on disk, the benchmark then counts as lost."""

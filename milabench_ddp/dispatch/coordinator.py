@@ -1,13 +1,15 @@
 """Runs the benchmarks of a plan on nodes that may come late and may be lost.
 
 The coordinator starts benchmarks on free nodes and keeps the state of each on disk. If a node is
-lost, its benchmark is lost too; the other benchmarks go on.
+lost, its benchmark is lost too, and a benchmark that this program cannot run, plan or save has
+failed; the other benchmarks go on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ..config.schema import Benchmark
+from ..errors import RunDirError, contained
 from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests
 from ..plan.order import place
@@ -92,7 +94,8 @@ class Coordinator:
             self._stop()
         for benchmark in list(self._running.values()):
             before = len(benchmark.state.launches)
-            benchmark.advance()
+            with contained(benchmark.fail):
+                benchmark.advance()
             if len(benchmark.state.launches) > before:
                 self._tell_launches(benchmark)
             if benchmark.has_ended:
@@ -109,13 +112,14 @@ class Coordinator:
         benchmark = self._running.get(node.benchmark or "")
         if benchmark is None:
             return
-        match message:
-            case Ports(launch, ports):
-                benchmark.start_everywhere(launch, ports)
-            case LaunchEnded(launch, state):
-                benchmark.ended(node, launch, state)
-            case NodeLost():
-                benchmark.lose(node, message)
+        with contained(benchmark.fail):
+            match message:
+                case Ports(launch, ports):
+                    benchmark.start_everywhere(launch, ports)
+                case LaunchEnded(launch, state):
+                    benchmark.ended(node, launch, state)
+                case NodeLost():
+                    benchmark.lose(node, message)
 
     def _begin(self) -> None:
         """Start the benchmarks that can start; end those that never can as lost."""
@@ -163,7 +167,8 @@ class Coordinator:
         started = BenchmarkRun(benchmark, nodes, self._run, self._plan, self._timeouts, self._clock)
         self._running[benchmark.name] = started
         self._tell_begin(started)
-        started.start()
+        with contained(started.fail):
+            started.start()
         if started.has_ended:
             self._ended(started)
         elif started.state.launches:  # of an earlier attempt
@@ -172,7 +177,8 @@ class Coordinator:
     def _go_on(self, benchmark: BenchmarkRun) -> None:
         self._running[benchmark.name] = benchmark
         self._tell_begin(benchmark)
-        benchmark.go_on()
+        with contained(benchmark.fail):
+            benchmark.go_on()
 
     def _tell_launches(self, benchmark: BenchmarkRun) -> None:
         if self._plan.repeats > 1 and not self._requests.stops:
@@ -184,7 +190,8 @@ class Coordinator:
 
     def _end(self, benchmark: BenchmarkRun, verdict: Verdict) -> None:
         """End a benchmark that pauses."""
-        benchmark.finish(verdict)
+        with contained(benchmark.fail):
+            benchmark.finish(verdict)
         self._ended(benchmark)
 
     def _ended(self, benchmark: BenchmarkRun) -> None:
@@ -202,7 +209,10 @@ class Coordinator:
         earlier = read_benchmark(self._run, benchmark.name, ignore)
         state = earlier or BenchmarkState(benchmark.name)
         state.end(verdict)
-        save_state(self._run, self._run.state_json(benchmark.name), state)
+        try:
+            save_state(self._run, self._run.state_json(benchmark.name), state)
+        except RunDirError as error:  # it is told all the same
+            verdict = Verdict(verdict.outcome, f"{verdict.reason}; {error}")
         self._outcomes.add(verdict.outcome)
         self._observer.end(benchmark.name, verdict)
 
@@ -214,8 +224,11 @@ class Coordinator:
             else:
                 self.stopped_as = self._requests.verdict
         for benchmark in self._running.values():
-            benchmark.interrupt(self.stopped_as)
-            benchmark.stop(self.stopped_as, hard=self._requests.stops > 1)
+            if benchmark.has_ended:
+                continue
+            with contained(benchmark.fail):
+                benchmark.interrupt(self.stopped_as)
+                benchmark.stop(self.stopped_as, hard=self._requests.stops > 1)
         while self._paused:
             _, benchmark = self._paused.popitem()
             benchmark.interrupt(self.stopped_as)

@@ -46,6 +46,11 @@ class LaunchTracker:
         """Whether every node's part has ended or is lost."""
         return not self.waits_for
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether a node's part did not end ok, or could not begin."""
+        return bool(self._failed)
+
     def ended(self, node: str, state: LaunchState, now: float) -> None:
         """Take note of how a node's part ended."""
         if node not in self.waits_for:

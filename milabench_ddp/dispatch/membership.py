@@ -9,9 +9,11 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
+from ..errors import contained, reason_of
 from ..events import Outcome
 from ..progress import ProgressObserver
 from ..results.node_state import NodeStatus
@@ -182,7 +184,8 @@ class Membership:
         for message in messages or ():
             handle = member.handle
             if handle is None:
-                self._meet(member, message)
+                with contained(partial(self._refuse_for, member)):
+                    self._meet(member, message)
             elif not handle.is_alive:
                 self._greet(member, handle, message)
             else:
@@ -216,6 +219,9 @@ class Membership:
         if status is NodeStatus.FAILED:
             reason = f"it {reason}"
         self._records.set(member.name, status, reason, member.process.last_lines())
+
+    def _refuse_for(self, member: _Member, error: Exception) -> None:
+        self._refuse(member, reason_of(error))
 
     def _refuse(self, member: _Member, reason: str) -> None:
         """Take note that a node cannot be used, and end its agent."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..codec import write_record
+from ..errors import contained, reason_of
 from ..progress import ProgressObserver
 from ..results.node_state import NodeState, NodeStatus, differences
 from ..results.run_dir import RunDir
@@ -61,7 +62,8 @@ class NodeRecords:
     """
 
     def __init__(self, run: RunDir, names: list[str], observer: ProgressObserver) -> None:
-        self._run, self._teller = run, NodeTeller(observer)
+        self._run, self._observer, self._teller = run, observer, NodeTeller(observer)
+        self._told: set[str] = set()  # what hindered the writing of states
         self.states = {name: NodeState(name) for name in names}
         for name in names:
             self._write(name)
@@ -98,4 +100,11 @@ class NodeRecords:
             self._write(name)
 
     def _write(self, name: str) -> None:
-        write_record(self._run.node_json(name), self.states[name])
+        with contained(self._tell_once):
+            write_record(self._run.node_json(name), self.states[name])
+
+    def _tell_once(self, error: Exception) -> None:
+        """Tell that a state is not on disk: the nodes are used all the same."""
+        if reason_of(error) not in self._told:
+            self._told.add(reason_of(error))
+            self._observer.message(reason_of(error))

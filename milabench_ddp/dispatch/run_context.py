@@ -121,7 +121,7 @@ def create_run(
     """
     run = create(base, name)
     lock = ExitStack()
-    lock.enter_context(claimed(run))
+    lock.enter_context(claimed(run.path))
     header = RunHeader(
         name=run.name,
         milabench=__version__,
@@ -148,7 +148,7 @@ def begin_traces(context: RunContext, benchmarks: tuple[Benchmark, ...]) -> RunC
     """
     run = create_folder(context.run.traces)
     lock = ExitStack()
-    lock.enter_context(claimed(run))
+    lock.enter_context(claimed(run.path))
     records = {benchmark.name: benchmark.record for benchmark in benchmarks}
     header = replace(
         context.header, name=f"{context.run.name}: traces", created=time.time(),
@@ -174,7 +174,8 @@ def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     if not run.path.is_dir():
         raise RunDirError(f"--resume: no run folder {run.path}")
     with ExitStack() as lock:
-        lock.enter_context(claimed(run))  # before the first look: two commands may resume at once
+        # before the first look: two commands may resume at once
+        lock.enter_context(claimed(run.path))
         context = _resumed(run, settings)
         context.lock = lock.pop_all()
     return context
@@ -188,7 +189,7 @@ def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     missing = missing_benchmarks(run, plan.benchmarks)
     for benchmark in missing:
         if is_alive(run.benchmark(benchmark.name)):  # a job on the cluster runs it
-            raise RunDirError(goes_on(run))
+            raise RunDirError(goes_on(run.benchmark(benchmark.name)))
     context = RunContext(run, header, plan, missing, is_resumed=True)
     if missing:
         header.outcome = header.ended = None

@@ -59,7 +59,7 @@ class RunFollower:
         self._launches: dict[str, int] = {}  # how many of each have ended
         self._ends: dict[str, float] = {}  # when a benchmark that may run again ended
         for name in header.suite:
-            state = read_benchmark(run, name)
+            state = read_benchmark(run, name, ignore)
             if state is not None and state.is_final:
                 self.statuses[name] = state.status
                 self._open.remove(name)
@@ -96,7 +96,7 @@ class RunFollower:
         """Read the states of the nodes and the benchmarks, and report what has changed."""
         self._teller.tell(read_nodes(self._run, ignore))
         for name in list(self._open):
-            state = read_benchmark(self._run, name)
+            state = read_benchmark(self._run, name, ignore)
             if state is not None:
                 self._compare(state)
 
@@ -158,7 +158,7 @@ class RunFollower:
             if before.has_ended:
                 continue  # its coordinator has said why
             verdict = jobs.verdict(name, has_begun=before is Status.RUNNING)
-            state = read_benchmark(self._run, name) or BenchmarkState(name)
+            state = read_benchmark(self._run, name, ignore) or BenchmarkState(name)
             state.end(verdict)
             state.interrupted = True
             save_state(self._run, self._run.state_json(name), state)

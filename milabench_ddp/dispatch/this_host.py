@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
-from ..errors import MilabenchError, RunDirError
+from ..errors import contained, may_pass, reason_of
 from ..events import Event, Outcome
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
@@ -83,7 +83,7 @@ class ThisHost:
         for message in asked:
             match message:
                 case FindPorts(launch, count):
-                    yield self._handle, Ports(launch, free_ports(count))
+                    yield self._handle, found_ports(launch, count)
                 case StartLaunch(id, launch):
                     state = run_part(self._runner, launch, self._requests, self._emit)
                     yield self._handle, LaunchEnded(id, state)
@@ -93,12 +93,16 @@ def run_part(
     runner: LaunchRunner, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
 ) -> LaunchState:
     """Run a node's part of a launch; an error, such as a full disk, makes it fail."""
-    try:
+    errors: list[Exception] = []
+    with contained(errors.append):
         return runner.run(launch, requests, emit)
-    except MilabenchError as error:
-        is_cut_off = isinstance(error, RunDirError)
-        reason = str(error)
-        return LaunchState(launch.repeat, Outcome.FAILED, reason, None, None, is_cut_off=is_cut_off)
+    return _failed_part(launch.repeat, errors[0])
+
+
+def _failed_part(repeat: int | None, error: Exception) -> LaunchState:
+    """A node's part of a launch that could not run, or not to its end."""
+    reason, is_cut_off = reason_of(error), may_pass(error)
+    return LaunchState(repeat, Outcome.FAILED, reason, None, None, is_cut_off=is_cut_off)
 
 
 def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[Node, int]:
@@ -118,6 +122,14 @@ def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[No
     found = detect(plan.arch, plan.gpus, os.environ)
     node = found.cluster.nodes[0]
     return replace(node, name=name or node.name), found.visible
+
+
+def found_ports(launch: str, count: int) -> Ports | LaunchEnded:
+    """The answer to a ``FindPorts``: without free ports, the launch has failed."""
+    errors: list[Exception] = []
+    with contained(errors.append):
+        return Ports(launch, free_ports(count))
+    return LaunchEnded(launch, _failed_part(None, errors[0]))
 
 
 def free_ports(count: int) -> tuple[int, ...]:

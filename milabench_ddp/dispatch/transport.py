@@ -13,6 +13,7 @@ from ..launch.metrics_channel import LineBuffer
 from .agent_process import AgentProcess
 
 _CHUNK = 1 << 16
+_LONGEST = 1 << 28  # bytes of a message, such as a launch of many processes with their environments
 Incoming = TypeVar("Incoming")
 
 
@@ -40,7 +41,7 @@ class Connection(Generic[Incoming]):
         self.fd, self.process = read, process
         self._write, self._decode, self._close = write, decoder(incoming), close
         self._timeout = timeout
-        self._lines = LineBuffer()
+        self._lines = LineBuffer(_LONGEST)
         self._sending = threading.Lock()
         self._unsent = b""  # the rest of a message that was sent in part
         self.is_closed = False

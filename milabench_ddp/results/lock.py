@@ -1,4 +1,4 @@
-"""The lock of a run or of a benchmark, a file in its folder: it shows that a process is at work.
+"""The lock of a run, of a benchmark or of a node, a file: it shows that a process is at work.
 
 The process that runs a benchmark or a run holds its lock, and the kernel releases the lock with the
 process. So a reader can tell a run that was cut off (SIGKILL, a power cut) from one that is alive,
@@ -14,29 +14,32 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from ..errors import RunDirError
-from .run_dir import RunDir
 
 _LOCK = ".alive"
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_OLD = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _READERS = 0.1  # seconds to wait for readers, which hold the lock while they look
 
 
 @contextmanager
-def alive(folder: Path) -> Iterator[bool]:
-    """Hold the lock of a folder, of a run or of a benchmark, as long as the block lasts.
+def held(path: Path, patience: float = _READERS) -> Iterator[bool]:
+    """Hold the lock that this file is, as long as the block lasts.
 
     The block gets whether it holds the lock; if not, another one does, here or elsewhere.
 
+    Args:
+        path: of the file, in a folder that is there.
+        patience: seconds to wait for who holds it.
+
     Raises:
-        RunDirError: the folder cannot be written.
+        RunDirError: the file cannot be written.
     """
-    path = folder / _LOCK
     try:
-        fd = _take(path)
+        fd = _take(path, patience)
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error
     try:
@@ -44,31 +47,44 @@ def alive(folder: Path) -> Iterator[bool]:
     finally:
         if fd is not None:
             with suppress(OSError):  # without its lock the file says nothing
-                path.unlink()
+                if _is_same(fd, path):
+                    path.unlink()
             os.close(fd)
 
 
+def alive(folder: Path) -> AbstractContextManager[bool]:
+    """Hold the lock of the folder of a run or of a benchmark, as ``held``."""
+    return held(folder / _LOCK)
+
+
 @contextmanager
-def claimed(run: RunDir) -> Iterator[None]:
-    """Hold the lock of a run for a command that changes it, from its first look to its last write.
+def claimed(folder: Path) -> Iterator[None]:
+    """Hold the lock of a run, or of a benchmark, from the first look to the last write.
 
     Raises:
         RunDirError: another process has it, or the folder cannot be written.
     """
-    with alive(run.path) as is_mine:
+    with alive(folder) as is_mine:
         if not is_mine:
-            raise RunDirError(goes_on(run))
+            raise RunDirError(goes_on(folder))
         yield
 
 
-def goes_on(run: RunDir) -> str:
-    """That a run cannot be resumed because it has not ended, and which process has it, if known."""
+def goes_on(folder: Path) -> str:
+    """That a run, or a benchmark, has not ended, and which process has it, if known."""
+    run = folder if (folder / "run.json").exists() else folder.parent
+    said = f"{folder} has not ended{holder(folder / _LOCK)}"
+    return f"{said}: `milabench watch {run}` follows it"
+
+
+def holder(path: Path) -> str:
+    """Which process holds the lock that a file is, and since when; empty where it is not known."""
     try:
-        host, pid = (run.path / _LOCK).read_text().split()[:2]
-        holder = f" (process {pid} on {host})"
+        host, pid = path.read_text().split()[:2]
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(path.stat().st_mtime))
     except (OSError, ValueError):
-        holder = ""
-    return f"{run.path} has not ended{holder}: `milabench watch {run.path}` follows it"
+        return ""
+    return f" (process {pid} on {host}, since {since})"
 
 
 def is_alive(folder: Path) -> bool:
@@ -90,35 +106,60 @@ def is_alive(folder: Path) -> bool:
     return False
 
 
-def _take(path: Path) -> int | None:
+def _take(path: Path, patience: float) -> int | None:
     """A descriptor that holds the lock, with its holder in the file; None if another has it."""
-    patience = time.monotonic() + _READERS
+    end = time.monotonic() + patience
     while True:
-        try:
-            fd, is_new = os.open(path, _NEW, 0o644), True
-        except FileExistsError:
-            try:
-                fd, is_new = os.open(path, os.O_RDWR | os.O_CLOEXEC), False
-            except FileNotFoundError:
-                continue  # its holder has just removed it
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_mine = _is_same(fd, path)
-        except BlockingIOError:
-            is_mine = False
-        except OSError:  # no locks on this file system: the process that made the file has it
-            is_mine = is_new
-            if not is_mine and _is_stale(fd):
-                path.unlink(missing_ok=True)
-        if is_mine:
+        fd = _try(path)
+        if fd is not None:
             with suppress(OSError):  # the disk is full: the lock holds without a name
                 os.ftruncate(fd, 0)
                 os.pwrite(fd, f"{_host()} {os.getpid()} {_started(os.getpid())}\n".encode(), 0)
             return fd
-        os.close(fd)
-        if time.monotonic() > patience:
+        if time.monotonic() > end:
             return None
         time.sleep(0.01)
+
+
+def _try(path: Path) -> int | None:
+    """A descriptor that holds the lock; None if another has it, or it was just given back."""
+    try:
+        fd, is_new = os.open(path, _NEW, 0o644), True
+    except FileExistsError:
+        try:
+            fd, is_new = os.open(path, _OLD), False
+        except FileNotFoundError:
+            return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_mine = _is_same(fd, path)
+    except BlockingIOError:
+        is_mine = False
+    except OSError:  # no locks on this file system: the process that made the file has it
+        is_mine = is_new
+        if not is_new and _is_stale(fd):
+            _remove_stale(path, fd)
+    if is_mine:
+        return fd
+    os.close(fd)
+    return None
+
+
+def _remove_stale(path: Path, fd: int) -> None:
+    """Without locks: remove the file of a process that is gone; of several that try, one does.
+
+    Who makes the guard may remove the file; a second one finds another file in its place.
+    """
+    guard = path.with_name(f"{path.name}.stale")
+    try:
+        os.close(os.open(guard, _NEW, 0o644))
+    except FileExistsError:
+        return
+    try:
+        if _is_same(fd, path):
+            path.unlink()
+    finally:
+        guard.unlink(missing_ok=True)
 
 
 def _is_same(fd: int, path: Path) -> bool:
@@ -132,9 +173,10 @@ def _is_stale(fd: int) -> bool:
     """Without locks: whether the process that made the file was on this host, and is gone."""
     try:
         host, pid, started = os.pread(fd, 4096, 0).decode().split()
+        was = int(pid)
     except (OSError, ValueError):
         return False
-    return host == _host() and _started(int(pid)) != started
+    return host == _host() and _started(was) != started
 
 
 def _host() -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..codec import convert, decode, read_bytes, read_record
+from ..codec import convert, loads, read_bytes, read_record
 from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
@@ -39,12 +39,17 @@ def ignore(_path: Path, _error: OSError | ValueError) -> None:
 
 
 def require_state(run: RunDir) -> RunState:
-    """The state of a run that this program started.
+    """The state of a run that this program started; a benchmark whose state is damaged is lost.
 
     Raises:
-        RunDirError: the folder has no ``run.json``, or one of the files is damaged.
+        RunDirError: the folder has no ``run.json``, or it is damaged.
     """
-    state = read_state(run, refuse)
+
+    def on_defect(path: Path, error: OSError | ValueError) -> None:
+        if path == run.run_json:
+            refuse(path, error)
+
+    state = read_state(run, on_defect)
     if state is None:
         raise RunDirError(f"cannot read {run.run_json}: No such file or directory")
     return state
@@ -151,7 +156,8 @@ def _end_waiting(run: RunDir, outcome: Outcome, benchmarks: Iterable[BenchmarkSt
 def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
     """The JSON object in a file; None if the file is missing or damaged."""
     try:
-        return decode(read_bytes(path), dict[str, Any])
+        found = loads(read_bytes(path))
+        return convert(found, dict[str, Any])
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

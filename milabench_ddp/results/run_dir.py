@@ -1,6 +1,7 @@
 """The run folder: every path in it, and how it is made."""
 
 import errno
+import os
 import random
 import time
 from collections.abc import Collection
@@ -50,6 +51,14 @@ class RunDir:
     def job_json(self, job: str) -> Path:
         """The file of a Slurm job."""
         return self.path / "jobs" / f"{job}.json"
+
+    def job_lock(self, job: str) -> Path:
+        """The lock of the coordinator of a Slurm job."""
+        return self.path / "jobs" / f".{job}.alive"
+
+    def node_lock(self, node: str, job: str = "") -> Path:
+        """The lock of the agent of a node, in a Slurm job if it has a name."""
+        return self.nodes / f".{node}{job}.alive"
 
     @property
     def nodes(self) -> Path:
@@ -162,8 +171,10 @@ def save_state(run: RunDir, path: Path, record: object) -> None:
     """Replace the file of a state of a run; on a full disk, in the room that ``reserve`` took.
 
     Raises:
-        RunDirError: it cannot be written.
+        RunDirError: it cannot be written, or the folder of the run was moved away.
     """
+    if not run.path.is_dir():
+        raise RunDirError(f"cannot write {path}: {os.strerror(errno.ENOENT)}")
     try:
         write_record(path, record)
     except RunDirError as error:

@@ -9,6 +9,7 @@ from milabench_ddp.dispatch.protocol import FindPorts, LaunchEnded, Ports, Start
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.lock import is_alive
+from milabench_ddp.results.run_dir import RunDir, save_state
 from tests.support.dispatch import end, plan
 from tests.support.launches import benchmark, njobs
 from tests.support.scripted_nodes import CoordinatorRun, Script
@@ -149,33 +150,36 @@ def test_one_node_needs_no_name(coordinator: Make) -> None:
     assert run.told.begun == [("one", ())]
 
 
-def test_a_full_disk_ends_the_run_and_says_so(
+def test_a_state_that_cannot_be_written_is_the_failure_of_its_benchmark(
     coordinator: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = coordinator(plan(TWO, ONE))
+    why = "cannot write two/state.json: No space left on device"
 
-    def full(*_: object) -> None:
-        raise RunDirError("cannot write two/state.json: No space left on device")
+    def save(run: RunDir, path: Path, record: object) -> None:
+        if path.parent.name == "two":
+            raise RunDirError(why)
+        save_state(run, path, record)
 
     def script() -> Script:
         starts = [each.order(StartLaunch) for each in run.nodes]
-        monkeypatch.setattr("milabench_ddp.dispatch.benchmark_run.save_state", full)
+        monkeypatch.setattr("milabench_ddp.dispatch.benchmark_run.save_state", save)
         for each, start in zip(run.nodes, starts, strict=True):
             each.ended(start)
         yield
+        run.nodes[0].ended(run.nodes[0].order(StartLaunch))
 
-    with pytest.raises(RunDirError, match="No space left"):
-        run.execute(script)
-    assert not run.room.is_open  # its nodes end what they run
-    assert run.statuses() == {"two": "lost", "one": "waiting"}
+    assert run.execute(script) is Outcome.FAILED
+    assert run.told.ended == {"two": Verdict(Outcome.FAILED, why), "one": OK}
+    assert run.statuses() == {"two": "lost", "one": "ok"}  # `--resume` runs it again
 
 
-def test_a_benchmark_that_has_no_place_ends_the_run_too(coordinator: Make, tmp_path: Path) -> None:
+def test_a_benchmark_that_has_no_place_fails_alone(coordinator: Make, tmp_path: Path) -> None:
     (tmp_path / "one").write_text("in the way")
-    run = coordinator(plan(ONE), nodes=1)
-    with pytest.raises(RunDirError, match=r"cannot make .*/one: File exists"):
-        run.serve()
-    assert not run.room.is_open
+    run = coordinator(plan(ONE, benchmark("uno", num_machines=1)), nodes=1)
+    assert run.serve() is Outcome.FAILED
+    assert run.told.ended["uno"] == OK
+    assert run.told.ended["one"].reason == f"cannot make {tmp_path}/one: File exists"
 
 
 def test_what_is_said_of_another_launch_is_not_heard(coordinator: Make) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.results.lock import alive, claimed, is_alive
-from milabench_ddp.results.run_dir import RunDir
 
 
 def test_a_run_is_alive_while_its_lock_is_held(tmp_path: Path):
@@ -65,11 +64,11 @@ def test_who_does_not_hold_it_does_not_remove_it(tmp_path: Path):
 
 
 def test_of_two_claims_one_is_refused_and_told_who_has_it(tmp_path: Path):
-    run = RunDir(tmp_path)
-    why = rf"has not ended \(process {os.getpid()} on {os.uname().nodename}\): `milabench watch"
-    with claimed(run), pytest.raises(RunDirError, match=why), claimed(run):
+    me = rf"process {os.getpid()} on {os.uname().nodename}, since 20..-..-.. ..:..:.."
+    why = rf"has not ended \({me}\): `milabench watch"
+    with claimed(tmp_path), pytest.raises(RunDirError, match=why), claimed(tmp_path):
         pass
-    with claimed(run):
+    with claimed(tmp_path):
         pass
 
 

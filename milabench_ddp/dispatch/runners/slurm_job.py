@@ -18,11 +18,13 @@ from ...caller import restore_environment
 from ...codec import read_record
 from ...config.schema import Benchmark
 from ...display.plain import PlainProgress
+from ...errors import DispatchError
 from ...events import Outcome, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect
-from ...progress import ProgressObserver
-from ...results.read_state import read_benchmark, read_header, require_state
+from ...progress import ContainedProgress, ProgressObserver
+from ...results.lock import held, holder
+from ...results.read_state import ignore, read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
 from .. import slurm_jobs
@@ -42,6 +44,8 @@ _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--
          "--mem=0", "--kill-on-bad-exit=0", "--no-kill", "--export=ALL")  # fmt: skip
 
 
+# seconds for the lock of a coordinator whose node has died to be given back, as NFS does
+_LEASE = 120.0
 _PATIENCE = 90  # seconds for the submitting command to note its id, and for NFS to show it
 BEFORE_IT_BEGAN = Verdict(Outcome.LOST, "its job ended before it began: TIMEOUT")
 ORPHAN = (
@@ -64,6 +68,13 @@ class JobTask:
         """
         restore_environment()
         run = RunDir(Path(self.run))
+        lock = run.job_lock(self.job)
+        with held(lock, _LEASE) as is_mine:
+            if not is_mine:
+                raise DispatchError(f"the job {self.job} has a coordinator already{holder(lock)}")
+            return self._alone(run)
+
+    def _alone(self, run: RunDir) -> str:
         plan = read_record(run.plan_json, RunPlan)
         benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))
         if not benchmarks:
@@ -79,7 +90,7 @@ class JobTask:
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))
             _stop_on_warning(requests)
-            observer = PlainProgress(sys.stdout)
+            observer = ContainedProgress(PlainProgress(sys.stdout))
             count = most_nodes(benchmarks, plan.nodes)
             nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
             coordinator = Coordinator(
@@ -126,7 +137,7 @@ def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict)
     """Write that what still waits will not begin: this job does not start again by itself."""
     verdict = BEFORE_IT_BEGAN if stopped == slurm_jobs.LIMIT else stopped
     for benchmark in benchmarks:
-        state = read_benchmark(run, benchmark.name)
+        state = read_benchmark(run, benchmark.name, ignore)
         if state is None or not state.status.has_ended:
             state = state or BenchmarkState(benchmark.name)
             state.end(verdict)

@@ -145,6 +145,16 @@ class Note:
     data: Any
 
 
+OWN_EVENTS = frozenset(
+    {"config", "meta", "start", "end", "line", "device_problem", "writers"}
+    | {"format_error", "binary"}
+)
+"""The events that only we write: a program that sends one of them would forge a result."""
+
+OWN_KEYS = ("gpudata", "hostdata", "arrived")
+"""The keys of payloads that only we write: what the monitor reads, and when a line came."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """A process and all its descendants are gone; ``reason`` is one sentence, empty when ok."""

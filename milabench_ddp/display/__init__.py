@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..progress import NoProgress, ProgressObserver
+from ..progress import ContainedProgress, NoProgress, ProgressObserver
 from .live import live_progress
 from .outline import Outline
 from .plain import PlainProgress
@@ -20,6 +20,6 @@ def show_progress(outline: Outline, *, quiet: bool) -> Iterator[ProgressObserver
         yield NoProgress()
     elif sys.stderr.isatty() and os.environ.get("TERM", "") not in NO_CURSOR:
         with live_progress(outline) as live:
-            yield live
+            yield ContainedProgress(live)
     else:
-        yield PlainProgress(sys.stderr, outline)
+        yield ContainedProgress(PlainProgress(sys.stderr, outline))

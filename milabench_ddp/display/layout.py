@@ -24,6 +24,7 @@ LEFT_OUT = ("nodes", "loss", "launch", "phase")  # where it is too narrow, the f
 LEAST_NAME = 20  # characters of a name; narrower, another column is left out
 PROBLEMS = 3  # the last ones
 OF_DEVICES = 4  # lines for the devices of a benchmark
+LONGEST_INDEX = 9  # digits of the index of a device
 LOW = 8  # lines: with fewer, only what runs is shown below the sum
 
 
@@ -168,7 +169,8 @@ def _devices(benchmark: RunningBenchmark, width: int, room: int) -> list[str]:
 
 def _place(item: tuple[tuple[str, str], DeviceNow]) -> tuple[str, int, str]:
     node, index = item[0]
-    return node, int(index) if index.isdecimal() else 0, index
+    is_number = index.isdecimal() and len(index) <= LONGEST_INDEX
+    return node, int(index) if is_number else 0, index
 
 
 def _cell(now: DeviceNow) -> str:

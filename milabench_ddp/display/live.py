@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from ..errors import contained, reason_of
 from ..events import Event, Outcome, Verdict
 from ..progress import LaunchCount
 from ..results.tail import Tail
@@ -107,7 +108,15 @@ class LiveProgress:
                     self._known.take(event)
 
     def picture(self) -> "Text":
-        """The view, for the terminal as large as it is now."""
+        """The view, for the terminal as large as it is now; or why there is none."""
+        from rich.text import Text
+
+        errors: list[Exception] = []
+        with contained(errors.append):
+            return self._picture()
+        return Text(f"the view cannot be shown: {reason_of(errors[0])}", "red")
+
+    def _picture(self) -> "Text":
         from rich.text import Text
 
         self._look()

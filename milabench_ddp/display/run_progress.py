@@ -1,5 +1,6 @@
 """The progress of a run: the model behind every display."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import Any
 from ..events import Data, Ended, Event, Note, Outcome, Started, Verdict
 from ..progress import LaunchCount
 from ..report.partial import findings_of_benchmark
-from ..results.rates import is_warmup
+from ..results.rates import is_finite, is_warmup
 from .outline import Outline
 
 PHASES = ("loading", "warm-up", "ready", "measuring", "ending")  # in the order they are reached
@@ -113,12 +114,12 @@ class RunningBenchmark:
 
     def _take_metrics(self, tag: str, payload: Mapping[str, Any]) -> None:
         rate = payload.get("rate")
-        if isinstance(rate, int | float):
+        if is_finite(rate) or (isinstance(rate, float) and math.isnan(rate)):
             self.rates[tag] = rate
             self.unit = " ".join(str(payload.get("units", "")).split())
             self._reach(tag, "warm-up" if is_warmup(payload) else "measuring")
         loss = payload.get("loss")
-        if isinstance(loss, int | float):
+        if isinstance(loss, float) or is_finite(loss):
             self.loss = f"{loss:.4g}"
 
     def _take_samples(self, tag: str, payload: Mapping[str, Any]) -> None:
@@ -136,13 +137,13 @@ class RunningBenchmark:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    return float(value) if is_finite(value) else None
 
 
 def _memory(sample: Mapping[str, Any]) -> tuple[float | None, float | None]:
     match sample.get("memory"):
-        case [int() | float() as used, int() | float() as total]:
-            return float(used), float(total)
+        case [used, total]:
+            return _number(used), _number(total)
     return None, None
 
 

@@ -6,13 +6,14 @@ of at most PIPE_BUF (4,096) bytes are atomic, so all ranks of a torchrun may sha
 """
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from ..events import Data, Event, Note
+from ..codec import loads
+from ..events import OWN_EVENTS, OWN_KEYS, Data, Event, Note
 
 METRICS = "MILABENCH_METRICS"
 START = "MILABENCH_START"  # the start barrier: a pipe that ends for all its readers at once
@@ -41,10 +42,14 @@ class Fifo:
 
 
 class LineBuffer:
-    """Reassembles lines from the pieces in which they arrive."""
+    """Reassembles lines from the pieces in which they arrive.
 
-    def __init__(self) -> None:
-        self._rest = bytearray()
+    Args:
+        longest: bytes after which a line is split into pieces.
+    """
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._rest, self._longest = bytearray(), longest
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The lines that this chunk completes, each with its newline."""
@@ -52,7 +57,7 @@ class LineBuffer:
         while (end := self._rest.find(b"\n")) >= 0:
             yield bytes(self._rest[: end + 1])
             del self._rest[: end + 1]
-        if len(self._rest) > LONGEST_LINE:
+        if len(self._rest) > self._longest:
             yield from self.flush()
 
     def flush(self) -> Iterator[bytes]:
@@ -65,25 +70,35 @@ class LineBuffer:
 def parse_line(tag: str, time: float, line: bytes) -> Event:
     """The event in a line; a line that cannot be read becomes a Note that says so.
 
-    ``{"$event": ..., "$data": ...}`` is a Note of that name, any other object is Data.
+    ``{"$event": ..., "$data": ...}`` is a Note of that name, any other object is Data. What only we
+    write is not taken from a program: neither events of ``OWN_EVENTS``, nor ``OWN_KEYS``, which it
+    keeps as ``program.gpudata`` and the like.
     """
     try:
         text = line.decode()
     except UnicodeDecodeError:
         return Note(tag, time, "binary", line.decode("utf-8", "backslashreplace")[:_SHOWN])
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = loads(text)
+    except ValueError as error:
         return _format_error(tag, time, text, str(error))
     if not isinstance(value, dict):
         return _format_error(tag, time, text, "not an object")
-    kind = value.get("$event")
-    if kind is None:
-        return Data(tag, time, value)
-    data = value.get("$data")
+    if value.get("$event") is None:
+        return Data(tag, time, _own(value))
+    kind, data = str(value["$event"]), value.get("$data")
     if kind == "data" and isinstance(data, dict):
-        return Data(tag, time, data)
-    return Note(tag, time, str(kind), data)
+        return Data(tag, time, _own(data))
+    if kind in OWN_EVENTS:
+        return _format_error(tag, time, text, f"only milabench writes the event `{kind}`")
+    return Note(tag, time, kind, data)
+
+
+def _own(payload: dict[str, Any]) -> dict[str, Any]:
+    """The payload of a program, without the keys that only we write."""
+    if payload.keys().isdisjoint(OWN_KEYS):
+        return payload
+    return {f"program.{key}" if key in OWN_KEYS else key: payload[key] for key in payload}
 
 
 def _format_error(tag: str, time: float, text: str, error: str) -> Note:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..events import NAN_LOSS, Data, Event, Line, Note, Outcome, Verdict
-from ..results.rates import RateCounts, why_nothing_measured
+from ..results.rates import RateCounts, is_finite, why_nothing_measured
 from .causes import LastException, LauncherSummary, is_timeout, may_follow, timed_out
 
 RECENT = 10  # data of a process whose times are kept
@@ -64,7 +64,7 @@ class Observations:
                 self.has_enough = True
             case Note(kind="ready"):
                 self.is_ready = True
-            case Note(kind="begin", data={"time": float() | int() as time}):
+            case Note(kind="begin", data={"time": time}) if is_finite(time):
                 self.began = float(time)
             case Note(kind="error", data={"skip": True, "message": str() as message}):
                 self.lacks = self.lacks or message

@@ -27,6 +27,7 @@ class DefectKind(StrEnum):
     BAD_BUCKETS = "its buckets of gradients are not usable: left out"
     BAD_COLLECTIONS = "its garbage collections are not usable: left out"
     UNKNOWN_EVENT = "its event is unknown: ignored"
+    FORGED = "a program sent an event that is not its own: ignored"
     FORMAT_ERROR = "the program sent a line of metrics that is not an event"
     INSTRUMENT = "an instrument failed"
     TWO_STARTS = "starts again: two runs were written into one file"

@@ -12,7 +12,7 @@ from .columns import ToldNumbers
 from .defects import DefectKind
 from .observations import Observation
 from .rank import Bucket, Collections, Rank
-from .rates import is_rate, is_warmup, rank_of, training_rates
+from .rates import LARGEST_RANK, is_rate, is_warmup, rank_of, training_rates
 from .records import FACTS, TABLES, Payload, Record, is_finite
 from .seen_lines import UNRANKED
 
@@ -268,7 +268,7 @@ def _take_collections(rank: Rank, data: Payload) -> bool:
 
 
 def _is_rank(value: object) -> bool:
-    return type(value) is int  # not a bool
+    return type(value) is int and 0 <= value < LARGEST_RANK  # not a bool
 
 
 def _rank(record: Record, rank: int) -> Rank:

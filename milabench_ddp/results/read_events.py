@@ -5,7 +5,6 @@ are most of a file, are not parsed.
 """
 
 import gc
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..codec import convert, open_file
+from ..codec import convert, loads, open_file
 from ..samples import DeviceProblem
 from .add_lines import LineGroup, add_groups
 from .defects import DefectKind, FileDefect
@@ -22,6 +21,7 @@ from .payload import NOT_NUMBERS, add_payload
 from .records import Record
 
 KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin", "writers")
+WRITTEN_BY_US = ("config", "start", "end")  # into no pipe: a program's are in `data`
 NOT_PARSED = b'{"event": "line", '
 AT_ONCE = 1 << 19  # bytes of lines
 TOGETHER = 16  # lines of one shape: for fewer no decoder is made
@@ -52,8 +52,8 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
         for line in lines:
             if line.startswith(NOT_PARSED) and line.rstrip().endswith(wanted):
                 try:
-                    text = json.loads(line)["data"]
-                except ValueError:
+                    text = loads(line)["data"]
+                except (ValueError, KeyError):
                     continue
                 if isinstance(text, str):
                     yield text
@@ -124,14 +124,16 @@ class _EventReader:
     def _entry(self, number: int, line: bytes) -> Any:
         """The JSON of a line; ``_GARBLED`` if it has none, which is noted."""
         try:
-            return json.loads(line.decode())
-        except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError, too
+            return loads(line)
+        except ValueError as error:  # UnicodeDecodeError is one, too
             self._garbled(number, line, error)
             return _GARBLED
 
     def _take(self, number: int, entry: Any) -> None:
         """Take the event of a line, or note a defect."""
         match entry:
+            case {"event": str(event), "pipe": "data"} if event in WRITTEN_BY_US:
+                self.defect(DefectKind.FORGED, number, event)
             case {"event": str(event)}:
                 self._events.add(event)
                 self._event(number, event, entry.get("data"))

@@ -1,10 +1,10 @@
 """The last events of result files that other processes write: for a display, not for a report."""
 
-import json
 from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
 
+from ..codec import loads
 from ..events import Data, Ended, Event, Note, Outcome, Started
 from .records import mapping_or_empty
 from .run_dir import RunDir
@@ -56,7 +56,7 @@ class Tail:
 def _event(tag: str, line: bytes) -> Event | None:
     """The event of a line, as far as a display shows it; its moment is not kept."""
     try:
-        entry = json.loads(line)
+        entry = loads(line)
     except ValueError:
         return None
     match entry:

@@ -20,6 +20,7 @@ from ..codec import write_record
 from ..config.schema import Benchmark
 from ..config.tree import shown
 from ..errors import ConfigError, PrepareError, RunDirError
+from ..results.lock import held, holder
 
 STAMP = "milabench.json"
 LAST_LINES = 15
@@ -130,26 +131,45 @@ def make_environment(
         raise ConfigError(
             f"{shown(link)} exists, and `milabench install` did not make it: move it away"
         )
+    try:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        lock = link.with_name(f".{group.name}.lock")
+        with held(lock) as is_mine:
+            if not is_mine:
+                raise PrepareError(
+                    f"another process is making {shown(link)}{holder(lock)}: wait until it is done"
+                )
+            return _make(group, link, folder, on_command, uv=uv, force=force)
+    except (OSError, RunDirError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PrepareError(f"cannot write {shown(link)}: {reason}") from error
+
+
+def _make(
+    group: InstallGroup,
+    link: Path,
+    folder: Path,
+    on_command: Callable[[str], None],
+    *,
+    uv: str | None,
+    force: bool,
+) -> bool:
+    """Make a folder for the environment and link to it; return whether it had to be made."""
     is_linked = link.is_symlink() and link.readlink() == Path(folder.name)
     if (folder / STAMP).is_file() and not force:
         if not is_linked:
             _link(link, folder)
         return False
-    try:
-        if is_linked:
-            link.unlink()
-        shutil.rmtree(folder, ignore_errors=True)  # an installation that was interrupted
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        log = link.with_name(f"{group.name}.log")
-        log.write_text("")
-        for command in install_commands(group, folder, uv):
-            on_command(" ".join(command))
-            _run(command, group.files[0].parent, log, group.name)
-        write_record(folder / STAMP, Stamp(group.files, sys.version))
-        _link(link, folder)
-    except (OSError, RunDirError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise PrepareError(f"cannot write {shown(link)}: {reason}") from error
+    if is_linked:
+        link.unlink()
+    shutil.rmtree(folder, ignore_errors=True)  # an installation that was interrupted
+    log = link.with_name(f"{group.name}.log")
+    log.write_text("")
+    for command in install_commands(group, folder, uv):
+        on_command(" ".join(command))
+        _run(command, group.files[0].parent, log, group.name)
+    write_record(folder / STAMP, Stamp(group.files, sys.version))
+    _link(link, folder)
     return True
 
 

@@ -5,12 +5,10 @@ image depend only on the seed, its set and its number. Each file is written atom
 call continues a call that was interrupted.
 """
 
-import fcntl
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +17,7 @@ from ..codec import decode, write_record
 from ..config.schema import FakeImageNet
 from ..config.tree import shown
 from ..errors import ConfigError, PrepareError, RunDirError
+from ..results.lock import held, holder
 
 BATCH = 256  # images between two checks for Ctrl-C
 DRAWING = 1  # the version of `jpeg`: raised when the same seed gives other pixels
@@ -95,13 +94,19 @@ def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> 
         folder.mkdir(parents=True, exist_ok=True)
         if is_complete(folder, wanted):
             return
-        write_manifest(folder, wanted, complete=False)
-        with _locked(folder), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            images = _images(folder, wanted)
-            while batch := list(islice(images, BATCH)):
-                for _ in pool.map(_write, batch):
-                    advance(1)
-        write_manifest(folder, wanted, complete=True)
+        with held(folder / ".lock") as is_mine:
+            if not is_mine:
+                raise PrepareError(
+                    f"another process is making {shown(folder)}{holder(folder / '.lock')}: "
+                    "wait until it is done"
+                )
+            write_manifest(folder, wanted, complete=False)
+            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+                images = _images(folder, wanted)
+                while batch := list(islice(images, BATCH)):
+                    for _ in pool.map(_write, batch):
+                        advance(1)
+            write_manifest(folder, wanted, complete=True)
     except (OSError, RunDirError) as error:
         reason = getattr(error, "strerror", None) or error
         raise PrepareError(
@@ -168,15 +173,3 @@ def _write(image: _Image) -> None:
     temporary = image.path.with_suffix(".part")
     temporary.write_bytes(jpeg(image.size, image.seed))
     temporary.replace(image.path)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PrepareError(
-                f"another process is making {shown(folder)}: wait until it is done"
-            ) from None
-        yield

@@ -12,6 +12,7 @@ from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
 from ..options.report import ReportOptions
 from ..report.assemble import report_of
+from ..report.broken_rows import in_spite_of_broken
 from ..report.formats import FORMATS, Format, text_format
 from ..report.model import Report, Severity
 from ..report.order import in_order
@@ -97,21 +98,25 @@ def main(options: ReportOptions) -> int:
         format = text_format(options.width or shown_width(sys.stdout))
     if options.open:
         files.setdefault("html", str(page_path(made)))
-    if files:
-        text = ""
-        for name, path in files.items():
-            said = FILES[name](made, options.select, Path(path), overwrite=options.overwrite)
-            text += "".join(f"{sentence}\n" for sentence in said)
-        if options.open:
-            text += open_page(Path(files["html"]))
-    elif options.predict:
-        text = _prediction(options.predict, made, format)
-    elif options.table is None:
-        text = format.report(made)
-    else:
-        text = _table(options.table, made, options, format)
+    made, text = in_spite_of_broken(lambda it: _text(it, options, files, format), made)
+    if options.open:
+        text += open_page(Path(files["html"]))
     sys.stdout.write(text)
     return exit_code(made, options.fail_on)
+
+
+def _text(made: Report, options: ReportOptions, files: Mapping[str, str], format: Format) -> str:
+    """What is printed: the report, a part of it, or what was written to files."""
+    if files:
+        said: list[str] = []
+        for name, path in files.items():
+            said += FILES[name](made, options.select, Path(path), overwrite=options.overwrite)
+        return "".join(f"{sentence}\n" for sentence in said)
+    if options.predict:
+        return _prediction(options.predict, made, format)
+    if options.table is None:
+        return format.report(made)
+    return _table(options.table, made, options, format)
 
 
 def _settle(run: RunDir) -> None:
@@ -173,8 +178,9 @@ def exit_code(report: Report, fail_on: str | None = None) -> int:
 
 def show(path: str | Path, out: TextIO, fail_on: str | None = None) -> int:
     """Write the report on a run as text, as at its end; returns the exit code of the run."""
-    made = report_of([path])
-    out.write(report_text(made, shown_width(out)))
+    width = shown_width(out)
+    made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
+    out.write(text)
     return exit_code(made, fail_on)
 
 

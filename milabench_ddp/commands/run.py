@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from ..config.load import load
@@ -11,7 +12,7 @@ from ..dispatch.run_context import RunContext, RunPlan, create_run, resume_run
 from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import NodeRequest
 from ..display import show_progress
-from ..errors import SelectionError
+from ..errors import SelectionError, contained, reason_of
 from ..events import Outcome
 from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
@@ -42,16 +43,30 @@ def _run(context: RunContext, options: RunOptions) -> int:
         outcome = context.header.outcome or Outcome.FAILED
         count = len(context.plan.benchmarks)
         print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
-    code = report.show(context.run.path, sys.stdout, options.fail_on)
+    code = report.SUCCEEDED if outcome is Outcome.OK else report.FAILED
+    with contained(partial(_tell, f"{context.run.path}: it cannot be reported on")):
+        code = report.show(context.run.path, sys.stdout, options.fail_on)
     has_ended = context.header.outcome is not None and outcome is not Outcome.CANCELLED
     if options.profile != "never" and has_ended:
         print()
-        for sentence in make_traces(context, options.profile, quiet=options.quiet):
-            print(sentence)
+        with contained(partial(_tell, "no traces")):
+            for sentence in make_traces(context, options.profile, quiet=options.quiet):
+                print(sentence)
     if outcome is Outcome.CANCELLED:
         return report.CANCELLED
     is_detached = context.detach and context.header.outcome is None
     return report.SUCCEEDED if is_detached else code
+
+
+def _tell(what: str, error: Exception) -> None:
+    """Tell what did not succeed after the run, whose exit code stays what its benchmarks made it.
+
+    Raises:
+        BrokenPipeError: the reader of the report is gone.
+    """
+    if isinstance(error, BrokenPipeError):
+        raise error
+    print(f"milabench: {what}: {reason_of(error)}", file=sys.stderr)
 
 
 def _create(options: RunOptions) -> RunContext:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 
+from ..errors import contained, reason_of
 from ..machine.backends.backend import DriverError, Reading, SampleSource
 from ..samples import DeviceProblem, HostSample
 
@@ -74,11 +75,16 @@ class Sampler:
             due = time.monotonic()
             asked = None
             while not self._stop.is_set():
-                self._sink(time.time(), replace(read(), host=self._host()))
+                with contained(self._tell):
+                    self._sink(time.time(), replace(read(), host=self._host()))
                 if asked is not None:
                     asked.set()
                 due = next_due(due, time.monotonic(), self._interval)
                 asked = self._next_request(due)
+
+    def _tell(self, error: Exception) -> None:
+        """Tell what hinders a reading, such as a want of file descriptors; the next may succeed."""
+        self._sink(time.time(), Reading({}, (DeviceProblem(reason_of(error), is_fault=False),)))
 
     def _next_request(self, due: float) -> threading.Event | None:
         """Wait until ``due``, or until a reading is asked for: then, what to set after it."""

@@ -3,12 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from ..errors import contained
 from ..events import Status
 from ..results.read_run import read_run
 from ..results.records import Payload, Record, Run, recorded_weight
 from . import compat, failures
+from .broken_rows import unreadable
 from .findings import findings_of
 from .findings.finder import Measurements
 from .mfu import peaks
@@ -112,16 +115,18 @@ def _by_us(
     """The benchmarks by our own statistics, and what failed."""
     processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
     failed: list[Failure] = []
+    broken: dict[str, Exception] = {}  # benchmarks of which no report can be made
     without_file: Counter[str] = Counter()  # processes
     for run in runs:
         without_file.update({name: len(tags) for name, tags in run.missing.items()})
         for record in run.records:
             process = ProcessResult(run, record)
-            if process.status is Status.SKIPPED:
-                continue  # its benchmark is among those that did not run
-            processes_of[record.name].append(process)
-            if process.failed:
-                failed.append(failures.process_failure(process))
+            with contained(partial(broken.setdefault, record.name)):
+                if process.status is Status.SKIPPED:
+                    continue  # its benchmark is among those that did not run
+                processes_of[record.name].append(process)
+                if process.failed:
+                    failed.append(failures.process_failure(process))
     unexplained = failures.benchmark_failures(runs, failed, weights)
     failed += [*unexplained, *failures.missing_records(runs)]
     missing = Counter(failure.benchmark for failure in unexplained)
@@ -130,8 +135,14 @@ def _by_us(
     for name in configured({*processes_of, *missing, *without_file}, planned):
         weight, lost = weights.get(name), without_file[name]
         if name in processes_of:
-            made = summary_row(processes_of[name], weight, missing[name], measured_peaks)
-            rows.append(replace(made, n=made.n + lost, fail=made.fail + lost))
+            processes = processes_of[name]
+            with contained(partial(broken.setdefault, name)):
+                made = summary_row(processes, weight, missing[name], measured_peaks)
+                rows.append(replace(made, n=made.n + lost, fail=made.fail + lost))
+            if name in broken:
+                row, failure = unreadable(name, weight or 1.0, len(processes) + lost, broken[name])
+                rows = [*(each for each in rows if each.name != name), row]
+                failed.append(failure)
             continue
         config = planned.get(name, {})
         if weight is None:

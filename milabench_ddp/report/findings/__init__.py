@@ -12,6 +12,8 @@ same, the line names its validation layer.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from ...errors import contained
+from ..broken_rows import broken_finding
 from ..model import Finding, Row
 from . import (
     checked_gradients,
@@ -41,7 +43,7 @@ from . import (
     startup,
     unsteady,
 )
-from .finder import Finder, Measurements, error, note, warning
+from .finder import Finder, Measurements, Subject, error, note, warning
 
 APART = "report on each run alone"
 RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
@@ -196,7 +198,7 @@ def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     """All findings, the worst first; those of a name stand together, in the order of the dicts."""
     found: list[Finding] = []
     for name, of_runs in RUN_FINDINGS.items():
-        found += of_runs.findings(name, measured)
+        found += _looked_for(name, of_runs, measured, "")
     by_name: dict[str, list[Finding]] = {name: [] for name in BENCHMARK_FINDINGS}
     for row in measured.rows:
         for finding in findings_of_row(row):
@@ -205,10 +207,20 @@ def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: finding.severity.rank))
 
 
+def _looked_for(
+    name: str, finder: Finder[Subject], subject: Subject, benchmark: str
+) -> list[Finding]:
+    """The findings of one name; where looking for them fails, that is the finding."""
+    found: list[Finding] = []
+    with contained(lambda error: found.append(broken_finding(name, benchmark, error))):
+        found += finder.findings(name, subject)
+    return found
+
+
 def findings_of_row(row: Row) -> Iterator[Finding]:
     """The findings about a benchmark, in the order of the dict; each names the benchmark."""
     for name, of_row in BENCHMARK_FINDINGS.items():
-        for finding in of_row.findings(name, row):
+        for finding in _looked_for(name, of_row, row, row.name):
             sentence = finding.sentence
             if not sentence.startswith(f"{row.name}."):  # the tag of a process
                 sentence = f"{row.name}: {sentence}"

@@ -1,0 +1,79 @@
+"""Tells a report also where a benchmark has something that breaks it: the others stand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from ..errors import MilabenchError, contained, reason_of
+from ..events import Outcome
+from .model import Failure, Finding, Report, Row, Severity
+
+T = TypeVar("T")
+
+
+def in_spite_of_broken(make: Callable[[Report], T], report: Report) -> tuple[Report, T]:
+    """What is made of a report, and the report that it is made of.
+
+    A benchmark of which it cannot be made is told as a failure, with its reason. What can be made
+    of none is an error, as of a report without benchmarks.
+    """
+    try:
+        return report, make(report)
+    except (MilabenchError, OSError):
+        raise
+    except Exception:
+        whole = _without_broken(make, report)
+        if whole is report:
+            raise
+        return whole, make(whole)
+
+
+def _without_broken(make: Callable[[Report], object], report: Report) -> Report:
+    """The report, with a failure in place of each benchmark of which nothing can be made."""
+    for row in report.rows:
+        errors: list[Exception] = []
+        with contained(errors.append):
+            make(_alone(report, row))
+        if errors:
+            report = with_failure(report, row, errors[0])
+    return report
+
+
+def _alone(report: Report, row: Row) -> Report:
+    return replace(
+        report,
+        rows=(row,),
+        failures=tuple(each for each in report.failures if each.benchmark == row.name),
+        findings=tuple(each for each in report.findings if each.benchmark == row.name),
+    )
+
+
+def with_failure(report: Report, row: Row, error: Exception) -> Report:
+    """The report, with a failure in place of what was measured of a benchmark."""
+    name = row.name
+    empty, failed = unreadable(name, row.weight, row.n, error)
+    rows = tuple(empty if each is row else each for each in report.rows)
+    failures = [each for each in report.failures if each.benchmark != name]
+    findings = [each for each in report.findings if each.benchmark != name]
+    return replace(report, rows=rows, failures=(*failures, failed), findings=tuple(findings))
+
+
+def unreadable(name: str, weight: float, count: float, error: Exception) -> tuple[Row, Failure]:
+    """The row and the failure of a benchmark of which no report can be made.
+
+    Args:
+        name: of the benchmark.
+        weight: of its score.
+        count: its processes.
+        error: that came up.
+    """
+    reason = f"no report can be made of it: {reason_of(error)}"
+    row = Row.unmeasured(name, max(count, 1.0), weight, {}, count)
+    return row, Failure(name, "", None, Outcome.FAILED, reason)
+
+
+def broken_finding(name: str, benchmark: str, error: Exception) -> Finding:
+    """What stands in place of a finding that could not be looked for."""
+    of = f"{benchmark}: " if benchmark else ""
+    sentence = f"{of}`{name}` could not be looked for: {reason_of(error)}"
+    return Finding(sentence, benchmark, name=name, severity=Severity.ERROR)

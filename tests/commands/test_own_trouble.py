@@ -1,0 +1,159 @@
+"""A suite of which one benchmark is in trouble: it has failed with its reason, the others stand."""
+
+import os
+
+import msgspec
+import pytest
+
+from milabench_ddp.results.read_run import read_run
+from tests.support.wait import PATIENCE
+from tests.support.workplace import EMIT, GOOD, Done, Suite, Workplace
+
+ONE_SLOT = ("--device", "cpu", "--gpus", "1", "--gpu-poll", "0", "--name", "mine")
+# Each key that we know, with each type of JSON, and numbers that are none, or of 400 digits.
+HOSTILE = (
+    EMIT
+    + r"""
+LONG = "9" * 400
+VALUES = ["null", "true", "-1", "0", "1e400", "-1e400", "NaN", LONG, "-" + LONG, "0." + LONG,
+    '""', '"x"', '"\\ud800"', '"\\u0000"', "[]", "[1]", "{}", '{"0": 1}', '{"\\udc00": []}',
+    "[[1, %s], %s]" % (LONG, LONG), '{"0": {"load": %s, "memory": [%s, 1]}}' % (LONG, LONG),
+    "[" * 150 + "]" * 150]
+KEYS = ["task", "rate", "train_rate", "units", "warmup", "rank", "step", "steps", "time", "elapsed",
+    "arrived", "loss", "gpudata", "hostdata", "step_times", "part_ms", "shares", "startup", "node",
+    "garbage_collections", "buckets", "first_bucket", "overlap_slowdown", "device", "memory_peak",
+    "compute_dtype", "model", "correctness", "comm", "comm_fit", "sweep", "bandwidth", "pair",
+    "flop_per_step", "other", "$event", "$data"]
+EVENTS = ["phase", "stop", "error", "overseer_error", "message", "ready", "begin", "data", "no"]
+lines = ["[" * 5000, "{", "\udcff", "1", "[]", '"x"', LONG, '{"a":' * 5000]
+for value in VALUES:
+    for key in KEYS:
+        lines.append('{"%s": %s}' % (key, value))
+        lines.append('{"task": "train", "rate": 1.0, "units": "x", "%s": %s}' % (key, value))
+    for event in EVENTS:
+        if event != "stop":
+            lines.append('{"$event": "%s", "$data": %s}' % (event, value))
+            for key in ("time", "rank", "message", "type", "trace", "skip"):
+                lines.append('{"$event": "%s", "$data": {"%s": %s}}' % (event, key, value))
+with open(os.environ["MILABENCH_METRICS"], "wb", buffering=0) as channel:
+    for line in lines:
+        channel.write(line.encode("utf-8", "surrogateescape") + b"\n")
+"""
+)
+FORGED = [
+    {"$event": "config", "$data": {"name": "second", "tag": ["second"], "weight": 100}},
+    {"$event": "meta", "$data": {"node": "elsewhere"}},
+    {"$event": "start", "$data": {"time": 1.0, "env": {"RANK": "7"}}},
+    {"$event": "end", "$data": {"return_code": 0, "outcome": "ok", "reason": ""}},
+    {"$event": "line", "$data": "said by nobody"},
+    {"$event": "device_problem", "$data": {"sentence": "it fell off the bus", "is_lost": True}},
+    {"$event": "writers", "$data": {"ranks": [0, 1], "opened": 2}},
+    {"$event": "binary", "$data": "x"},
+    {"gpudata": {"0": {"memory": [1.0, 2.0], "load": 1.0}}},
+    {"hostdata": {"cpu": 1.0}},
+]
+
+
+def run(at: Workplace, suite: Suite, **programs: str) -> Done:
+    return at.milabench("run", suite(**programs), *ONE_SLOT)
+
+
+def test_no_line_of_metrics_ends_the_suite_or_its_report(at: Workplace, suite: Suite):
+    done = run(at, suite, hostile=HOSTILE, good=GOOD)
+    assert (done.code, at.statuses()) == (1, {"hostile": "failed", "good": "ok"})
+    assert "Traceback" not in done.err
+    assert "not shown whole" not in done.err
+    for words in (["--format", "json"], ["--format", "html"], ["--format", "markdown"], ["--csv"]):
+        told = at.milabench("report", str(at.run()), *words)
+        assert (told.code, told.err) == (1, "")
+        assert "good" in told.out
+        assert "no report can be made" not in told.out
+        assert "could not be looked for" not in told.out
+
+
+def test_a_program_cannot_forge_what_only_we_write(at: Workplace, suite: Suite):
+    forges = f"{GOOD}\nfor line in {FORGED!r}: emit(**line)\nsys.exit(3)"
+    done = run(at, suite, first=forges, second=GOOD)
+    assert (done.code, at.statuses()) == (1, {"first": "failed", "second": "ok"})
+    found = read_run(at.run())
+    assert [(each.name, each.tag) for each in found.records] == [
+        ("first", "first.D0"),
+        ("second", "second.D0"),
+    ]
+    first = found.records[0]
+    assert (first.own_rank, first.node, first.end) == (None, "", first.end)
+    assert first.end is not None
+    assert first.end["outcome"] == "failed"
+    assert (first.device_problems, first.samples, first.host) == ([], {}, [])
+    assert first.told.writers == set()
+    assert [str(each.kind) for each in found.defects] == [
+        "the program sent a line of metrics that is not an event"
+    ]
+    assert found.defects[0].count == 8
+
+
+def test_half_a_pair_of_surrogates_can_be_reported(at: Workplace, suite: Suite):
+    says = (
+        EMIT
+        + r"""
+rate(1.0, note="\ud800", **{"\udfff": 1.0})
+emit(**{"$event": "error", "$data": {"type": "ValueError", "message": "no \udc80 here"}})
+sys.exit(1)"""
+    )
+    done = run(at, suite, one=says, good=GOOD)
+    assert (done.code, at.statuses()) == (1, {"one": "failed", "good": "ok"})
+    assert r"no \udc80 here" in done.out
+    for format in ("json", "html", "markdown", "csv"):
+        told = at.milabench("report", str(at.run()), "--format", format)
+        assert (told.code, told.err) == (1, "")
+        assert "\\ud800" in told.out or "ud80" not in told.out
+    assert msgspec.json.decode(at.milabench("report", str(at.run()), "--format", "json").out)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_standard_error_that_nobody_takes_does_not_end_the_run(
+    at: Workplace, suite: Suite, full: bool
+):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as gone, open("/dev/full", "w") as full_disk:
+        process = at.start(
+            "run", suite(bad="1 / 0", good=GOOD), *ONE_SLOT, stderr=full_disk if full else gone
+        )
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, at.statuses()) == (1, {"bad": "failed", "good": "ok"})
+    assert "ZeroDivisionError" in out
+
+
+def test_too_few_file_descriptors(at: Workplace, suite: Suite):
+    """From the second benchmark on: one too few to start it, but enough to say why."""
+    limits = """
+import resource
+parent = os.getppid()
+hard = resource.prlimit(parent, resource.RLIMIT_NOFILE)[1]
+resource.prlimit(parent, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{parent}/fd")) - 1, hard))
+"""
+    done = run(at, suite, first=GOOD + limits, second=GOOD, third=GOOD)
+    assert (done.code, at.statuses()) == (1, {"first": "ok", "second": "failed", "third": "failed"})
+    assert "Too many open files" in at.state().benchmarks["second"].reason
+    assert "Traceback" not in done.err
+
+
+def test_a_folder_for_temporary_files_that_goes_away(
+    at: Workplace, suite: Suite, monkeypatch: pytest.MonkeyPatch
+):
+    place = at.folder / "tmp"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    renames = f"{GOOD}\nos.rename({str(place)!r}, {str(place)!r} + '2')"
+    done = run(at, suite, first=renames, second=GOOD, third=GOOD)
+    assert (done.code, at.statuses()) == (1, {"first": "ok", "second": "failed", "third": "failed"})
+    assert f"No such file or directory: {place}" in at.state().benchmarks["second"].reason
+
+
+def test_an_environment_that_is_too_long_for_the_kernel(at: Workplace, suite: Suite):
+    config = at.folder / suite(long=GOOD, good=GOOD)
+    config.write_text(config.read_text().replace("{", "{env: {LONG: " + "x" * 140_000 + "}, ", 1))
+    done = at.milabench("run", config.name, *ONE_SLOT)
+    assert (done.code, at.statuses()) == (1, {"long": "failed", "good": "ok"})
+    assert "Argument list too long" in at.state().benchmarks["long"].reason

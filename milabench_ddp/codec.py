@@ -142,18 +142,51 @@ def write_record(path: Path, record: object) -> None:
     Raises:
         RunDirError: it cannot be written, for example because the disk is full.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(exist_ok=True)
-        with temporary.open("wb") as out:
-            out.write(_indented(encode(record)) + b"\n")
+        replace_file(path, _indented(encode(record)) + b"\n")
+    except OSError as error:
+        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a file atomically, or make it; a link in its place is replaced, not followed.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.unlink(missing_ok=True)  # of a process that was killed, or a link
+        with os.fdopen(new_file(temporary), "wb") as out:
+            out.write(content)
             out.flush()
             os.fsync(out.fileno())
         temporary.replace(path)
-    except OSError as error:
+    except OSError:
         with suppress(OSError):  # on a full disk it takes room
             temporary.unlink()
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+        raise
+
+
+def new_file(path: Path) -> int:
+    """Make a file to write, and return its descriptor.
+
+    Raises:
+        OSError: it cannot be made; FileExistsError if there is anything, also a link or a FIFO.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, 0o666)
+
+
+def append_file(path: Path) -> BinaryIO:
+    """Open a file to append to it, or make it; not through a link, nor what is no file.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.fdopen(_checked(os.open(path, flags, 0o666)), "ab", buffering=0)
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -163,9 +196,14 @@ def open_file(path: Path) -> BinaryIO:
         OSError: it is not there, cannot be read, or is not a file.
     """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    return os.fdopen(_checked(fd), "rb")
+
+
+def _checked(fd: int) -> int:
+    """The descriptor, if it is that of a file; else it is closed."""
     mode = os.fstat(fd).st_mode
     if stat.S_ISREG(mode):
-        return os.fdopen(fd, "rb")
+        return fd
     os.close(fd)
     code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
     raise OSError(code, os.strerror(code) if code == errno.EISDIR else "Not a file")

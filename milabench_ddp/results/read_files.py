@@ -82,7 +82,7 @@ def _place(folder: Path | None) -> Iterator[Path]:
     if folder is not None:
         with suppress(OSError):
             folder.mkdir(exist_ok=True)
-        if os.access(folder, os.W_OK):
+        if os.access(folder, os.W_OK) and not folder.is_symlink():
             yield folder
             return
     with tempfile.TemporaryDirectory(prefix="milabench-") as temporary:

@@ -7,14 +7,18 @@ import time
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from glob import escape
 from pathlib import Path
 
-from ..codec import write_record
+from ..codec import replace_file, write_record
 from ..errors import RunDirError
+from ..in_time import in_time
 
 _RESERVE = ".reserve"
 _RESERVED = 1 << 16  # bytes: some twenty states
+_STEP = 1 << 14  # bytes of them that are given back at once
+PATIENCE = 30.0  # seconds; a disk that needs longer for a state hangs
 _LONGEST_NAME = 255  # bytes, on Linux
 _SUFFIXES = (".data", ".stdout", ".stderr", ".stacks")
 
@@ -164,40 +168,90 @@ def default_name() -> str:
 def reserve(run: RunDir) -> None:
     """Take some room on the disk, for the states of a run whose disk becomes full."""
     with suppress(OSError):  # then there is none, and the first state that is written says so
-        (run.path / _RESERVE).write_bytes(bytes(_RESERVED))
+        replace_file(run.path / _RESERVE, bytes(_RESERVED + _for_header(run)))
+
+
+def _for_header(run: RunDir) -> int:
+    """Bytes of the reserve that are kept for the header, which says how the run ended."""
+    try:
+        return 2 * run.run_json.stat().st_size
+    except OSError:
+        return 0  # it is not written yet
 
 
 def save_state(run: RunDir, path: Path, record: object) -> None:
     """Replace the file of a state of a run; on a full disk, in the room that ``reserve`` took.
 
     Raises:
-        RunDirError: it cannot be written, or the folder of the run was moved away.
+        RunDirError: it cannot be written, the disk does not answer, or the folder of the run was
+            moved away.
     """
     if not run.path.is_dir():
         raise RunDirError(f"cannot write {path}: {os.strerror(errno.ENOENT)}")
-    try:
-        write_record(path, record)
-    except RunDirError as error:
-        cause = error.__cause__
-        if not isinstance(cause, OSError) or cause.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
+    if path.parent != run.path:
+        _refuse_link(path.parent)
+    while True:
         try:
-            (run.path / _RESERVE).unlink()
-        except OSError:
-            raise error from cause
-        write_record(path, record)
+            in_time(partial(write_record, path, record), PATIENCE)
+        except TimeoutError:
+            hangs = f"the disk has not answered for {PATIENCE:g} s"
+            raise RunDirError(f"cannot write {path}: {hangs}") from None
+        except RunDirError as error:
+            cause = error.__cause__
+            is_full = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
+            kept = 0 if path == run.run_json else _for_header(run)
+            if not is_full or not _give_back(run, kept):
+                raise
+        else:
+            return
+
+
+def _give_back(run: RunDir, kept: int) -> bool:
+    """Give back some of the reserve, but for so many bytes; whether there was any."""
+    try:
+        fd = os.open(run.path / _RESERVE, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        size = os.fstat(fd).st_size
+        if size <= kept:
+            return False
+        os.ftruncate(fd, max(size - _STEP, kept))
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
 
 
 def make_folder(path: Path) -> None:
     """Make a folder of a run, unless it exists.
 
     Raises:
-        RunDirError: it cannot be made.
+        RunDirError: it cannot be made, or is a link.
     """
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise RunDirError(f"cannot make {path}: {error.strerror}") from error
+    _refuse_link(path)
+
+
+def _refuse_link(path: Path) -> None:
+    """Raise RunDirError for a folder that is a link: it may lead anywhere."""
+    if path.is_symlink():
+        raise RunDirError(f"cannot write {path}: it is a link, and is not followed")
+
+
+def disk_use(run: RunDir) -> tuple[int, int]:
+    """The bytes and the number of the files of a run; of those that can be seen."""
+    size = count = 0
+    for folder, _, names in os.walk(run.path):
+        for name in names:
+            with suppress(OSError):
+                size += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118 - many files
+                count += 1
+    return size, count
 
 
 def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> None:
@@ -218,8 +272,9 @@ def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> 
     if not mine:
         return
     attempts = run.benchmark(benchmark) / "attempts"
+    make_folder(attempts.parent)
+    make_folder(attempts)
     try:
-        attempts.mkdir(parents=True, exist_ok=True)
         attempt = attempts / str(1 + len(list(attempts.iterdir())))
         attempt.mkdir()
         for path in mine:

@@ -20,7 +20,7 @@ from typing import Any, get_origin
 
 import msgspec
 
-from ..codec import open_file
+from ..codec import new_file, open_file
 from .columns import WORD, Doubles, Kept, LazySequence
 from .records import Record
 from .seen_lines import SeenLines
@@ -64,7 +64,8 @@ def save_table(table: Path, record: Record, source: str) -> None:
         raise ValueError(str(error)) from error
     temporary = table.with_name(f".{table.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as out:
+        temporary.unlink(missing_ok=True)
+        with os.fdopen(new_file(temporary), "wb") as out:
             out.write(bytes(_BEGIN))
             crc = 0
             for part in (head, bytes(-len(head) % WORD), *columns):

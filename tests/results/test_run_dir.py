@@ -1,4 +1,6 @@
 import errno
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from milabench_ddp.results.run_dir import (
     archive_attempt,
     create,
     default_name,
+    disk_use,
+    make_folder,
     reserve,
     save_state,
 )
@@ -83,7 +87,7 @@ def test_a_name_with_dots_and_brackets(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     make(tmp_path, ["x"], ["x.D0.data", "x/attempts"])
-    with pytest.raises(RunDirError, match="cannot write"):
+    with pytest.raises(RunDirError, match="cannot make"):
         archive_attempt(RunDir(tmp_path), "x")
 
 
@@ -96,7 +100,7 @@ def test_a_state_is_written_in_reserved_room_when_the_disk_is_full(
     assert reserved.stat().st_size > 0
 
     def full(path: Path, record: object) -> None:
-        if reserved.exists():
+        if reserved.stat().st_size:
             cause = OSError(code, "No space left on device")
             raise RunDirError(f"cannot write {path}: {cause.strerror}") from cause
         write_record(path, record)
@@ -109,6 +113,78 @@ def test_a_state_is_written_in_reserved_room_when_the_disk_is_full(
     monkeypatch.setattr(run_dir, "write_record", lambda *_: refuse(OSError(code, "full")))
     with pytest.raises(RunDirError, match="full"):
         save_state(run, run.state_json("a"), BenchmarkState("a"))
+
+
+def test_room_for_the_end_of_the_run_stays_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run = create(tmp_path, "mine")
+    run.run_json.write_bytes(bytes(30_000))
+    reserve(run)
+    needed = 60_000
+    reserved = run.path / ".reserve"
+
+    def full(path: Path, record: object) -> None:
+        if reserved.stat().st_size > 65_000 + 60_000 - needed:
+            cause = OSError(errno.ENOSPC, "No space left on device")
+            raise RunDirError(f"cannot write {path}: {cause.strerror}") from cause
+
+    monkeypatch.setattr(run_dir, "write_record", full)
+    save_state(run, run.state_json("a"), BenchmarkState("a"))
+    needed = 120_000
+    with pytest.raises(RunDirError, match="No space left"):
+        save_state(run, run.state_json("b"), BenchmarkState("b"))
+    assert reserved.stat().st_size == 60_000
+    save_state(run, run.run_json, BenchmarkState("the header"))
+
+
+def test_a_disk_that_does_not_answer_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run, goes_on = create(tmp_path, "mine"), threading.Event()
+    monkeypatch.setattr(run_dir, "write_record", lambda *_: goes_on.wait())
+    monkeypatch.setattr(run_dir, "PATIENCE", 0.01)
+    with pytest.raises(RunDirError, match=r"state\.json: the disk has not answered for 0\.01 s"):
+        save_state(run, run.state_json("a"), BenchmarkState("a"))
+    goes_on.set()
+
+
+def test_a_link_is_no_folder_of_a_run(tmp_path: Path):
+    """Who plants it would have its files written elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run = create(tmp_path, "mine")
+    run.benchmark("b").symlink_to(elsewhere)
+    with pytest.raises(RunDirError, match="it is a link, and is not followed"):
+        make_folder(run.benchmark("b"))
+    with pytest.raises(RunDirError, match="it is a link, and is not followed"):
+        save_state(run, run.state_json("b"), BenchmarkState("b"))
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_state_replaces_a_link_and_a_fifo_in_its_place(tmp_path: Path):
+    run, secret = create(tmp_path, "mine"), tmp_path / "passwd"
+    secret.write_bytes(b"root")
+    folder = run.benchmark("b")
+    folder.mkdir()
+    for plant in (Path.symlink_to, lambda path, _: os.mkfifo(path)):
+        plant(run.state_json("b"), secret)
+        plant(folder / f".state.json.{os.getpid()}", secret)
+        save_state(run, run.state_json("b"), BenchmarkState("b"))
+        assert read_record(run.state_json("b"), BenchmarkState) == BenchmarkState("b")
+        run.state_json("b").unlink()
+    assert secret.read_bytes() == b"root"
+
+
+def test_the_files_of_a_run_are_counted(tmp_path: Path):
+    run = create(tmp_path, "mine")
+    (run.path / ".reserve").unlink()
+    assert disk_use(run) == (0, 0)
+    run.data("b.D0").write_bytes(b"12345")
+    make_folder(run.benchmark("b"))
+    run.script("b").write_bytes(b"67")
+    run.stream("b.D0", "stdout").symlink_to("/dev/zero")
+    assert disk_use(run) == (7 + len("/dev/zero"), 3)
 
 
 def refuse(cause: OSError) -> None:

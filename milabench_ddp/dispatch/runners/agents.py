@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ...codec import encode
+from ...codec import append_file, encode
 from ...errors import DispatchError
 from ...launch.stop_requests import StopRequests
 from ...progress import ProgressObserver
@@ -90,7 +90,7 @@ def _start(run: RunDir, node: str, words: Sequence[str]) -> "subprocess.Popen[by
     path = run.node_log(node)
     make_folder(path.parent)
     try:
-        with path.open("ab") as log:
+        with append_file(path) as log:
             return subprocess.Popen(
                 words,
                 stdin=subprocess.PIPE,

@@ -1,0 +1,40 @@
+"""Waits for what may never return, such as a disk that hangs, no longer than for some time."""
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+T = TypeVar("T")
+
+
+def in_time(call: Callable[[], T], seconds: float) -> T:
+    """What a call returns, or raises, in a thread of its own.
+
+    Raises:
+        TimeoutError: it has not returned in time. Its thread is left behind, and does not keep the
+            program from ending.
+    """
+    done: queue.SimpleQueue[Callable[[], T]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            value = call()
+        except BaseException as error:  # noqa: BLE001 - it is raised in the other thread
+            done.put(_raising(error))
+        else:
+            done.put(lambda: value)
+
+    threading.Thread(target=run, name="in time", daemon=True).start()
+    try:
+        answer = done.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    return answer()
+
+
+def _raising(error: BaseException) -> Callable[[], NoReturn]:
+    def answer() -> NoReturn:
+        raise error
+
+    return answer

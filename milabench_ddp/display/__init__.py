@@ -9,6 +9,7 @@ from ..progress import ContainedProgress, NoProgress, ProgressObserver
 from .live import live_progress
 from .outline import Outline
 from .plain import PlainProgress
+from .screen_thread import ScreenThread, own_stderr
 
 NO_CURSOR = ("dumb", "unknown")  # values of TERM: a terminal on which nothing can be drawn again
 
@@ -22,4 +23,6 @@ def show_progress(outline: Outline, *, quiet: bool) -> Iterator[ProgressObserver
         with live_progress(outline) as live:
             yield ContainedProgress(live)
     else:
-        yield ContainedProgress(PlainProgress(sys.stderr, outline))
+        stream, screen = own_stderr(), ScreenThread()
+        with screen.running(stream):
+            yield ContainedProgress(PlainProgress(stream, outline, put=screen.put))

@@ -14,6 +14,7 @@ from ..results.tail import Tail
 from .layout import layout
 from .outline import Outline
 from .run_progress import RunProgress
+from .screen_thread import Job, ScreenThread, at_once, own_stderr
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,14 +26,21 @@ _OUTCOME_STYLES = {Outcome.OK: "green", Outcome.CANCELLED: "yellow", Outcome.SKI
 class LiveProgress:
     """Makes the view of what runs, and prints a line above it for each ended benchmark.
 
-    `live_progress` draws the view in a thread of its own; the observer's methods are called from
-    another thread.
+    Args:
+        console: where it is shown.
+        outline: what is known of the run.
+        clock: monotonic seconds.
+        put: has a job done that writes to the console, perhaps in another thread, which also draws.
     """
 
     def __init__(
-        self, console: "Console", outline: Outline, clock: Callable[[], float] = time.monotonic
+        self,
+        console: "Console",
+        outline: Outline,
+        clock: Callable[[], float] = time.monotonic,
+        put: Callable[[Job], None] = at_once,
     ) -> None:
-        self._console = console
+        self._console, self._put = console, put
         self._known = RunProgress(outline, clock)
         self._lock = Lock()  # of ``_known``; never held while the console is written to
         self._drawn: list[int] = []  # the lengths of the lines on the terminal
@@ -76,8 +84,12 @@ class LiveProgress:
         from rich.text import Text
 
         line = Text(f"{time.strftime('%H:%M:%S')} {text}", style)
-        self._wipe_wrapped()
-        self._console.print(line, soft_wrap=True)
+
+        def show() -> None:
+            self._wipe_wrapped()
+            self._console.print(line, soft_wrap=True)
+
+        self._put(show)
 
     def _wipe_wrapped(self) -> None:
         """After the terminal became narrower, erase the rows into which it has wrapped the view.
@@ -141,13 +153,28 @@ def _wraps_again(environ: Mapping[str, str]) -> bool:
 def live_progress(outline: Outline) -> Iterator[LiveProgress]:
     """Show the progress of a run on the terminal of stderr.
 
-    A thread of rich draws it only once a second: drawing must not compete with the measured
-    programs.
+    It is drawn only once a second, because drawing must not compete with the measured programs.
     """
     from rich.console import Console
     from rich.live import Live
 
-    console = Console(stderr=True)
-    live = LiveProgress(console, outline)
-    with Live(console=console, refresh_per_second=1, transient=True, get_renderable=live.picture):
+    stream, screen = own_stderr(), ScreenThread()
+    console = Console(file=stream)
+    live = LiveProgress(console, outline, put=screen.put)
+    table = Live(
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,  # who prints waits for no lock of a thread that waits
+        redirect_stderr=False,
+        get_renderable=live.picture,
+    )
+
+    @contextmanager
+    def picture() -> Iterator[Job]:
+        with table:
+            table.refresh()
+            yield table.refresh
+
+    with screen.running(stream, picture()):
         yield live

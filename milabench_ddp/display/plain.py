@@ -2,24 +2,35 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TextIO
 
 from ..events import Ended, Event, Outcome, Verdict
 from ..progress import LaunchCount
 from .outline import Outline
 from .run_progress import RunProgress
+from .screen_thread import Job, at_once
 
 
 class PlainProgress:
-    """Writes a line to ``out`` for each change of a benchmark, with the time of day, flushed."""
+    """Writes a line for each change of a benchmark, with the time of day, flushed.
+
+    Args:
+        out: where it is written.
+        outline: what is known of the run.
+        clock: monotonic seconds.
+        put: has a job done that writes to ``out``, perhaps in another thread.
+    """
 
     def __init__(
         self,
         out: TextIO,
         outline: Outline | None = None,
         clock: Callable[[], float] = time.monotonic,
+        put: Callable[[Job], None] = at_once,
     ) -> None:
         self._out, self._known = out, RunProgress(outline or Outline(), clock)
+        self._put = put
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         """A benchmark starts: write its nodes and its time limit."""
@@ -53,4 +64,5 @@ class PlainProgress:
 
     def message(self, text: str) -> None:
         """Write a message."""
-        print(f"{time.strftime('%H:%M:%S')} {text}", file=self._out, flush=True)
+        line = f"{time.strftime('%H:%M:%S')} {text}"
+        self._put(partial(print, line, file=self._out, flush=True))

@@ -6,10 +6,12 @@ Times are seconds since the epoch. ``tag`` names the process of a plan that an e
 
 import re
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
+
+from .metric_line import MetricLine
 
 
 class Outcome(StrEnum):
@@ -109,8 +111,8 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of output, its newline included; bytes that are not UTF-8 are escaped.
+class Output:
+    """Lines of output that were read together, with their newlines; not UTF-8 is escaped.
 
     ``stacks`` is no output: it says where the processes were which did not go on.
     """
@@ -122,8 +124,18 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Metrics:
+    """Ordinary metric lines of a program that were read together."""
+
+    tag: str
+    time: float
+    text: bytes  # whole lines, as the program wrote them
+    lines: Sequence[MetricLine]  # what they tell
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
-    """A payload of metrics, from a program or from the monitor."""
+    """A payload of metrics: of a line that is not an ordinary one, or from the monitor."""
 
     tag: str
     time: float
@@ -166,4 +178,4 @@ class Ended:
     reason: str
 
 
-Event = Started | Line | Data | Note | Ended
+Event = Started | Output | Metrics | Data | Note | Ended

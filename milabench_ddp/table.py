@@ -105,6 +105,15 @@ def given_percent_text(fraction: float) -> str:
     return without_exponent(100 * fraction, ".6g") + "%"
 
 
+def size_text(size: float) -> str:
+    """A size in bytes for a person: ``0 B``, ``12.3 MB``."""
+    units = ["B", "kB", "MB", "GB", "TB"]
+    while size >= 999.5 and len(units) > 1:
+        size /= 1000
+        del units[0]
+    return f"{size:.3g} {units[0]}"
+
+
 def duration_text(seconds: float) -> str:
     """A duration that is known about so well: ``41 s``, ``6 min``, ``1 h 20 min``."""
     if seconds < 99.5:

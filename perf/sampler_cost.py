@@ -31,6 +31,7 @@ from milabench_ddp.machine.backends.nvidia import NvidiaBackend
 from milabench_ddp.machine.devices import Device
 from milabench_ddp.monitor.host import HostReader
 from milabench_ddp.monitor.sampler import INTERVAL
+from milabench_ddp.results.file_writer import FileWriter
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import DataHeader, LaunchWriter
 from tests.support import nvml_stub
@@ -63,7 +64,8 @@ def measure(count: int, readings: int, *, real: bool) -> dict[str, list[float]]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         planned, host, router = launch(*["pass"] * count), HostReader(), SampleRouter()
         header = DataHeader("cost", "cuda", {})
-        writer = stack.enter_context(closing(LaunchWriter(RunDir(folder), planned, header)))
+        files = stack.enter_context(closing(FileWriter()))
+        writer = LaunchWriter(RunDir(folder), planned, header, files)
         router.set_target(planned.processes, writer.write)
         for _ in range(readings):
             marks = [time.process_time()]

@@ -19,7 +19,8 @@ from ..machine.provenance import collect
 from ..options.run import RunOptions, fixed_options
 from ..plan.planner import plan_launches
 from ..results.former import former_runs
-from ..results.run_dir import RunDir
+from ..results.run_dir import RunDir, disk_use
+from ..table import size_text
 from . import report, setup
 from .forecast import forecast, outline
 from .traces import make_traces
@@ -46,6 +47,9 @@ def _run(context: RunContext, options: RunOptions) -> int:
     code = report.SUCCEEDED if outcome is Outcome.OK else report.FAILED
     with contained(partial(_tell, f"{context.run.path}: it cannot be reported on")):
         code = report.show(context.run.path, sys.stdout, options.fail_on)
+    if not options.quiet:
+        size, count = disk_use(context.run)
+        print(f"{context.run.path}: {size_text(size)} in {count} files", file=sys.stderr)
     has_ended = context.header.outcome is not None and outcome is not Outcome.CANCELLED
     if options.profile != "never" and has_ended:
         print()

@@ -73,6 +73,7 @@ class Benchmark:
     install_group: str
     max_duration: float  # seconds
     weight: float
+    max_output: float = 64.0  # MiB of each of stdout and stderr that are kept of a process
     argv: tuple[str, ...] = ()  # placeholders filled in
     env: Mapping[str, str] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
@@ -204,6 +205,7 @@ KEYS: Mapping[str, Key] = {
     "max_duration": Key(
         number("a positive number of seconds", 0, above=True), default=600, in_preset=True
     ),
+    "max_output": Key(number("a positive number of MiB", 0, above=True), in_preset=True),
     "num_machines": Key(whole(1), in_preset=True),
     "pip": Key(free),
     "plan": Key(_plan),

@@ -2,12 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from ..events import Data, Ended, Event, Note, Outcome, Started, Verdict
+from msgspec import UNSET
+
+from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
+from ..metric_line import MetricLine
 from ..progress import LaunchCount
 from ..report.partial import findings_of_benchmark
 from ..results.rates import is_finite, is_warmup
@@ -95,6 +98,9 @@ class RunningBenchmark:
         match event:
             case Started(tag):
                 self._reach(tag, "loading")
+            case Metrics(tag, lines=lines):
+                for payload in _latest(lines):
+                    self._take_metrics(tag, payload)
             case Data(tag, payload=payload):
                 self._take_metrics(tag, payload)
                 self._take_samples(tag, payload)
@@ -134,6 +140,19 @@ class RunningBenchmark:
         host = payload.get("hostdata")
         if isinstance(host, Mapping):
             self.hosts[node] = HostNow(_number(host.get("cpu")), *_memory(host))
+
+
+def _latest(lines: Sequence[MetricLine]) -> Iterator[Mapping[str, Any]]:
+    """The last rate that the lines tell, and the last loss."""
+    for line in reversed(lines):
+        if line.rate is not UNSET:
+            units = "" if line.units is UNSET else line.units
+            yield {"rate": line.rate, "units": units, "warmup": line.warmup is True}
+            break
+    for line in reversed(lines):
+        if line.loss is not UNSET:
+            yield {"loss": line.loss}
+            break
 
 
 def _number(value: object) -> float | None:
@@ -176,6 +195,8 @@ class RunProgress:
 
     def take(self, event: Event) -> RunningBenchmark | None:
         """Take an event into account; returns its benchmark if the event changed its phase."""
+        if isinstance(event, Output):
+            return None
         names = [name for name in self.running if event.tag.startswith(f"{name}.")]
         if not names:
             return None

@@ -25,8 +25,9 @@ _FOLLOWS = re.compile(
 )
 
 # Of the thread with which torch watches NCCL; it then aborts the rank.
+WATCHDOG = "Watchdog caught collective operation timeout: "
 _TIMEOUT = re.compile(
-    r"Rank (\d+)\] Watchdog caught collective operation timeout: "
+    rf"Rank (\d+)\] {WATCHDOG}"
     r"WorkNCCL\((?:SeqNum=(\d+), )?OpType=(\w+).* ran for (\d+) milliseconds"
 )
 _OF_TIME = re.compile(r"\btime(?:d |-)?out\b", re.IGNORECASE)
@@ -79,6 +80,12 @@ class LastException:
     _in_traceback: set[str] = field(default_factory=set)  # by rank
     _lines_after: int = 0  # of another kind
 
+    def heeds(self, text: str) -> bool:
+        """Whether lines may be of an exception, or come soon after one."""
+        if self._in_traceback or self._lines_after <= MOST_AFTER:
+            return True
+        return TRACEBACK in text or '  File "' in text
+
     def read(self, line: str) -> None:
         """Read a line of stderr."""
         found = OF_RANK.match(line)
@@ -116,6 +123,10 @@ class LauncherSummary:
     exits: dict[int, int] = field(default_factory=dict)  # by rank, negative for a signal
     _has_begun: bool = False
     _rank: int | None = None
+
+    def heeds(self, text: str) -> bool:
+        """Whether lines may be of the summary."""
+        return self._has_begun or _SUMMARY in text
 
     def read(self, line: str) -> None:
         """Read a line of torchrun's output on stderr."""

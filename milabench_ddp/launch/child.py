@@ -6,19 +6,22 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from ..events import Ended, Event, Line, Note, Outcome, Started, Verdict
+from ..events import Ended, Event, Note, Outcome, Output, Started, Verdict
+from ..in_time import in_time
 from ..results.state import ProcessState, RankCall
 from . import reap
 from .causes import with_kernel
 from .channel_ranks import ChannelRanks
 from .flight_recorder import DUMPS, collectives_begun
 from .hangs import calls_of, is_hang, told, who_hangs, with_hang
-from .metrics_channel import Fifo, LineBuffer, parse_line
+from .metrics_channel import Fifo, LineBuffer, parse_lines
+from .output_limit import OutputLimit
 from .spawn import Spawned
-from .stacks import ENDED, STACKS, Look, Looked, ended_ranks
+from .stacks import ENDED, PATIENCE, STACKS, Look, Looked, ended_ranks
 from .verdict import Observations, judge
 
 Stream = Literal["stdout", "stderr"]
@@ -34,6 +37,7 @@ class Child:
         metrics: its metrics channel.
         emit: gets each of its events.
         own_rank: the rank that the process is itself; None for a torchrun.
+        max_output: MiB of each stream that are kept.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class Child:
         metrics: Fifo,
         emit: Callable[[Event], None],
         own_rank: int | None = None,
+        max_output: float = 64.0,
     ) -> None:
         process, popen = spawned.process, spawned.popen
         assert popen.stdout is not None
@@ -60,6 +65,10 @@ class Child:
             popen.stdout.fileno(): "stdout",
             popen.stderr.fileno(): "stderr",
             metrics.fd: None,
+        }
+        self._limits: dict[Stream, OutputLimit] = {
+            "stdout": OutputLimit(max_output),
+            "stderr": OutputLimit(max_output),
         }
         self._buffers = {fd: LineBuffer() for fd in self._streams}
         for fd in self._streams:
@@ -84,16 +93,19 @@ class Child:
     def _emit_lines(self, fd: int, chunk: bytes) -> None:
         """Emit the lines that these bytes complete; ``b""`` completes the last line."""
         buffer, stream = self._buffers[fd], self._streams[fd]
-        for line in buffer.feed(chunk) if chunk else buffer.flush():
-            event = self._event(stream, line)
-            self.observed.add(event)
-            self._emit(event)
-
-    def _event(self, stream: Stream | None, line: bytes) -> Event:
+        text = buffer.take(chunk) if chunk else buffer.rest()
+        if not text:
+            return
         now = time.time()
         if stream is None:
-            return parse_line(self.tag, now, line)
-        return Line(self.tag, now, stream, line.decode("utf-8", "backslashreplace"))
+            for event in parse_lines(self.tag, now, text):
+                self.observed.add(event)
+                self._emit(event)
+            return
+        output = Output(self.tag, now, stream, text.decode("utf-8", "backslashreplace"))
+        self.observed.add(output)
+        if kept := self._limits[stream].keep(output):
+            self._emit(kept)
 
     def begin_look(self) -> Look:
         """Ask its ranks where they are: they hang, or wait for one that does."""
@@ -123,6 +135,7 @@ class Child:
             while chunk := _read_now(fd):
                 self._emit_lines(fd, chunk)
             self._emit_lines(fd, b"")
+        self._emit_rest()
         if self.spawned.error:
             verdict = Verdict(Outcome.FAILED, self.spawned.error)
         else:
@@ -152,6 +165,15 @@ class Child:
             calls=calls,
         )
 
+    def _emit_rest(self) -> None:
+        """Emit the last part of output of which something is left out, and how much that is."""
+        now = time.time()
+        for stream, limit in self._limits.items():
+            if text := limit.rest():
+                self._emit(Output(self.tag, now, stream, text))
+            if limit.left_out:
+                self._emit(Note(self.tag, now, "message", f"{stream}: {limit.left_out}"))
+
     def _calls(self, verdict: Verdict) -> tuple[RankCall, ...]:
         """Where its ranks were, if that is why it ended; keeps their stacks."""
         is_failed_part = verdict.outcome is Outcome.FAILED and self._process.job is not None
@@ -162,17 +184,23 @@ class Child:
             return ()
         if not self.looked:
             return ()
-        for line in told(self.looked).splitlines(keepends=True):
-            self._emit(Line(self.tag, time.time(), "stacks", line))
+        self._emit(Output(self.tag, time.time(), "stacks", told(self.looked)))
         if not self._is_hung:
             return ()
         calls, dumps = [], self._process.env.get(DUMPS, "")
         for call in calls_of(self.looked):
             begun = None
             if dumps and call.rank is not None:
-                begun = collectives_begun(dumps, call.rank, self._started)
+                begun = self._begun(dumps, call.rank)
             calls.append(replace(call, begun=begun))
         return tuple(calls)
+
+    def _begun(self, dumps: str, rank: int) -> int | None:
+        """How many collectives a rank began, if the disk tells it soon."""
+        try:
+            return in_time(partial(collectives_begun, dumps, rank, self._started), PATIENCE)
+        except TimeoutError:
+            return None
 
     def _tell_writers(self) -> None:
         """Record the ranks that had the channel open, if there are rates that tell no rank."""

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..codec import loads
-from ..events import OWN_EVENTS, OWN_KEYS, Data, Event, Note
+from ..events import OWN_EVENTS, OWN_KEYS, Data, Event, Metrics, Note
+from ..metric_line import ordinary_lines
 
 METRICS = "MILABENCH_METRICS"
 START = "MILABENCH_START"  # the start barrier: a pipe that ends for all its readers at once
@@ -53,18 +54,44 @@ class LineBuffer:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The lines that this chunk completes, each with its newline."""
-        self._rest += chunk
-        while (end := self._rest.find(b"\n")) >= 0:
-            yield bytes(self._rest[: end + 1])
-            del self._rest[: end + 1]
-        if len(self._rest) > self._longest:
-            yield from self.flush()
+        text = self.take(chunk)
+        begin = 0
+        while (end := text.find(b"\n", begin)) >= 0:
+            yield text[begin : end + 1]
+            begin = end + 1
+        if begin < len(text):
+            yield text[begin:]
 
-    def flush(self) -> Iterator[bytes]:
+    def take(self, chunk: bytes) -> bytes:
+        """The lines that this chunk completes, as one text."""
+        end = chunk.rfind(b"\n") + 1
+        if not end:
+            self._rest += chunk
+            return self.rest() if len(self._rest) > self._longest else b""
+        whole = self.rest() + chunk[:end]
+        self._rest += chunk[end:]
+        return whole
+
+    def rest(self) -> bytes:
         """The bytes after the last newline."""
-        if self._rest:
-            yield bytes(self._rest)
-            self._rest.clear()
+        rest = bytes(self._rest)
+        self._rest.clear()
+        return rest
+
+
+def parse_lines(tag: str, time: float, text: bytes) -> Iterator[Event]:
+    """The events in lines that were read together: ordinary lines at once, any other by itself."""
+    if lines := ordinary_lines(text):
+        yield Metrics(tag, time, text, lines)
+        return
+    middle = text.find(b"\n", len(text) // 2) + 1
+    if not 0 < middle < len(text):
+        middle = text.rfind(b"\n", 0, len(text) // 2) + 1
+    if 0 < middle < len(text):
+        yield from parse_lines(tag, time, text[:middle])
+        yield from parse_lines(tag, time, text[middle:])
+    elif text:
+        yield parse_line(tag, time, text)
 
 
 def parse_line(tag: str, time: float, line: bytes) -> Event:

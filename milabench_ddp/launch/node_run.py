@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 
 from ..events import Data, Event, Note
@@ -13,6 +13,7 @@ from ..machine.devices import Device
 from ..monitor.host import HostReader
 from ..monitor.sampler import INTERVAL, Sampler
 from ..plan.launch import Launch, Process
+from ..results.file_writer import FileWriter
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader, LaunchWriter
@@ -122,7 +123,7 @@ class LaunchRunner:
     def run(
         self, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
     ) -> LaunchState:
-        """Run one launch to its end; ``emit`` gets each event after it is written.
+        """Run one launch to its end; ``emit`` gets each event, which is on its way to the disk.
 
         Raises:
             RunDirError: a file cannot be written; nothing of the launch runs any more.
@@ -130,7 +131,9 @@ class LaunchRunner:
         folder = self._run_dir.benchmark(launch.benchmark.name)
         environ = {**self._environ, TRACES: str(folder)}
         launch = launch.called_with(environ)
-        with closing(LaunchWriter(self._run_dir, launch, self._header)) as writer:
+        files = FileWriter(requests.wake)
+        try:
+            writer = LaunchWriter(self._run_dir, launch, self._header, files)
             writer.write_header()
 
             def write_and_emit(event: Event) -> None:
@@ -138,7 +141,7 @@ class LaunchRunner:
                 emit(event)
 
             supervisor = Supervisor(
-                launch, environ, requests, write_and_emit, self._grace, self._clock
+                launch, environ, requests, write_and_emit, self._grace, self._clock, files.has_room
             )
             self._router.set_target(launch.processes, supervisor.post)
             try:
@@ -150,3 +153,5 @@ class LaunchRunner:
                 self._router.set_target((), supervisor.post)
                 for event in supervisor.take_posted():
                     writer.write(event)
+        finally:
+            files.close(is_hurried=lambda: requests.stops > 1)

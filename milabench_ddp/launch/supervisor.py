@@ -47,6 +47,8 @@ class Supervisor:
         emit: gets each event as it happens; an exception that it raises ends the launch and `run`.
         grace: seconds between SIGTERM and SIGKILL.
         clock: monotonic, in seconds; the deadline and the grace are counted by it.
+        has_room: whether more can be emitted now; while not, programs wait as at a full pipe. Who
+            says no wakes ``requests`` later. An exception ends the launch as one of ``emit``.
     """
 
     def __init__(
@@ -57,9 +59,13 @@ class Supervisor:
         emit: Callable[[Event], None],
         grace: float = GRACE,
         clock: Callable[[], float] = time.monotonic,
+        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
         self._launch, self._environ, self._clock = launch, environ, clock
         self._requests, self._emit, self._grace = requests, emit, grace
+        self._has_room = has_room
+        self._pipes: dict[int, Callable[[], None]] = {}  # that have not ended: who reads them
+        self._reads_pipes = True
         self._posted: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._mark = uuid.uuid4().hex
         self._barrier = ExitStack()  # closing it lets all processes begin to measure
@@ -111,7 +117,8 @@ class Supervisor:
         stack.callback(self._end_all)
         planned = self._launch.processes  # without the caller's environment
         for process, spawned, fifo in zip(planned, spawn(programs), fifos, strict=True):
-            self._children.append(Child(spawned, fifo, self._emit, process.own_rank))
+            limit = self._launch.benchmark.max_output
+            self._children.append(Child(spawned, fifo, self._emit, process.own_rank, limit))
 
     def _end_all(self) -> None:
         """End what is left of the launch, also after an error."""
@@ -133,7 +140,8 @@ class Supervisor:
             for child in self._children:
                 self._watch(child.exit_fd, partial(self._finish, child))
                 for fd in child.pipes:
-                    self._watch(fd, partial(self._read, child, fd))
+                    self._pipes[fd] = partial(self._read, child, fd)
+                    self._watch(fd, self._pipes[fd])
                 if child.channel_ranks is not None and child.channel_ranks.fd >= 0:
                     self._watch(child.channel_ranks.fd, child.channel_ranks.look)
                 child.emit_start()
@@ -142,6 +150,7 @@ class Supervisor:
                 ready = self._selector.select(self._policy.seconds_left(self._clock()))
                 # Requests come first: a process that ends now may have got the same signal.
                 self._heed_requests(self._clock())
+                self._heed_room()
                 for key, _ in ready:
                     key.data()
                 missing = [child for child in self._alive if child.observed.misses_peer]
@@ -159,23 +168,39 @@ class Supervisor:
         if self._requests.stops > 1:
             self._policy.kill(now)
 
+    def _heed_room(self) -> None:
+        """Read no pipe while the disk is behind: a deadline does not wait for it."""
+        has_room = self._has_room()
+        if has_room is self._reads_pipes:
+            return
+        self._reads_pipes = has_room
+        for fd, read in self._pipes.items():
+            if has_room:
+                self._watch(fd, read)
+            else:
+                self._selector.unregister(fd)
+
     def _emit_posted(self) -> None:
         self._requests.clear()
         for event in self.take_posted():
             self._emit(event)
 
     def _read(self, child: Child, fd: int) -> None:
-        has_ended = child not in self._alive  # earlier in this round; its pipes are read to the end
-        if not has_ended and not child.read(fd):
-            self._selector.unregister(fd)
+        # What has ended earlier in this round was read to the end.
+        if fd in self._pipes and self._reads_pipes and not child.read(fd):
+            self._forget(fd)
 
     def _finish(self, child: Child) -> None:
         self._alive.remove(child)
         watch = (child.channel_ranks.fd,) if child.channel_ranks is not None else ()
         for fd in (child.exit_fd, *child.pipes, *watch):
-            with suppress(KeyError, ValueError):  # a pipe that had ended, a watch that is not there
-                self._selector.unregister(fd)
+            self._forget(fd)
         self._ends[child.tag] = child.finish(self._policy.verdict, oom_kills() - self._oom_kills)
+
+    def _forget(self, fd: int) -> None:
+        self._pipes.pop(fd, None)
+        with suppress(KeyError, ValueError):  # a pipe that had ended, a watch that is not there
+            self._selector.unregister(fd)
 
     def _apply_policy(self, now: float) -> None:
         # All end together: ending one alone would unload its device while others are measured.

@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ..events import NAN_LOSS, Data, Event, Line, Note, Outcome, Verdict
+from ..events import NAN_LOSS, Data, Event, Metrics, Note, Outcome, Output, Verdict
 from ..results.rates import RateCounts, is_finite, why_nothing_measured
-from .causes import LastException, LauncherSummary, is_timeout, may_follow, timed_out
+from .causes import (
+    WATCHDOG,
+    LastException,
+    LauncherSummary,
+    is_timeout,
+    may_follow,
+    timed_out,
+)
 
 RECENT = 10  # data of a process whose times are kept
 LATE = 3.0  # times the longest of their gaps
@@ -54,6 +61,9 @@ class Observations:
     def add(self, event: Event) -> None:
         """Record an event of this process."""
         match event:
+            case Metrics(lines=lines):
+                self.times.extend([event.time] * min(len(lines), RECENT))
+                self.told.add_lines(lines, self.own_rank)
             case Data(payload=payload):
                 self.times.append(event.time)
                 self.told.add(payload, self.own_rank)
@@ -70,13 +80,20 @@ class Observations:
                 self.lacks = self.lacks or message
             case Note(kind="error", data=Mapping() as data):
                 self._add_error(_describe(data))
-            case Line(stream="stderr", text=text):
-                self.launcher.read(text)
-                self.exception.read(text)
-                if said := timed_out(text):
-                    self._add_error(said)
+            case Output(stream="stderr", text=text):
+                self._read_stderr(text)
             case Note(kind="overseer_error", data=Mapping() as data):
                 self.instrument_error = self.instrument_error or _describe(data)
+
+    def _read_stderr(self, text: str) -> None:
+        """Read lines of stderr; most of a flood cannot say why a process ended."""
+        if not (WATCHDOG in text or self.launcher.heeds(text) or self.exception.heeds(text)):
+            return
+        for line in text.split("\n"):
+            self.launcher.read(line)
+            self.exception.read(line)
+            if said := timed_out(line):
+                self._add_error(said)
 
     def _add_error(self, said: str) -> None:
         """Keep the first error, but one that may have caused it wins."""

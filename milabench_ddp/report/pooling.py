@@ -16,8 +16,8 @@ MOST_SHOWN = 12
 ABSENT = "(absent)"
 # Keys of a benchmark's configuration that do not change what it measures.
 IRRELEVANT = (
-    *("because", "enabled", "group", "install_group", "install_variant", "max_duration", "pip"),
-    *("requires_capabilities", "sweep", "tags", "url", "validation"),
+    *("because", "enabled", "group", "install_group", "install_variant", "max_duration"),
+    *("max_output", "pip", "requires_capabilities", "sweep", "tags", "url", "validation"),
 )
 # All that is compared of milabench's own configurations, which also say where they were run.
 OF_MILABENCH = ("argv", "env", "num_machines", "plan", "voir")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import astuple
 
+from ..metric_line import LARGEST, LARGEST_RANK
 from .columns import EXACT
 from .payload import NOT_FINITE, NOT_NUMBERS, READ_ALONE
-from .rates import LARGEST, LARGEST_RANK
 
 if TYPE_CHECKING:
     import numpy as np

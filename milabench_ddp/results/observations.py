@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..metric_line import LARGEST
 from .columns import Doubles, LazySequence, Numbers
-from .rates import LARGEST, is_finite, is_rate
+from .rates import is_finite, is_rate
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from ..codec import convert
+from ..metric_line import LARGEST_RANK
 from ..samples import DeviceSample, HostSample
 from .columns import ToldNumbers
 from .defects import DefectKind
 from .observations import Observation
 from .rank import Bucket, Collections, Rank
-from .rates import LARGEST_RANK, is_rate, is_warmup, rank_of, training_rates
+from .rates import is_rate, is_warmup, rank_of, training_rates
 from .records import FACTS, TABLES, Payload, Record, is_finite
 from .seen_lines import UNRANKED
 

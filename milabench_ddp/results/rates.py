@@ -5,17 +5,21 @@ process without one has measured nothing, and fails. The verdict at the end of a
 its launch, and the report's of a recorded run are all by ``why_nothing_measured``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, TypeGuard
 
-from ..events import NO_RATE, NO_USABLE_RATE
+from msgspec import UNSET
 
-LARGEST = 1e100  # the squares of such numbers can still be added up
-LARGEST_RANK = 2**31  # and more than any
+from ..events import NO_RATE, NO_USABLE_RATE
+from ..metric_line import LARGEST, LARGEST_RANK, MetricLine
+
 OFTEN = 10  # times that a channel is opened: not once by a rank, but again and again
 MEASURED = ("", "0", "false", "no", "none", "off")  # texts of `warmup` that mean none
 _SHOWN = 20  # characters of a rate that cannot be used
+_KIND = attrgetter("task", "rank", "units", "warmup")
 
 
 def is_finite(value: object) -> TypeGuard[float]:
@@ -89,6 +93,25 @@ class RateCounts:
                 self.warmup += 1
             else:
                 self._count(payload, own_rank)
+
+    def add_lines(self, lines: Sequence[MetricLine], own_rank: int | None = None) -> None:
+        """Count the rates of ordinary lines, as ``add`` does those of one payload."""
+        kinds = Counter(map(_KIND, [line for line in lines if line.rate is not UNSET]))
+        for (task, rank, units, warmup), count in kinds.items():
+            rank = own_rank if rank is UNSET else rank
+            if task is UNSET:
+                self.untasked += count
+            elif task != "train":
+                self.other_task += count
+            elif warmup is True:
+                self.warmup += count
+            else:
+                self.usable += count
+                self.unranked += count * (rank is None)
+                if rank is not None:
+                    self.ranks.add(rank)
+                if units is not UNSET and units:
+                    self.units.add(units)
 
     def _count(self, payload: Mapping[str, Any], own_rank: int | None) -> None:
         self.usable += 1

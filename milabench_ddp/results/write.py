@@ -16,13 +16,17 @@ History of what we add to milabench's format (added fields only):
 import json
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from json.encoder import encode_basestring_ascii as encode_text
+from typing import Any
 
+import msgspec
+
+from ..codec import replace_file
 from ..errors import RunDirError
-from ..events import Data, Ended, Event, Line, Note, Started
+from ..events import Data, Ended, Event, Metrics, Note, Output, Started
 from ..plan.launch import Launch, Process
+from .file_writer import FileWriter
 from .run_dir import RunDir
 
 SCHEMA = 4
@@ -38,17 +42,21 @@ class DataHeader:
 
 
 class LaunchWriter:
-    """The result files of one launch; ``close`` closes them."""
+    """The result files of one launch.
 
-    def __init__(self, run_dir: RunDir, launch: Launch, header: DataHeader) -> None:
+    Args:
+        run_dir: the run folder.
+        launch: the launch.
+        header: the start of each data file.
+        files: writes them.
+    """
+
+    def __init__(
+        self, run_dir: RunDir, launch: Launch, header: DataHeader, files: FileWriter
+    ) -> None:
         self._run_dir, self._launch, self._header = run_dir, launch, header
         self._processes = {process.name: process for process in launch.processes}
-        self._files: dict[tuple[str, str], BinaryIO] = {}
-        self._stack = ExitStack()
-
-    def close(self) -> None:
-        """Close all files."""
-        self._stack.close()
+        self._files = files
 
     def write_header(self) -> None:
         """Start the files of each process: its configuration, and the machine it runs on.
@@ -61,12 +69,13 @@ class LaunchWriter:
             self._put(tag, "meta", self._header.meta)
             for stream in ("stdout", "stderr"):
                 self._append(tag, stream, b"")  # an empty file says that nothing was printed
+        self._files.flush()
 
     def write(self, event: Event) -> None:
-        """Append an event to the files of its process.
+        """Append an event to the files of its process; does not wait for the disk.
 
         Raises:
-            RunDirError: it cannot be written, for example because the disk is full.
+            RunDirError: an earlier one could not be written, for example because the disk is full.
         """
         tag = event.tag
         match event:
@@ -78,9 +87,11 @@ class LaunchWriter:
                     "env": dict(self._processes[tag].env),
                 }
                 self._put(tag, "start", start)
-            case Line(stream=stream, text=text):
+            case Output(stream=stream, text=text):
                 self._append(tag, stream, text.encode("utf-8", "backslashreplace"))
-                self._put(tag, "line", text, stream)
+                self._append(tag, "data", _output_events(stream, text))
+            case Metrics():
+                self._append(tag, "data", _metric_events(event))
             case Data(payload=payload):
                 if "rate" in payload:  # how long the rate was measured may follow from its time
                     payload = {**payload, "arrived": round(event.time, 6)}
@@ -125,19 +136,36 @@ class LaunchWriter:
         self._append(tag, "data", line.encode() + b"\n")
 
     def _append(self, tag: str, suffix: str, text: bytes) -> None:
-        try:
-            file = self._files.get((tag, suffix)) or self._open(tag, suffix)
-            while text:
-                text = text[file.write(text) :]
-        except OSError as error:
-            path = self._run_dir.stream(tag, suffix)
-            raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+        self._files.append(self._run_dir.stream(tag, suffix), text)
 
-    def _open(self, tag: str, suffix: str) -> BinaryIO:
-        # Unbuffered: a line is in the file once it is written, even if this process is killed.
-        raw = self._run_dir.stream(tag, suffix).open("ab", buffering=0)
-        self._files[tag, suffix] = self._stack.enter_context(raw)
-        return self._files[tag, suffix]
+
+def _output_events(stream: str, text: str) -> bytes:
+    """The events of lines of output."""
+    begin, end = '{"event": "line", "data": "', f'", "pipe": "{stream}"}}\n'
+    if "\\" not in text and text.endswith("\n"):
+        # Without a backslash in it, the escaped text has `\n` for newlines alone.
+        escaped = encode_text(text)[1:-1]
+        events = begin + escaped.replace("\\n", f"\\n{end}{begin}")
+        return events.removesuffix(begin).encode()
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]  # what came after the last newline, which may be nothing
+    return "".join(f"{begin}{encode_text(line)[1:-1]}{end}" for line in lines if line).encode()
+
+
+def _metric_events(event: Metrics) -> bytes:
+    """The events of ordinary metric lines, whose text stays as the program wrote it."""
+    begin, end = b'{"event": "data", "data": ', b', "pipe": "data"}\n'
+    # How long a rate was measured may follow from its time.
+    arrived = b', "arrived": %.6f}' % event.time
+    has_rate = [line.rate is not msgspec.UNSET for line in event.lines]
+    if not any(has_rate):
+        return (begin + event.text.replace(b"}\n", b"}" + end + begin)).removesuffix(begin)
+    if all(has_rate):
+        return (begin + event.text.replace(b"}\n", arrived + end + begin)).removesuffix(begin)
+    events = []
+    for text, is_rate in zip(event.text.split(b"\n"), has_rate, strict=False):
+        events.append(begin + (text[:-1] + arrived if is_rate else text) + end)
+    return b"".join(events)
 
 
 def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
@@ -149,6 +177,6 @@ def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
     path = run_dir.script(benchmark)
     try:
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(os.fsencode(script))  # paths need not be UTF-8
+        replace_file(path, os.fsencode(script))  # paths need not be UTF-8
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error

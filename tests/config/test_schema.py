@@ -72,6 +72,7 @@ GOOD = {
     "instrument": ["voir"],
     "matrix": [{"n": 1}],
     "max_duration": [1, 0.5],
+    "max_output": [1, 0.5],
     "num_machines": [1, 16],
     "pip": [{"x": 1}],
     "plan": [{"method": "per_gpu"}, {"method": "njobs", "n": 2}, {"method": "njobs", "n": None}],

@@ -15,7 +15,7 @@ from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.protocol import FindPorts, Ports
 from milabench_ddp.dispatch.this_host import ThisHost, free_ports, run_part
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.events import Data, Event, Outcome, Started, Verdict
+from milabench_ddp.events import Event, Metrics, Outcome, Started, Verdict
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.plan.command_line import Site
@@ -29,6 +29,7 @@ from tests.support.launches import SITE, benchmark, launch
 from tests.support.progress import RecordedProgress
 from tests.support.started_agent import DEAF, RATE, STAYS
 
+IN_PLACE = "there is something in its place, and it is not written to"
 ON_REQUEST = Verdict(Outcome.CANCELLED, "stopped on request")
 
 
@@ -44,7 +45,7 @@ class Host:
 
     def _event(self, event: Event) -> None:
         self.told.event(event)
-        if isinstance(event, Data) and "rate" in event.payload:
+        if isinstance(event, Metrics):
             self._rates += 1
             self.at_rate(self._rates)
 
@@ -168,7 +169,7 @@ def test_what_hinders_a_part_is_its_failure(tmp_path: Path) -> None:
     runner = LaunchRunner(RunDir(tmp_path), header, SampleRouter(), os.environ, 0.1)
     state = run_part(runner, replace(launch("pass"), repeat=2), requests, lambda _: None)
     assert (state.repeat, state.outcome, state.processes) == (2, Outcome.FAILED, ())
-    assert state.reason == f"cannot write {tmp_path}/b.D0.data: Is a directory"
+    assert state.reason == f"cannot write {tmp_path}/b.D0.data: {IN_PLACE}"
     requests.close()
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from milabench_ddp.display.outline import Outline
 from milabench_ddp.display.run_progress import PHASES, RunningBenchmark, RunProgress
-from milabench_ddp.events import Data, Line, Note, Outcome, Verdict
+from milabench_ddp.events import Data, Note, Outcome, Output, Verdict
 from milabench_ddp.progress import LaunchCount
 from tests.support.dispatch import Clock
 from tests.support.progress import OK, begins_to_measure, ended, load, rate, started
@@ -53,7 +53,7 @@ def test_every_phase_that_a_rate_can_tell_is_one_of_the_phases():
 
 def test_other_events_change_nothing():
     known, _ = running("b")
-    assert known.take(Line("b.D0", 0.0, "stdout", "hello\n")) is None
+    assert known.take(Output("b.D0", 0.0, "stdout", "hello\n")) is None
     assert known.take(Note("b.D0", 0.0, "message", "hello")) is None
     assert only(known).phase == ""
 

@@ -8,20 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.events import Data, Ended, Event, Line, Note, Outcome, Started, Verdict
+from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Output, Started, Verdict
 from milabench_ddp.launch import reap
 from milabench_ddp.launch.child import Child
 from milabench_ddp.launch.metrics_channel import METRICS, Fifo
 from milabench_ddp.launch.spawn import spawn
 from milabench_ddp.plan.launch import Process
-from tests.support.supervised import DEAF, DEAF_RANKS, EMIT
+from tests.support.supervised import DEAF, DEAF_RANKS, EMIT, singly
 
 MARK = "mark-of-a-test"
 Start = Callable[..., Child]
 
 
 class Emitted(list[Event]):
-    """The events of a child."""
+    """The events of a child, line by line."""
+
+    def add(self, event: Event) -> None:
+        self.extend(singly(event))
 
     def of(self, kind: type) -> list[Event]:
         return [event for event in self if isinstance(event, kind)]
@@ -45,7 +48,7 @@ def start(tmp_path: Path, events: Emitted) -> Iterator[Start]:
         env = {**os.environ, METRICS: str(fifo.path), reap.MARK: MARK}
         process = Process(("b", "D0"), argv, env, 0, (0,), job)
         (spawned,) = spawn([process])
-        child = Child(spawned, fifo, events.append)
+        child = Child(spawned, fifo, events.add)
         made.append((child, fifo))
         return child
 
@@ -70,7 +73,7 @@ def test_its_events_have_its_tag(start: Start, events: Emitted):
     assert isinstance(started, Started)
     assert started.pid == end.pid == child.pid
     assert started.time == end.started
-    lines = {(event.stream, event.text) for event in events if isinstance(event, Line)}
+    lines = {(event.stream, event.text) for event in events if isinstance(event, Output)}
     assert lines == {("stdout", "out\n"), ("stderr", "err\n")}
     assert [e.payload["rate"] for e in events if isinstance(e, Data)] == [2.0, 3.0]
     assert isinstance(events[-1], Ended)
@@ -85,7 +88,7 @@ def test_a_pipe_is_read_until_its_end(start: Start, events: Emitted):
     while open_pipe:
         select.select([stdout], [], [])
         open_pipe = child.read(stdout)
-    assert [event.text for event in events if isinstance(event, Line)] == ["\\xff half"]
+    assert [event.text for event in events if isinstance(event, Output)] == ["\\xff half"]
     wait(child)
     child.finish(None)
 

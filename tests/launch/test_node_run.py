@@ -3,22 +3,28 @@
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.events import Data, Event, Note, Outcome
+from milabench_ddp.events import Data, Event, Metrics, Note, Outcome, Started
+from milabench_ddp.launch import node_run
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.devices import Device
+from milabench_ddp.results.file_writer import FileWriter
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import DataHeader
 from milabench_ddp.samples import DeviceProblem, DeviceSample, HostSample
+from tests.support.hung_disk import HungDisk
 from tests.support.launches import launch
 from tests.support.wait import PATIENCE
 
@@ -39,8 +45,7 @@ def test_each_event_is_written_and_emitted(tmp_path: Path, requests: StopRequest
 
     def emit(event: Event) -> None:
         events.append(event)
-        if isinstance(event, Data) and "rate" in event.payload:
-            assert '"rate": 7.0' in data.read_text()  # written before it is emitted
+        if isinstance(event, Metrics):
             router.route(5.0, Reading({0: DeviceSample(load=0.5)}))
 
     runner = LaunchRunner(RunDir(tmp_path), HEADER, router, os.environ, 1.0)
@@ -64,6 +69,104 @@ def test_a_folder_that_is_gone_is_an_error_and_nothing_runs(
     with pytest.raises(RunDirError, match="No such file"):
         runner.run(launch(f"open({str(mark)!r}, 'w')"), requests, lambda _: None)
     assert not mark.exists()
+
+
+class SmallWriter(FileWriter):
+    """A writer that is full soon, and waits for no one at the end."""
+
+    made: ClassVar[list["SmallWriter"]] = []
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        super().__init__(wake, capacity=1 << 16)
+        self.made.append(self)
+
+    def close(self, patience: float = 0.01, is_hurried: Callable[[], bool] = bool) -> None:
+        super().close(patience, is_hurried)
+
+
+FLOOD = """
+import os, signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+channel = os.open(os.environ["MILABENCH_METRICS"], os.O_WRONLY)
+while True:
+    os.write(channel, b'{"task": "train", "rate": 1.5}\\n' * 100)
+    os.write(1, b"a line\\n" * 100)
+"""
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_a_disk_that_hangs_keeps_no_launch_beyond_its_deadline(
+    tmp_path: Path, requests: StopRequests, monkeypatch: pytest.MonkeyPatch, *, is_asked: bool
+) -> None:
+    """Nor one that is asked to stop, twice: its programs ignore SIGTERM, and wait for the disk."""
+    disk = HungDisk(monkeypatch)
+    monkeypatch.setattr(node_run, "FileWriter", SmallWriter)
+    is_late = False
+
+    def clock() -> float:
+        nonlocal is_late
+        if not is_late and SmallWriter.made and not SmallWriter.made[-1].has_room():
+            is_late = not is_asked
+            for _ in range(2 * is_asked):
+                requests.stop()
+        return time.monotonic() + (2 * LONG if is_late else 0.0)
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Started):
+            disk.hang()
+
+    runner = LaunchRunner(RunDir(tmp_path), HEADER, SampleRouter(), os.environ, 0.1, clock)
+    with pytest.raises(RunDirError, match=r"cannot write .*: the disk has not answered for"):
+        runner.run(launch(FLOOD), requests, emit)
+    assert (tmp_path / "b.D0.stdout").read_bytes() == b""
+    disk.go_on()
+    writer = SmallWriter.made.pop()
+    writer.flush()  # what was read is written, after all
+    assert b'"rate": 1.5' in (tmp_path / "b.D0.data").read_bytes()
+
+
+def test_a_disk_that_goes_on_in_time_loses_nothing(
+    tmp_path: Path, requests: StopRequests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is behind, programs wait."""
+    disk = HungDisk(monkeypatch)
+    monkeypatch.setattr(node_run, "FileWriter", SmallWriter)
+
+    def clock() -> float:
+        if not SmallWriter.made[-1].has_room():
+            disk.go_on()
+        return time.monotonic()
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Started):
+            disk.hang()
+
+    runner = LaunchRunner(RunDir(tmp_path), HEADER, SampleRouter(), os.environ, 0.1, clock)
+    monkeypatch.setattr(SmallWriter, "close", FileWriter.close)
+    text = FLOOD.replace("while True", "for _ in range(500)")
+    state = runner.run(launch(text), requests, emit)
+    assert (state.outcome, state.processes[0].told.usable) == (Outcome.OK, 50_000)
+    assert (tmp_path / "b.D0.data").read_bytes().count(b'"rate": 1.5') == 50_000
+    assert (tmp_path / "b.D0.stdout").read_bytes() == b"a line\n" * 50_000
+
+
+def test_a_flood_of_output_keeps_its_first_and_last_part(
+    tmp_path: Path, requests: StopRequests
+) -> None:
+    text = RATE + "for number in range(20_000): print('line', number)"
+    small = launch(text)
+    small = replace(small, benchmark=replace(small.benchmark, max_output=0.01))
+    runner = LaunchRunner(RunDir(tmp_path), HEADER, SampleRouter(), os.environ, 1.0)
+    assert runner.run(small, requests, lambda _: None).outcome is Outcome.OK
+    kept = (tmp_path / "b.D0.stdout").read_text().splitlines()
+    assert kept[1:3] == ["line 0", "line 1"]
+    assert kept[-1] == "line 19999"
+    (out,) = [line for line in kept if line.endswith(" are left out here]")]
+    printed = [line for line in kept if not line.startswith("[milabench: ")]
+    assert len(printed) + int(out.split()[1]) == 20_001
+    data = (tmp_path / "b.D0.data").read_text()
+    assert data.count('"event": "line"') == len(kept)
+    assert f'"event": "message", "data": "stdout: {out.split()[1]} lines (' in data
 
 
 def test_samples_go_to_the_process_whose_device_they_show() -> None:
@@ -135,11 +238,13 @@ def test_after_a_failure_the_devices_are_read_once_more(
     monkeypatch.setattr(BACKENDS["cuda"], "source", lambda devices: scripted(readings))
     router, events = SampleRouter(), list[Event]()
     with device_monitor("cuda", DEVICES, LONG, router):
-        runner = LaunchRunner(RunDir(tmp_path), HEADER, router, os.environ, 1.0)
-        runner.run(launch(RATE), requests, events.append)
-        state = runner.run(launch("1 / 0"), requests, events.append)
+        for name, text in {"ok": RATE, "bad": "1 / 0"}.items():
+            run = RunDir(tmp_path / name)
+            run.path.mkdir()
+            runner = LaunchRunner(run, HEADER, router, os.environ, 1.0)
+            state = runner.run(launch(text), requests, events.append)
     assert state.outcome is Outcome.FAILED
-    assert '"the driver does not answer"' in (tmp_path / "b.D0.data").read_text()
+    assert '"the driver does not answer"' in (tmp_path / "bad" / "b.D0.data").read_text()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.common import stacks as in_programs
 from milabench_ddp.dispatch.this_host import free_ports
-from milabench_ddp.events import Ended, Line, Outcome
+from milabench_ddp.events import Ended, Outcome, Output
 from milabench_ddp.launch import stacks
 from milabench_ddp.plan.launch import Launch
 from tests.support.launches import launch
@@ -89,7 +89,7 @@ def test_ranks_that_hang_are_told_from_those_that_wait(
     assert [calls[rank].call for rank in (5, 6)] == ["", ""]
     ended = [event for event in events if isinstance(event, Ended)][-1]
     assert "rank 1 hangs in `up(); time.sleep(1000)` (main.py:11 in hang1); " in ended.reason
-    lines = [e.text for e in events if isinstance(e, Line) and e.stream == "stacks"]
+    lines = [e.text for e in events if isinstance(e, Output) and e.stream == "stacks"]
     assert lines[0].startswith("rank 1 hangs in ")
     assert f'  File "{tmp_path}/main.py", line 11 in hang1\n' in lines
     assert any(line.startswith("rank 4 is stopped") for line in lines)
@@ -162,7 +162,7 @@ def test_ranks_that_are_ended_from_elsewhere_have_shown_where_they_were(tmp_path
     assert [calls[rank].waits_in for rank in (0, 1)] == ["all_reduce", ""]
     assert calls[1].call.endswith("(main.py:11 in hang1)")
     assert process.reason == "exit status 1"
-    lines = [e.text for e in events if isinstance(e, Line) and e.stream == "stacks"]
+    lines = [e.text for e in events if isinstance(e, Output) and e.stream == "stacks"]
     assert lines[0].startswith("rank 1 hangs in `open(")
 
 

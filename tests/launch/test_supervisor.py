@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.events import Data, Ended, Event, Line, Note, Outcome, Started, Verdict
+from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Output, Started, Verdict
 from milabench_ddp.launch import reap, supervisor
 from milabench_ddp.launch import spawn as spawn_module
 from milabench_ddp.launch.child import Child
@@ -34,7 +34,7 @@ def test_events_of_each_process_are_tagged_and_in_order():
         assert isinstance(mine[0], Started)
         assert isinstance(mine[-1], Ended)
         assert [e.payload["rate"] for e in mine if isinstance(e, Data)] == [1.0, 2.0]
-        lines = {(e.stream, e.text) for e in mine if isinstance(e, Line)}
+        lines = {(e.stream, e.text) for e in mine if isinstance(e, Output)}
         assert lines == {("stdout", "out\n"), ("stderr", "err\n")}
 
 
@@ -192,7 +192,7 @@ def test_garbage_on_the_channel_is_an_event():
 def test_output_that_is_not_utf8_or_never_ends_its_line_is_kept():
     text = EMIT + "rate(); sys.stdout.buffer.write(b'\\xff no newline')"
     _, events = supervise(launch(text))
-    assert [e.text for e in events if isinstance(e, Line)] == ["\\xff no newline"]
+    assert [e.text for e in events if isinstance(e, Output)] == ["\\xff no newline"]
 
 
 def test_an_error_of_the_consumer_ends_the_launch():
@@ -244,7 +244,7 @@ def test_the_environment_is_the_callers_and_what_the_plan_adds(monkeypatch: pyte
     good = launch(EMIT + "rate(); print(os.environ['MINE'], os.environ['ADDED'])")
     process = replace(good.processes[0], env={"ADDED": "a b"})
     _, events = supervise(replace(good, processes=(process,)))
-    assert [e.text for e in events if isinstance(e, Line)] == ["kept a b\n"]
+    assert [e.text for e in events if isinstance(e, Output)] == ["kept a b\n"]
 
 
 def test_a_killed_supervisor_takes_its_programs_with_it():

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from milabench_ddp.events import Data, Event, Line, Note, Outcome, Verdict
+from milabench_ddp.events import Data, Event, Note, Outcome, Output, Verdict
 from milabench_ddp.launch.verdict import Observations, judge
 from tests.support.result_files import TORCHRUN
 
@@ -63,7 +63,7 @@ FRAMES = ("Traceback (most recent call last):", '  File "a.py", line 1, in <modu
 
 
 def printed(*lines: str) -> Observations:
-    return observations(*(Line("b", 0.0, "stderr", f"{line}\n") for line in lines))
+    return observations(*(Output("b", 0.0, "stderr", f"{line}\n") for line in lines))
 
 
 CHAINED = "During handling of the above exception, another exception occurred:"
@@ -147,7 +147,7 @@ def launcher(*exits: tuple[int, int]) -> list[Event]:
     lines = ["torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"]
     for rank, code in exits:
         lines += [f"  rank      : {rank} (local_rank: 0)\n", f"  exitcode  : {code} (pid: 7)\n"]
-    return [Line("b", 0.0, "stderr", line) for line in lines]
+    return [Output("b", 0.0, "stderr", line) for line in lines]
 
 
 def test_a_rank_that_was_killed_comes_before_those_that_missed_it():
@@ -209,5 +209,5 @@ def test_a_collective_that_timed_out_is_the_reason_unless_another_rank_has_one(
     abort = ["ChildFailedError: ", "  rank      : 1 (local_rank: 1)", "  exitcode  : -6 (pid: 7)"]
     prefix = "torch.distributed.elastic.multiprocessing.errors."
     lines = [line, prefix + abort[0], *abort[1:]]
-    said = [Line("b", 0.0, "stderr", f"{text}\n") for text in lines]
+    said = [Output("b", 0.0, "stderr", f"{text}\n") for text in lines]
     assert judge(observations(*said, *later), 1, None) == failed(reason)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.events import Event, Line
+from milabench_ddp.events import Event, Output
 from milabench_ddp.launch.metrics_channel import METRICS, START
 from milabench_ddp.launch.reap import MARK
 from milabench_ddp.launch.stacks import STACKS
@@ -106,7 +106,9 @@ def supervised(launch: Launch, environ: dict[str, str]) -> list[str]:
     events: list[Event] = []
     with closing(StopRequests()) as requests:
         Supervisor(launch, environ, requests, events.append).run()
-    return [event.text for event in events if isinstance(event, Line) and event.stream == "stdout"]
+    return [
+        event.text for event in events if isinstance(event, Output) and event.stream == "stdout"
+    ]
 
 
 # What bash sets for itself, changes or hides, as it was given.

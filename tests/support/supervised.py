@@ -1,10 +1,12 @@
 """Launches of small programs under the real supervisor."""
 
+import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from milabench_ddp.events import Event, Line
+from milabench_ddp.events import Data, Event, Metrics, Output
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from milabench_ddp.plan.launch import Launch
@@ -41,10 +43,23 @@ def supervise_past_deadline(launch: Launch, up: int) -> tuple[LaunchState, list[
 
     def on(event: Event, *_: object) -> None:
         nonlocal left
-        if isinstance(event, Line):
+        if isinstance(event, Output):
             left -= event.text.startswith("up")
 
     return supervise(launch, on, clock=clock)
+
+
+def singly(event: Event) -> Iterator[Event]:
+    """The event of each line, for lines that were read together."""
+    match event:
+        case Metrics(tag, time, text):
+            for line in text.splitlines():
+                yield Data(tag, time, json.loads(line))
+        case Output(text=text):
+            for line in text.splitlines(keepends=True):
+                yield replace(event, text=line)
+        case _:
+            yield event
 
 
 def supervise(
@@ -59,9 +74,10 @@ def supervise(
     requests = StopRequests()
 
     def emit(event: Event) -> None:
-        events.append(event)
-        if on is not None:
-            on(event, requests, supervisor)
+        for each in singly(event):
+            events.append(each)
+            if on is not None:
+                on(each, requests, supervisor)
 
     supervisor = Supervisor(launch, os.environ, requests, emit, grace, clock)
     try:

@@ -6,7 +6,7 @@ step, there is nothing to learn.
 
 from typing import TYPE_CHECKING
 
-from ...results.rates import LARGEST
+from ...metric_line import LARGEST
 from ..model import Finding, Findings, Row
 from ..process import counted
 from .finder import in_some_of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...results.rates import LARGEST
+from ...metric_line import LARGEST
 
 if TYPE_CHECKING:
     from ..statistics.values import Counts, Floats

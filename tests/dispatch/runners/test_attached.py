@@ -23,7 +23,7 @@ from milabench_ddp.dispatch.runners.attached import (
 )
 from milabench_ddp.dispatch.runners.base import NodeRequest
 from milabench_ddp.errors import DispatchError
-from milabench_ddp.events import Data, Event, Outcome, Started, Status, Verdict
+from milabench_ddp.events import Event, Metrics, Outcome, Started, Status, Verdict
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.machine.provenance import collect
 from milabench_ddp.plan.planner import plan_launches
@@ -46,7 +46,7 @@ class Interrupts(RecordedProgress):
 
     def event(self, event: Event) -> None:
         super().event(event)
-        if isinstance(event, Data) and "rate" in event.payload:
+        if isinstance(event, Metrics):
             os.kill(os.getpid(), self._number)
 
 

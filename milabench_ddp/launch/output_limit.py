@@ -1,0 +1,84 @@
+"""Keeps the first and the last part of what a process prints: a flood does not fill the disk."""
+
+from collections import deque
+from dataclasses import replace
+
+from ..events import Output
+from ..table import size_text
+
+_MIB = 2**20
+_LAST_SHARE = 1 / 8  # of the limit, for the last part
+_MOST_LAST = _MIB  # bytes; the last part is in memory until the process ends
+
+
+class OutputLimit:
+    """What is kept of a stream of a process; sentences in it say where something is left out.
+
+    Args:
+        limit: MiB that are kept at most, in whole lines unless they are longer.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit, whole = limit, int(limit * _MIB)
+        self._most_last = min(int(whole * _LAST_SHARE), _MOST_LAST)
+        self._most_first = whole - self._most_last
+        self._is_reached = False
+        self._last: deque[str] = deque()
+        self._last_size = 0  # bytes, as all sizes
+        self._lines_out = self._size_out = 0  # what is left out
+
+    def keep(self, output: Output) -> Output | None:
+        """What to write of this output now."""
+        text = output.text
+        if self._is_reached:
+            self._remember(text)
+            return None
+        size = _size(text)
+        if size <= self._most_first:
+            self._most_first -= size
+            return output
+        self._is_reached = True
+        end = text.rfind("\n", 0, self._most_first) + 1
+        if not end and len(text.partition("\n")[0]) > self._most_last:
+            end = self._most_first  # within a line that may never end
+        first = text[:end] if not end or text[end - 1] == "\n" else f"{text[:end]}\n"
+        self._remember(text[end:])
+        last = size_text(self._most_last)
+        said = f"max_output is {self._limit:g} MiB: of what follows, the last {last} are kept"
+        return replace(output, text=f"{first}[milabench: {said}]\n")
+
+    @property
+    def left_out(self) -> str:
+        """How much is left out, in words; empty if nothing is."""
+        if not self._size_out:
+            return ""
+        lines = f"{self._lines_out} line{'s' * (self._lines_out != 1)}"
+        return f"{lines} ({size_text(self._size_out)}) are left out"
+
+    def rest(self) -> str:
+        """At the end of the process: what is left out, and the last part."""
+        text = "".join(self._last)
+        if _size(text) > self._most_last:
+            begin = text.find("\n", len(text) - self._most_last - 1) + 1
+            if begin in (0, len(text)):  # its last line is longer
+                begin = len(text) - self._most_last
+            self._leave_out(text[:begin])
+            text = text[begin:]
+        said = self.left_out
+        return f"[milabench: {said} here]\n{text}" if said else text
+
+    def _remember(self, text: str) -> None:
+        self._last.append(text)
+        self._last_size += _size(text)
+        while self._last_size - _size(self._last[0]) >= self._most_last:
+            first = self._last.popleft()
+            self._last_size -= _size(first)
+            self._leave_out(first)
+
+    def _leave_out(self, text: str) -> None:
+        self._lines_out += text.count("\n")
+        self._size_out += _size(text)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "backslashreplace"))

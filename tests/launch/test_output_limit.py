@@ -1,0 +1,58 @@
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milabench_ddp.events import Output
+from milabench_ddp.launch.output_limit import OutputLimit
+
+LIMIT = 800 / 2**20  # MiB: 700 bytes for the first part, and 100 for the last
+
+
+def kept(chunks: Sequence[str], limit: float = LIMIT) -> str:
+    """What is kept of output that arrives in these chunks."""
+    told = OutputLimit(limit)
+    texts = []
+    for chunk in chunks:
+        if output := told.keep(Output("b.D0", 0.0, "stdout", chunk)):
+            texts.append(output.text)
+    return "".join([*texts, told.rest()])
+
+
+def test_little_is_kept_as_it_is():
+    lines = [f"{number}\n" for number in range(100)]
+    assert kept(lines) == "".join(lines)
+
+
+@pytest.mark.parametrize("together", [1, 7, 1000])
+def test_the_first_and_the_last_part_of_a_flood_are_kept(together: int):
+    lines = [f"line {number:03}\n" for number in range(1000)]  # of 9 bytes
+    chunks = ["".join(lines[k : k + together]) for k in range(0, 1000, together)]
+    first, said, *rest = kept(chunks).splitlines()[76:]
+    assert first == "line 076"
+    assert said == (
+        "[milabench: max_output is 0.000762939 MiB: of what follows, the last 100 B are kept]"
+    )
+    assert rest[0] == "[milabench: 912 lines (8.21 kB) are left out here]"
+    assert rest[1:] == [f"line {number}" for number in range(989, 1000)]
+
+
+@given(st.lists(st.text("aé\n", max_size=30), max_size=60))
+def test_what_is_kept_and_what_is_left_out_are_all(texts: list[str]):
+    chunks = [f"{text}\n" for text in texts]
+    told = OutputLimit(60 / 2**20)
+    now = [told.keep(Output("b", 0.0, "stderr", chunk)) for chunk in chunks]
+    whole = "".join(output.text for output in now if output) + told.rest()
+    left_out = int(told.left_out.split()[0]) if told.left_out else 0
+    lines = [line for line in whole.split("\n") if not line.startswith("[milabench: ")]
+    assert len(lines) - 1 + left_out == sum(chunk.count("\n") for chunk in chunks)
+
+
+def test_a_line_that_never_ends_is_cut():
+    said = kept(["x" * 2000, "y" * 50])
+    first, over, out, last = said.split("\n")
+    assert first == "x" * 700
+    assert "of what follows" in over
+    assert out == "[milabench: 0 lines (1.25 kB) are left out here]"
+    assert last == "x" * 50 + "y" * 50

@@ -8,13 +8,14 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from . import __version__
 from .caller import restore_environment
 from .errors import MilabenchError
+from .interrupts import INTERRUPTED
 from .streams import prepare_streams
 
 # Functions import the modules that `milabench --help` does not need: they take most of the time.
@@ -137,24 +138,27 @@ def parse(argv: Sequence[str]) -> tuple[str, "Options"]:
     return verb, RECORDS[verb](**given)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+def main(argv: Sequence[str] | None = None, begin: Callable[[], None] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        argv: the words of the command line; None for those of this process.
+        begin: is called when all is imported, right before the command does something.
+    """
     prepare_streams()
     restore_environment()
     try:
         verb, options = parse(sys.argv[1:] if argv is None else argv)
         command = importlib.import_module(f"{__package__}.commands.{verb}")
+        if begin is not None:
+            begin()
         return int(command.main(options))
     except MilabenchError as error:
         print(f"milabench: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output is gone; the interpreter's last flush must not fail, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,12 +5,12 @@ Times are seconds since the epoch. ``tag`` names the process of a plan that an e
 """
 
 import re
-import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from .interrupts import signal_name
 from .metric_line import MetricLine
 
 
@@ -94,10 +94,7 @@ def exit_reason(returncode: int) -> str:
     """Why a process with this exit status failed; negative for a signal, as in ``subprocess``."""
     if returncode >= 0:
         return f"exit status {returncode}"
-    try:
-        return f"killed by {signal.Signals(-returncode).name}"
-    except ValueError:
-        return f"killed by signal {-returncode}"
+    return f"killed by {signal_name(-returncode)}"
 
 
 @dataclass(frozen=True, slots=True)

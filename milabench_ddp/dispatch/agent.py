@@ -81,12 +81,12 @@ class Agent:
 
     # Called by signal handlers, which must not wait for a lock: another thread sends the message.
 
-    def stop(self) -> None:
-        """Ask the agent to end."""
+    def interrupt(self, name: str) -> None:
+        """Ask the agent to end, because of the signal of this name."""
         self._stops += 1
-        self.note_signal("SIGTERM")
+        self.note_signal(name)
         if self._requests is not None:
-            self._requests.stop()
+            self._requests.interrupt(name)
         else:
             self._orders.put(Finish())
 

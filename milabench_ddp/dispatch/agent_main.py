@@ -16,6 +16,7 @@ from pathlib import Path
 from ..caller import restore_environment
 from ..codec import decode, read_record
 from ..errors import DispatchError, MilabenchError
+from ..interrupts import EndedBySignal, raise_at_signals
 from ..launch.stop_requests import stopped_by_signals
 from ..machine.preflight import node_facts
 from ..machine.provenance import collect, meta
@@ -127,4 +128,8 @@ def _alone(run: RunDir, node: str, options: AgentOptions, grace: float) -> Itera
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    raise_at_signals()  # so that a check of the GPUs is ended, too
+    try:
+        sys.exit(main(sys.argv[1]))
+    except EndedBySignal as ended:
+        sys.exit(ended.exit_code)

@@ -8,6 +8,7 @@ opened, and /proc by which processes: nothing is asked while the program compute
 
 import ctypes
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,12 +27,12 @@ class ChannelRanks:
 
     Args:
         path: the named pipe.
-        mark: of the processes that may open it.
+        find: returns the pids of the processes that may open it.
     """
 
-    def __init__(self, path: Path, mark: str) -> None:
+    def __init__(self, path: Path, find: Callable[[], set[int]]) -> None:
         self.ranks: set[int] = set()
-        self._path, self._mark = path, mark
+        self._path, self._find = path, find
         libc = ctypes.CDLL(None, use_errno=True)
         self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self.fd >= 0:  # else the user has too many watches: nothing is known of the ranks
@@ -48,7 +49,7 @@ class ChannelRanks:
         if self.opened < self._due:
             return
         self._due = 2 * self.opened
-        for pid in reap.marked_processes(self._mark):
+        for pid in self._find():
             if self._has_open(pid) and (rank := reap.rank(pid)) is not None:
                 self.ranks.add(rank)
 

@@ -1,10 +1,9 @@
 """One process under supervision: its pipes, its metrics channel, and how it ended."""
 
+import fcntl
 import os
-import signal
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,14 +12,13 @@ from typing import Literal
 from ..events import Ended, Event, Note, Outcome, Output, Started, Verdict
 from ..in_time import in_time
 from ..results.state import ProcessState, RankCall
-from . import reap
 from .causes import with_kernel
 from .channel_ranks import ChannelRanks
 from .flight_recorder import DUMPS, collectives_begun
 from .hangs import calls_of, is_hang, told, who_hangs, with_hang
+from .keeper import Keeper, KeptProcess
 from .metrics_channel import Fifo, LineBuffer, parse_lines
 from .output_limit import OutputLimit
-from .spawn import Spawned
 from .stacks import ENDED, PATIENCE, STACKS, Look, Looked, ended_ranks
 from .verdict import Observations, judge
 
@@ -33,7 +31,8 @@ class Child:
     """A process of a launch, from its start until it and all its descendants are gone.
 
     Args:
-        spawned: the process, as it was started.
+        kept: the process, as it was started.
+        keeper: of its launch.
         metrics: its metrics channel.
         emit: gets each of its events.
         own_rank: the rank that the process is itself; None for a torchrun.
@@ -42,28 +41,28 @@ class Child:
 
     def __init__(
         self,
-        spawned: Spawned,
+        kept: KeptProcess,
+        keeper: Keeper,
         metrics: Fifo,
         emit: Callable[[Event], None],
         own_rank: int | None = None,
         max_output: float = 64.0,
     ) -> None:
-        process, popen = spawned.process, spawned.popen
-        assert popen.stdout is not None
-        assert popen.stderr is not None
-        self.tag, self.pid, self.spawned = process.name, popen.pid, spawned
+        process = kept.process
+        self.tag, self.pid, self.started = process.name, kept.pid, kept.started
         self.observed = Observations(own_rank)
-        self.exit_fd = os.pidfd_open(popen.pid)  # readable once the process has ended
-        self._process, self._popen, self._emit = process, popen, emit
+        self.exit_fd = kept.control  # readable once the process and all that it left have ended
+        self.terminate, self.kill = kept.terminate, kept.kill
+        self._process, self._kept, self._keeper, self._emit = process, kept, keeper, emit
         self.looked: Sequence[Looked] = ()  # its processes, before they were ended
         self._is_hung = False  # when they were looked at
         self.channel_ranks: ChannelRanks | None = None  # if several ranks may share the channel
         if own_rank is None and len(process.devices) > 1:
-            self.channel_ranks = ChannelRanks(metrics.path, process.env[reap.MARK])
-        self._started = time.time() - (time.monotonic() - spawned.started)
+            self.channel_ranks = ChannelRanks(metrics.path, kept.family)
+        self._started = time.time() - (time.monotonic() - kept.started)
         self._streams: dict[int, Stream | None] = {  # by descriptor; None is the metrics channel
-            popen.stdout.fileno(): "stdout",
-            popen.stderr.fileno(): "stderr",
+            kept.stdout: "stdout",
+            kept.stderr: "stderr",
             metrics.fd: None,
         }
         self._limits: dict[Stream, OutputLimit] = {
@@ -111,52 +110,41 @@ class Child:
         """Ask its ranks where they are: they hang, or wait for one that does."""
         self._is_hung = self.observed.misses_peer or not self.observed.goes_on(time.time())
         folder = Path(self._process.env[STACKS])
-        return Look(self._marked, self.pid, self.observed.own_rank, folder)
-
-    def terminate(self) -> None:
-        """Send SIGTERM to its process group: torchrun passes it on to its workers."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGTERM)
-
-    def kill(self) -> None:
-        """Send SIGKILL to every process that has its mark."""
-        reap.kill_all(self._marked, keep=(self.pid,))
+        return Look(self._kept.family, self.pid, self.observed.own_rank, folder)
 
     def finish(self, stopped: Verdict | None, oom_kills: int = 0) -> ProcessState:
-        """After its exit: end the processes that it left, read the rest of its pipes, and judge it.
+        """After its exit: read the rest of its pipes, and judge it.
 
         Args:
             stopped: why the supervisor stopped it; None if it ended by itself.
             oom_kills: processes that the kernel has killed meanwhile, for want of memory.
         """
-        returncode = self._popen.wait()
-        stuck = reap.kill_all(self._marked)
+        end = self._keeper.end(self._kept)
         for fd in self.pipes:
-            while chunk := _read_now(fd):
-                self._emit_lines(fd, chunk)
-            self._emit_lines(fd, b"")
+            self._read_rest(fd)
         self._emit_rest()
-        if self.spawned.error:
-            verdict = Verdict(Outcome.FAILED, self.spawned.error)
+        error = self._kept.error
+        if end.error and stopped is None:
+            error = end.error
+        if error:
+            verdict = Verdict(Outcome.FAILED, error)
         else:
             # Over several nodes rank 0 reports for all, and only the coordinator sees all of them.
             self._tell_writers()
             must_report = self._process.job is None
-            verdict = judge(self.observed, returncode, stopped, must_report)
+            verdict = judge(self.observed, end.returncode, stopped, must_report)
         verdict = replace(verdict, reason=with_kernel(verdict.reason, oom_kills))
         calls = self._calls(verdict)
         now = time.time()
-        if stuck:
-            self._emit(
-                Note(self.tag, now, "message", f"still alive after SIGKILL: {sorted(stuck)}")
-            )
+        if end.stuck:
+            self._tell(f"still alive after SIGKILL: {sorted(end.stuck)}")
         seen = [call for call in calls if call.state != ENDED]
         reason = with_hang(verdict, who_hangs(seen)).reason
-        self._emit(Ended(self.tag, now, returncode, verdict.outcome, reason))
+        self._emit(Ended(self.tag, now, end.returncode, verdict.outcome, reason))
         return ProcessState(
             tag=self.tag,
             pid=self.pid,
-            returncode=returncode,
+            returncode=end.returncode,
             outcome=verdict.outcome,
             reason=verdict.reason,
             started=self._started,
@@ -172,7 +160,21 @@ class Child:
             if text := limit.rest():
                 self._emit(Output(self.tag, now, stream, text))
             if limit.left_out:
-                self._emit(Note(self.tag, now, "message", f"{stream}: {limit.left_out}"))
+                self._tell(f"{stream}: {limit.left_out}")
+
+    def _read_rest(self, fd: int) -> None:
+        """Emit what a pipe holds, and no more: whoever got hold of it may write for ever."""
+        left = fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
+        while left > 0 and (chunk := _read_now(fd)):
+            self._emit_lines(fd, chunk)
+            left -= len(chunk)
+        self._emit_lines(fd, b"")
+        if left <= 0 and _read_now(fd):
+            name = self._streams[fd] or "metrics"
+            self._tell(f"something goes on writing to its {name}: the rest is not kept")
+
+    def _tell(self, message: str) -> None:
+        self._emit(Note(self.tag, time.time(), "message", message))
 
     def _calls(self, verdict: Verdict) -> tuple[RankCall, ...]:
         """Where its ranks were, if that is why it ended; keeps their stacks."""
@@ -213,15 +215,9 @@ class Child:
             self._emit(Note(self.tag, time.time(), "writers", writers))
 
     def close(self) -> None:
-        """Close its descriptors."""
+        """Close what it watches; the keeper closes the rest."""
         if self.channel_ranks is not None:
             self.channel_ranks.close()
-        os.close(self.exit_fd)
-        with self._popen:  # closes its pipes
-            pass
-
-    def _marked(self) -> set[int]:
-        return reap.marked_processes(self._process.env[reap.MARK])
 
 
 def _read_now(fd: int) -> bytes | None:

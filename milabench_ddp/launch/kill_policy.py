@@ -4,13 +4,17 @@ from enum import IntEnum
 
 from ..events import Outcome, Verdict
 
+PATIENCE = 15.0
+"""Seconds after SIGKILL for all to end: a process in the kernel may never do so."""
+
 
 class Stage(IntEnum):
     """How hard a launch has been asked to end so far."""
 
     RUNNING = 0
     TERMINATED = 1  # SIGTERM to the group of each process
-    KILLED = 2  # SIGKILL to every process that has the mark
+    KILLED = 2  # SIGKILL to every process that it has started
+    GIVEN_UP = 3  # what is still there is left behind
 
 
 class KillPolicy:
@@ -34,22 +38,23 @@ class KillPolicy:
 
     def kill(self, now: float) -> None:
         """Skip the rest of the grace period; call it after ``stop``."""
-        self._due = now
-        self.stage = max(self.stage, Stage.TERMINATED)
+        if self.stage < Stage.KILLED:
+            self._due = now
+            self.stage = Stage.TERMINATED
 
     def seconds_left(self, now: float) -> float | None:
         """Seconds until the next stage is due; None after the last."""
-        if self.stage is Stage.KILLED:
+        if self.stage is Stage.GIVEN_UP:
             return None
         return max(0.0, self._due - now)
 
     def advance(self, now: float) -> Stage | None:
         """The stage that is due now, or None; each stage is returned once."""
-        if self.stage is Stage.KILLED or now < self._due:
+        if self.stage is Stage.GIVEN_UP or now < self._due:
             return None
         if self.verdict is None:
             reason = f"ended at its max_duration of {self._max_duration:g} s"
             self.verdict = Verdict(Outcome.TIMEOUT, reason)
         self.stage = Stage(self.stage + 1)
-        self._due = now + self._grace
+        self._due = now + (PATIENCE if self.stage is Stage.KILLED else self._grace)
         return self.stage

@@ -1,64 +1,61 @@
-"""Find and end every process that a launch has started, in any session and under any parent.
+"""Find and end every descendant of a process, in any session and with any environment.
 
-torchrun starts each worker in a session of its own: a signal to torchrun's process group does not
-reach the workers, and a SIGKILL of torchrun orphans them. There are two other ways to find them.
-Each process of a launch has a mark in its environment, which its children inherit. And the
-supervisor is a child subreaper, so an orphan becomes its child and is found by its ancestry. Other
-processes are never signalled.
+Descendants are told by their ancestry alone. The processes for which this is asked adopt the
+orphans below them (child subreapers), so nothing leaves its family: neither a worker of torchrun in
+a session of its own, nor a daemon that cleared its environment. No other process is signalled: a
+pid is pinned by a pidfd before its parent is read, so that it cannot come to mean another process.
+
+The keeper imports this, and must start fast: only what Python has loaded anyway is imported.
 """
 
-import ctypes
 import os
 import signal
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, suppress
-from pathlib import Path
+from contextlib import suppress
+from itertools import count
 
-MARK = "MILABENCH_LAUNCH"
-_PR_SET_CHILD_SUBREAPER = 36
-_POLL = 0.002  # seconds between two checks of processes that were killed
+LIMIT = 5.0
+"""Seconds after SIGKILL until a process counts as one that cannot be ended."""
 
-
-def adopt_orphans() -> None:
-    """Make this process the parent of any descendant whose own parent has ended."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def descendants(root: int) -> set[int]:
-    """Pids of all descendants of ``root``, zombies included."""
-    children: dict[int, list[int]] = {}
-    for pid in _all_pids():
-        if fields := _stat(pid):
-            children.setdefault(int(fields[1]), []).append(pid)
-    found: set[int] = set()
-    todo = [root]
-    while todo:
-        for pid in children.pop(todo.pop(), ()):
-            found.add(pid)
-            todo.append(pid)
-    return found
+_POLL = 0.002  # seconds between two rounds of signals
+_ROUNDS = 50  # of SIGSTOP, at most
+_SURE = 3  # rounds of SIGKILL after which it is clear that some descendants are missed
+_TRIES = 200  # to get hold of the newest process
+_GENERATIONS = 3  # which may live at once where each forks and ends
 
 
-def has_mark(pid: int, mark: str) -> bool:
-    """Whether a live process carries the mark, or one that begins with ``mark`` and a dot."""
+class Stat:
+    """What ``/proc/PID/stat`` tells of a process."""
+
+    def __init__(self, fields: list[bytes]) -> None:
+        self.parent, self.group = int(fields[1]), int(fields[2])
+        self.born = int(fields[19])  # in ticks since boot: with the pid, it is this process alone
+        # The first thread may end before the others: the process lives on as a zombie with threads.
+        self.is_gone = fields[0] in (b"Z", b"X") and int(fields[17]) <= 1
+
+
+def read_stat(pid: int) -> Stat | None:
+    """The state of a process, of a zombie too; None if it is gone."""
     try:
-        environ = Path(f"/proc/{pid}/environ").read_bytes()
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            text = file.read()
     except OSError:
-        return False  # it is gone, or belongs to another user
-    exact = f"{MARK}={mark}".encode()
-    return any(e == exact or e.startswith(exact + b".") for e in environ.split(b"\0"))
+        return None
+    # The command's name stands in parentheses and may itself hold any character.
+    return Stat(text[text.rindex(b")") + 2 :].split())
 
 
-def marked_processes(mark: str) -> set[int]:
-    """Pids of the live processes that carry the mark, without this process."""
-    return {pid for pid in _all_pids() if pid != os.getpid() and has_mark(pid, mark)}
+def family(root: int, spared: Collection[int] = ()) -> set[int]:
+    """Pids of the live descendants of a process, without those spared and their descendants."""
+    return set(_family(root, spared, list(_all_pids())))
 
 
 def rank(pid: int) -> int | None:
     """The variable ``RANK`` of a live process; None if it has none."""
     try:
-        environ = Path(f"/proc/{pid}/environ").read_bytes()
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environ = file.read()
     except OSError:
         return None
     for variable in environ.split(b"\0"):
@@ -70,68 +67,143 @@ def rank(pid: int) -> int | None:
 
 def parent(pid: int) -> int | None:
     """The parent of a process; None if it is gone."""
-    fields = _stat(pid)
-    return int(fields[1]) if fields else None
+    stat = read_stat(pid)
+    return stat.parent if stat else None
 
 
-def kill_all(
-    find: Callable[[], set[int]], keep: Collection[int] = (), timeout: float = 5.0
+def kill_family(
+    root: int,
+    has_children: Callable[[], bool] | None = None,
+    spared: Collection[int] = (),
+    limit: float = LIMIT,
 ) -> set[int]:
-    """SIGKILL the processes that ``find`` returns, repeatedly: they may fork meanwhile.
+    """End all descendants of a process, until none is left.
+
+    They are stopped first, until all of them are: what is stopped neither forks nor starts again
+    what has ended.
 
     Args:
-        find: returns the pids to end; called until all of them are zombies.
-        keep: children of this process whose exit status the caller reads.
-        timeout: seconds after which to give up.
+        root: the process; it gets no signal itself.
+        has_children: reads the exit status of the children that have ended, and tells whether any
+            is left; for this process, where that alone is certain: who looks at one process after
+            the other may miss one that forks and ends.
+        spared: descendants that live on, with their own descendants.
+        limit: seconds after which to give up.
 
     Returns:
-        the pids that are still alive (in the kernel, uninterruptible).
+        the pids that are still alive: in the kernel, or of another user.
     """
-    deadline = time.monotonic() + timeout
-    while left := {pid for pid in find() if not _is_zombie(pid)}:
-        _kill_once(left, find)
-        reap_children(left.difference(keep))
+    deadline = time.monotonic() + limit
+    stopped: set[int] = set()
+    for _ in range(_ROUNDS):
+        found = _signal_family(root, spared, signal.SIGSTOP, stopped)
+        if found <= stopped or time.monotonic() > deadline:
+            break
+        stopped |= found
+    for number in count():
+        living = _signal_family(root, spared, signal.SIGKILL)
+        is_any_left = bool(living) if has_children is None else has_children()
+        if not is_any_left:
+            return set()
         if time.monotonic() > deadline:
-            return left
+            return living
+        if number > _SURE:
+            _chase(root, spared)
         time.sleep(_POLL)
-    return set()
+    raise AssertionError
 
 
-def _kill_once(pids: set[int], find: Callable[[], set[int]]) -> None:
-    with ExitStack() as stack:
-        pinned: dict[int, int] = {}
-        for pid in pids:
-            with suppress(ProcessLookupError):
-                pinned[pid] = os.pidfd_open(pid)
-                stack.callback(os.close, pinned[pid])
-        # Ask again, now that they are pinned: their pids cannot be reused for other processes.
-        for pid in find() & pinned.keys():
-            with suppress(ProcessLookupError, PermissionError):
-                signal.pidfd_send_signal(pinned[pid], signal.SIGKILL)
+def kill_tree(pid: int, born: int) -> set[int]:
+    """End a process that was born then, and its descendants; returns what is still alive."""
+    stat = read_stat(pid)
+    if stat is None or stat.born != born:
+        return set()
+    stuck = kill_family(pid)
+    _signal(pid, lambda found: found.born == born, signal.SIGKILL)
+    return stuck
 
 
-def reap_children(pids: set[int]) -> None:
-    """Read the exit status of those pids that are children of this process: no zombie stays."""
+def _family(root: int, spared: Collection[int], pids: list[int]) -> Iterator[int]:
+    children: dict[int, list[tuple[int, bool]]] = {}
     for pid in pids:
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
+        if stat := read_stat(pid):
+            children.setdefault(stat.parent, []).append((pid, stat.is_gone))
+    todo = [root]
+    while todo:
+        for pid, is_gone in children.pop(todo.pop(), ()):
+            if pid in spared:
+                continue
+            todo.append(pid)
+            if not is_gone:
+                yield pid
+
+
+def _signal_family(
+    root: int, spared: Collection[int], number: int, done: Collection[int] = ()
+) -> set[int]:
+    """Send a signal to the descendants but those done; returns all descendants."""
+    found = family(root, spared)
+    parents = {root, *found}
+    for pid in found.difference(done):
+        _signal_member(pid, parents, root, number)
+    return found
+
+
+def _chase(root: int, spared: Collection[int]) -> None:
+    """Kill descendants of a process that fork and end, before they are found among all others.
+
+    Each lives for some 0.1 ms. The kernel tells which pid is the newest.
+    """
+    with open("/proc/loadavg", "rb", buffering=0) as file:
+        for _ in range(_TRIES):
+            newest = int(os.pread(file.fileno(), 100, 0).split()[-1])
+            for pid in (newest, newest + 1):
+                if pid not in spared:
+                    _signal_member(pid, {root}, root, signal.SIGKILL)
+
+
+def _signal_member(pid: int, parents: Collection[int], root: int, number: int) -> None:
+    """Send a signal to a process and its group, if one of the parents is an ancestor of it."""
+
+    def is_member(stat: Stat) -> bool:
+        ancestor: Stat | None = stat
+        for _ in range(_GENERATIONS):
+            if ancestor is None or ancestor.parent in parents:
+                break
+            ancestor = read_stat(ancestor.parent)
+        return ancestor is not None and ancestor.parent in parents and not stat.is_gone
+
+    stat = _signal(pid, is_member, number)
+    own = read_stat(root)
+    if stat and own and stat.group != own.group:
+        # The whole group, in one call of the kernel: none of it can fork meanwhile. A group is
+        # within a session, and each session below the root was begun by a descendant.
+        ignore_gone(os.killpg, stat.group, number)
+
+
+def _signal(pid: int, is_meant: Callable[[Stat], bool], number: int) -> Stat | None:
+    """Send a signal to a process, if it is meant; returns its state if so."""
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError:
+        return None  # it is gone, or is a thread
+    try:
+        stat = read_stat(pid)
+        if stat is None or not is_meant(stat):
+            return None
+        ignore_gone(signal.pidfd_send_signal, fd, number)
+        return stat
+    finally:
+        os.close(fd)
+
+
+def ignore_gone(send: Callable[[int, int], None], target: int, number: int) -> None:
+    """Send a signal, unless the target is gone or belongs to another user."""
+    with suppress(ProcessLookupError, PermissionError):
+        send(target, number)
 
 
 def _all_pids() -> Iterator[int]:
-    for folder in Path("/proc").glob("[0-9]*"):
-        yield int(folder.name)
-
-
-def _is_zombie(pid: int) -> bool:
-    fields = _stat(pid)
-    return not fields or fields[0] in (b"Z", b"X")
-
-
-def _stat(pid: int) -> list[bytes]:
-    """The fields of a process from its state on: state, parent, ...; empty if it is gone."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return []
-    # The command's name stands in parentheses and may itself hold any character.
-    return text[text.rindex(b")") + 2 :].split()
+    for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib takes longer to load
+        if name.isdigit():
+            yield int(name)

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Protocol
 
 from ..events import Outcome, Verdict
+from ..interrupts import ending_signals, signal_name
 
 
 class StopRequests:
@@ -28,6 +29,11 @@ class StopRequests:
         self.stops += 1
         self.wake()
 
+    def interrupt(self, name: str) -> None:
+        """Ask to stop because of the signal of this name."""
+        is_a_request = name in ("SIGINT", "SIGTERM")
+        self.stop(None if is_a_request else Verdict(Outcome.CANCELLED, f"stopped by {name}"))
+
     def wake(self) -> None:
         """Make ``fd`` readable; any thread may call it."""
         with suppress(BlockingIOError):  # the pipe is full, so it is readable already
@@ -45,22 +51,24 @@ class StopRequests:
 
 
 class Stoppable(Protocol):
-    """Something that can be asked to stop, also from a signal handler."""
+    """Something that a signal asks to stop."""
 
-    def stop(self) -> None:
-        """Stop cleanly; asked again, stop now."""
+    def interrupt(self, name: str) -> None:
+        """Stop cleanly because of the signal of this name; asked again, stop now."""
 
 
 @contextmanager
 def stopped_by_signals(target: Stoppable) -> Iterator[None]:
-    """Turn Ctrl-C, SIGTERM and a lost terminal (except under nohup) into requests to stop."""
+    """Turn Ctrl-C, SIGTERM and all other signals that would end this process into requests to stop.
 
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        target.stop()
+    One that is ignored stays so, as that of a lost terminal under nohup, and so does one with a
+    handler.
+    """
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
+    def ask(number: int, _frame: FrameType | None) -> None:
+        target.interrupt(signal_name(number))
+
+    numbers = {signal.SIGINT, signal.SIGTERM, *ending_signals()}
     old = {number: signal.signal(number, ask) for number in numbers}
     try:
         yield

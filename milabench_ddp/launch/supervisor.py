@@ -5,9 +5,9 @@ request to stop or an event of another thread arrives, or the next stage of the 
 While it sleeps, it takes no CPU time from the programs that are measured.
 """
 
-import os
 import queue
 import selectors
+import shutil
 import tempfile
 import time
 import uuid
@@ -19,14 +19,13 @@ from pathlib import Path
 
 from ..events import Event, Outcome, Verdict, gravest
 from ..machine.host import oom_kills
-from ..plan.launch import Launch
+from ..plan.launch import Launch, Process
 from ..results.state import LaunchState, ProcessState
-from . import reap
 from .child import Child
 from .hangs import is_hang
+from .keeper import Keeper
 from .kill_policy import KillPolicy, Stage
 from .metrics_channel import METRICS, START, Fifo
-from .spawn import spawn
 from .stacks import STACKS, look
 from .stop_requests import StopRequests
 
@@ -35,6 +34,9 @@ GRACE = 5.0
 
 SETTLE = 0.2
 """Seconds in which ranks that waited for the same one all fail; none ends until it is looked at."""
+
+
+_BARRIER = "start"  # the name of its pipe
 
 
 class Supervisor:
@@ -67,7 +69,6 @@ class Supervisor:
         self._pipes: dict[int, Callable[[], None]] = {}  # that have not ended: who reads them
         self._reads_pipes = True
         self._posted: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._mark = uuid.uuid4().hex
         self._barrier = ExitStack()  # closing it lets all processes begin to measure
         self._children: list[Child] = []
         self._ends: dict[str, ProcessState] = {}  # by tag
@@ -84,54 +85,49 @@ class Supervisor:
 
     def run(self) -> LaunchState:
         """Start the launch, supervise it, and leave no process of it behind."""
-        reap.adopt_orphans()
         with ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="milabench-"))
-            self._start(Path(folder), stack)
+            self._start(stack)
             self._supervise()
         return self._state()
 
-    def _start(self, folder: Path, stack: ExitStack) -> None:
+    def _start(self, stack: ExitStack) -> None:
         """Start all processes; ``stack`` undoes each step, in reverse order."""
         self._oom_kills = oom_kills()
-        self._others = reap.descendants(os.getpid())  # processes that are not of this launch
-        environ = {**self._environ}
-        if self._launch.barrier:
-            barrier = Fifo(folder / "start")
-            self._barrier.callback(barrier.close)
-            environ[START] = str(barrier.path)
-        stack.enter_context(self._barrier)
-        programs, fifos = [], []
-        for i, process in enumerate(self._launch.processes):
-            fifo = Fifo(folder / f"metrics.{i}")
-            stack.callback(fifo.close)
-            fifos.append(fifo)
-            env = {**environ, **process.env}
-            env[METRICS] = str(fifo.path)
-            env[STACKS] = str(folder / f"stacks.{i}")
-            Path(env[STACKS]).mkdir()
-            env[reap.MARK] = f"{self._mark}.{i}"
-            programs.append(replace(process, env=env))
+        # The keeper removes it if this process is killed, so the keeper is there first.
+        folder = Path(tempfile.gettempdir(), f"milabench-{uuid.uuid4().hex}")
+        programs = []
+        for number, process in enumerate(self._launch.processes):
+            programs.append(self._with_channels(number, process, folder))
         max_duration = self._launch.benchmark.max_duration
         self._policy = KillPolicy(self._clock(), max_duration, self._grace)
-        stack.callback(self._end_all)
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        keeper = Keeper(programs, folder)
+        stack.callback(keeper.close)
+        folder.mkdir(mode=0o700)
+        if self._launch.barrier:
+            self._barrier.callback(Fifo(folder / _BARRIER).close)
+        stack.enter_context(self._barrier)
+        fifos = []
+        for program in programs:
+            fifo = Fifo(Path(program.env[METRICS]))
+            stack.callback(fifo.close)
+            fifos.append(fifo)
+            Path(program.env[STACKS]).mkdir()
         planned = self._launch.processes  # without the caller's environment
-        for process, spawned, fifo in zip(planned, spawn(programs), fifos, strict=True):
-            limit = self._launch.benchmark.max_output
-            self._children.append(Child(spawned, fifo, self._emit, process.own_rank, limit))
+        limit = self._launch.benchmark.max_output
+        for process, kept, fifo in zip(planned, keeper.release(), fifos, strict=True):
+            child = Child(kept, keeper, fifo, self._emit, process.own_rank, limit)
+            stack.callback(child.close)
+            self._children.append(child)
 
-    def _end_all(self) -> None:
-        """End what is left of the launch, also after an error."""
-        pids = [child.pid for child in self._children]
-        reap.kill_all(self._processes, keep=pids)
-        reap.reap_children(self._processes().difference(pids))
-        for child in self._children:
-            child.close()
-
-    def _processes(self) -> set[int]:
-        """Every process of this launch: by its mark, or by its ancestry."""
-        orphans = reap.descendants(os.getpid()) - self._others
-        return reap.marked_processes(self._mark) | orphans
+    def _with_channels(self, number: int, process: Process, folder: Path) -> Process:
+        """A process with its whole environment."""
+        env = {**self._environ, **process.env}
+        if self._launch.barrier:
+            env[START] = str(folder / _BARRIER)
+        env[METRICS] = str(folder / f"metrics.{number}")
+        env[STACKS] = str(folder / f"stacks.{number}")
+        return replace(process, env=env)
 
     def _supervise(self) -> None:
         """Sleep until something happens, and handle it, until all processes have ended."""
@@ -214,6 +210,9 @@ class Supervisor:
                 child.terminate()
             elif stage is Stage.KILLED:
                 child.kill()
+        if stage is Stage.GIVEN_UP:
+            for child in list(self._alive):
+                self._finish(child)
 
     def _look(self, children: Sequence[Child], settle: float = 0.0) -> None:
         """Look once where the ranks of these children are, after ``settle`` seconds."""
@@ -231,7 +230,7 @@ class Supervisor:
             repeat=self._launch.repeat,
             outcome=verdict.outcome,
             reason=verdict.reason,
-            start_skew_ms=_skew_ms([child.spawned.started for child in self._children]),
+            start_skew_ms=_skew_ms([child.started for child in self._children]),
             begin_skew_ms=_skew_ms([time for time in began if time is not None]),
             processes=ends,
         )

@@ -205,7 +205,7 @@ def test_all_that_it_was_asked_is_done_before_it_ends(served: Served) -> None:
 
 
 def test_asked_to_stop_before_it_serves(served: Served) -> None:
-    served.agent.stop()
+    served.agent.interrupt("SIGTERM")
     served.serve()
     assert served.next() == Signalled("SIGTERM")
     served.join()
@@ -215,7 +215,7 @@ def test_asked_to_stop_before_it_serves(served: Served) -> None:
 def test_asked_to_stop_while_it_runs(served: Served) -> None:
     served.serve()
     served.start("1")
-    served.agent.stop()
+    served.agent.interrupt("SIGTERM")
     assert served.next() == Signalled("SIGTERM")  # before the end that it causes
     assert served.ends().state.reason == "stopped on request"
     served.join()

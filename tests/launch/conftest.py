@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,16 +11,9 @@ from milabench_ddp.launch.stop_requests import StopRequests
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
+    before = reap.family(os.getpid())
     yield
-    assert {pid for pid in reap.descendants(os.getpid()) if _is_marked(pid)} == set()
-
-
-def _is_marked(pid: int) -> bool:
-    """Whether a launch started it; pytest's own children have no mark."""
-    try:
-        return reap.MARK.encode() in Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return False
+    assert reap.family(os.getpid()) - before == set()
 
 
 @pytest.fixture

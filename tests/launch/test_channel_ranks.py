@@ -18,14 +18,14 @@ from milabench_ddp.launch.metrics_channel import Fifo
 from tests.support.launches import launch
 from tests.support.supervised import EMIT, supervise
 
-MARK = "mark-of-ranks"
+OTHERS: set[int] = set()  # processes that are not of the launch
 HOLD = "import sys; out = open(sys.argv[1], 'w'); print('up', flush=True); sys.stdin.read()"
 
 
 @contextmanager
-def rank(fifo: Fifo, number: int | None, mark: str = MARK) -> Iterator[None]:
+def rank(fifo: Fifo, number: int | None) -> Iterator[int]:
     """A process that has the pipe open meanwhile."""
-    env = {**os.environ, reap.MARK: mark}
+    env = {**os.environ}
     env.pop("RANK", None)
     if number is not None:
         env["RANK"] = str(number)
@@ -34,7 +34,7 @@ def rank(fifo: Fifo, number: int | None, mark: str = MARK) -> Iterator[None]:
     with subprocess.Popen(argv, env=env, text=True, **pipes) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
-        yield
+        yield process.pid
         process.communicate()
 
 
@@ -47,7 +47,7 @@ def fifo(tmp_path: Path) -> Iterator[Fifo]:
 
 @pytest.fixture
 def channel(fifo: Fifo) -> Iterator[ChannelRanks]:
-    it = ChannelRanks(fifo.path, MARK)
+    it = ChannelRanks(fifo.path, lambda: reap.family(os.getpid()) - OTHERS)
     yield it
     it.close()
 
@@ -67,7 +67,8 @@ def test_the_ranks_that_have_it_open(fifo: Fifo, channel: ChannelRanks):
 
 
 def test_neither_others_nor_the_workers_of_a_rank_are_ranks(fifo: Fifo, channel: ChannelRanks):
-    with rank(fifo, 1), rank(fifo, 1), rank(fifo, None), rank(fifo, 2, mark="of another launch"):
+    with rank(fifo, 1), rank(fifo, 1), rank(fifo, None), rank(fifo, 2) as other:
+        OTHERS.add(other)
         channel.look()
     assert channel.ranks == {1}
 
@@ -146,6 +147,6 @@ def test_without_watches_nothing_is_known(fifo: Fifo, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: Libc())
     with ExitStack() as stack:
-        channel = ChannelRanks(fifo.path, MARK)
+        channel = ChannelRanks(fifo.path, set)
         stack.callback(channel.close)
         assert (channel.fd, channel.ranks) == (-1, set())

@@ -1,9 +1,12 @@
 """One real process, read by the test in the place of a supervisor."""
 
+import json
 import os
 import select
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,12 +14,12 @@ import pytest
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Output, Started, Verdict
 from milabench_ddp.launch import reap
 from milabench_ddp.launch.child import Child
+from milabench_ddp.launch.keeper import Keeper, ProcessEnd
 from milabench_ddp.launch.metrics_channel import METRICS, Fifo
-from milabench_ddp.launch.spawn import spawn
 from milabench_ddp.plan.launch import Process
+from tests.support.processes import exists
 from tests.support.supervised import DEAF, DEAF_RANKS, EMIT, singly
 
-MARK = "mark-of-a-test"
 Start = Callable[..., Child]
 
 
@@ -40,23 +43,25 @@ def start(tmp_path: Path, events: Emitted) -> Iterator[Start]:
     """Start a program of these lines of Python, or with ``argv`` this one."""
     import sys
 
-    made: list[tuple[Child, Fifo]] = []
+    made: list[Child] = []
+    stack = ExitStack()
 
     def _start(text: str = "", argv: tuple[str, ...] = (), job: int | None = None) -> Child:
         fifo = Fifo(tmp_path / f"metrics.{len(made)}")
         argv = argv or (sys.executable, "-u", "-c", text)
-        env = {**os.environ, METRICS: str(fifo.path), reap.MARK: MARK}
+        stack.callback(fifo.close)
+        env = {**os.environ, METRICS: str(fifo.path)}
         process = Process(("b", "D0"), argv, env, 0, (0,), job)
-        (spawned,) = spawn([process])
-        child = Child(spawned, fifo, events.add)
-        made.append((child, fifo))
+        keeper = Keeper([process], tmp_path / "folder")
+        stack.callback(keeper.close)
+        (kept,) = keeper.release()
+        child = Child(kept, keeper, fifo, events.add)
+        stack.callback(child.close)
+        made.append(child)
         return child
 
-    yield _start
-    for child, fifo in made:
-        reap.kill_all(lambda: reap.marked_processes(MARK), keep=(child.pid,))
-        child.close()
-        fifo.close()
+    with stack:
+        yield _start
 
 
 def wait(child: Child) -> None:
@@ -106,19 +111,37 @@ def test_an_empty_pipe_has_not_ended(start: Start, events: Emitted):
 def test_killed_with_all_that_it_has_started(start: Start):
     child = start(DEAF + DEAF_RANKS + "time.sleep(60)")
     select.select([child.pipes[0]], [], [])  # it says that its ranks are up
+    ranks = reap.family(child.pid)
+    assert len(ranks) >= 2
     child.terminate()
     child.kill()
     wait(child)
-    assert reap.marked_processes(MARK) == set()
     assert child.finish(None).reason == "killed by SIGKILL"
+    assert not any(map(exists, ranks))
 
 
-def test_what_it_has_left_behind_ends_before_it_is_judged(start: Start):
-    child = start(EMIT + DEAF_RANKS + "rate()")
+def test_what_it_has_left_behind_ends_before_it_is_judged(start: Start, events: Emitted):
+    child = start(EMIT + DEAF_RANKS + "rate(); print([rank.pid for rank in ranks])")
     wait(child)
-    assert reap.marked_processes(MARK) != set()
     assert child.finish(None).outcome is Outcome.OK
-    assert reap.marked_processes(MARK) == set()
+    ranks = json.loads([event.text for event in events if isinstance(event, Output)][-1])
+    assert len(ranks) == 2
+    assert not any(map(exists, ranks))
+
+
+def test_one_that_goes_on_writing_does_not_hold_it_up(start: Start, events: Emitted):
+    """Nobody below it does: as if a process that is not its own had got hold of its pipe."""
+    child = start(EMIT + "rate(); sys.stdin.read()")
+    stdout = os.open(f"/proc/{child.pid}/fd/1", os.O_WRONLY)
+    with subprocess.Popen(["yes"], stdout=stdout) as other:
+        os.close(stdout)
+        child.kill()
+        wait(child)
+        child.finish(None)
+        other.kill()
+    notes = [event.data for event in events if isinstance(event, Note)]
+    assert notes == ["something goes on writing to its stdout: the rest is not kept"]
+    assert len(events.of(Output)) <= 3 * (1 << 15)  # what a pipe holds, after what was read before
 
 
 def test_a_program_that_could_not_start_says_why(start: Start, events: Emitted):
@@ -140,11 +163,11 @@ def test_one_node_of_many_need_not_report_a_rate(start: Start, job: int | None, 
 def test_a_process_that_does_not_die_is_named(
     start: Start, events: Emitted, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(reap, "kill_all", lambda find, keep=(): {123})
+    stuck = ProcessEnd(-signal.SIGKILL, frozenset([123]))
+    monkeypatch.setattr(Keeper, "end", lambda *_: stuck)
     child = start("pass")
     wait(child)
     child.finish(None)
     assert [event.data for event in events if isinstance(event, Note)] == [
         "still alive after SIGKILL: [123]"
     ]
-    monkeypatch.undo()

@@ -1,5 +1,5 @@
 from milabench_ddp.events import Outcome, Verdict
-from milabench_ddp.launch.kill_policy import KillPolicy, Stage
+from milabench_ddp.launch.kill_policy import PATIENCE, KillPolicy, Stage
 
 CANCELLED = Verdict(Outcome.CANCELLED, "asked")
 
@@ -18,6 +18,17 @@ def test_the_deadline_is_a_timeout_and_the_grace_comes_after_it():
     assert it.seconds_left(161.0) == 4.0
     assert it.advance(164.9) is None
     assert it.advance(165.0) is Stage.KILLED
+
+
+def test_what_does_not_end_by_sigkill_is_given_up():
+    it = policy()
+    for moment in (160.0, 165.0):
+        it.advance(moment)
+    it.stop(166.0, CANCELLED)
+    it.kill(166.0)
+    assert it.seconds_left(166.0) == PATIENCE - 1.0
+    assert it.advance(165.0 + PATIENCE - 0.1) is None
+    assert it.advance(165.0 + PATIENCE) is Stage.GIVEN_UP
     assert it.advance(1e9) is None
     assert it.seconds_left(166.0) is None
 

@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from milabench_ddp.events import Outcome, Verdict
+from milabench_ddp.interrupts import EndedBySignal, ending_signals, raise_at_signals
 from milabench_ddp.launch.stop_requests import StopRequests, stopped_by_signals
 
 
@@ -42,8 +43,20 @@ def test_a_request_never_blocks(requests: StopRequests):
     assert readable(requests)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_are_requests_to_stop(requests: StopRequests, number: signal.Signals):
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (signal.SIGINT, "stopped on request"),
+        (signal.SIGTERM, "stopped on request"),
+        (signal.SIGHUP, "stopped by SIGHUP"),
+        (signal.SIGQUIT, "stopped by SIGQUIT"),
+        (signal.SIGUSR1, "stopped by SIGUSR1"),
+        (signal.SIGALRM, "stopped by SIGALRM"),
+        (signal.SIGXCPU, "stopped by SIGXCPU"),
+        (signal.SIGRTMIN + 1, "stopped by signal 35"),
+    ],
+)
+def test_signals_are_requests_to_stop(requests: StopRequests, number: int, reason: str):
     before = signal.signal(number, signal.SIG_DFL)  # these tests may run under nohup
     try:
         with stopped_by_signals(requests):
@@ -53,6 +66,7 @@ def test_signals_are_requests_to_stop(requests: StopRequests, number: signal.Sig
     finally:
         signal.signal(number, before)
     assert requests.stops == 2
+    assert requests.verdict == Verdict(Outcome.CANCELLED, reason)
     assert readable(requests)
 
 
@@ -64,3 +78,30 @@ def test_under_nohup_a_lost_terminal_is_ignored(requests: StopRequests):
     finally:
         signal.signal(signal.SIGHUP, before)
     assert requests.stops == 0
+
+
+def test_a_signal_with_a_handler_keeps_it(requests: StopRequests):
+    """As Slurm's warning of an agent does."""
+    got: list[int] = []
+    before = signal.signal(signal.SIGUSR2, lambda number, _: got.append(number))
+    try:
+        with stopped_by_signals(requests):
+            os.kill(os.getpid(), signal.SIGUSR2)
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert (got, requests.stops) == ([signal.SIGUSR2], 0)
+
+
+def test_signals_that_raise_otherwise_are_requests_of_a_run(requests: StopRequests):
+    """A command raises at them; what runs inside it is stopped."""
+    numbers = ending_signals()
+    raise_at_signals()
+    try:
+        with stopped_by_signals(requests):
+            os.kill(os.getpid(), signal.SIGUSR1)
+        with pytest.raises(EndedBySignal):
+            os.kill(os.getpid(), signal.SIGUSR1)
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+    assert requests.stops == 1

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -12,15 +10,14 @@ from typing import Any
 import pytest
 
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Output, Started, Verdict
-from milabench_ddp.launch import reap, supervisor
-from milabench_ddp.launch import spawn as spawn_module
+from milabench_ddp.launch import supervisor
 from milabench_ddp.launch.child import Child
-from milabench_ddp.launch.spawn import Spawned
+from milabench_ddp.launch.keeper import Keeper, KeptProcess
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from tests.support.launches import launch
+from tests.support.processes import exists
 from tests.support.supervised import DEAF, DEAF_RANKS, EMIT, supervise
-from tests.support.wait import wait_for
 
 NO_GRACE_IN_SIGHT = 1e6  # seconds: a test that waited for it would never end
 
@@ -41,12 +38,13 @@ def test_events_of_each_process_are_tagged_and_in_order():
 def test_the_skew_is_between_the_starts_of_its_processes(monkeypatch: pytest.MonkeyPatch):
     started: list[float] = []
 
-    def spawn(*args: Any) -> list[Spawned]:
-        found = spawn_module.spawn(*args)
-        started.extend(each.started for each in found)
-        return found
+    class Watched(Keeper):
+        def release(self) -> list[KeptProcess]:
+            found = super().release()
+            started.extend(each.started for each in found)
+            return found
 
-    monkeypatch.setattr(supervisor, "spawn", spawn)
+    monkeypatch.setattr(supervisor, "Keeper", Watched)
     end, _ = supervise(launch(*[EMIT + "rate()"] * 8))
     assert end.start_skew_ms is not None
     assert end.start_skew_ms > 0
@@ -61,20 +59,6 @@ def test_one_process_has_no_skew():
 def test_what_a_program_leaves_behind_ends_with_it():
     end, _ = supervise(launch(EMIT + DEAF_RANKS + "rate()"))
     assert end.outcome is Outcome.OK
-
-
-def test_an_orphan_without_the_mark_is_found_by_its_ancestry():
-    orphan = (
-        "import subprocess; subprocess.Popen(['env', '-i', 'sleep', '60'], start_new_session=True)"
-    )
-    end, _ = supervise(launch(EMIT + "rate();" + orphan))
-    assert end.outcome is Outcome.OK
-    commands = [_comm(pid) for pid in reap.descendants(os.getpid())]
-    assert "sleep" not in commands
-
-
-def _comm(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 def test_a_request_to_stop_is_a_cancel():
@@ -207,21 +191,19 @@ def test_an_error_of_the_consumer_ends_the_launch():
 def test_an_error_in_the_midst_of_the_start_ends_what_was_started(
     monkeypatch: pytest.MonkeyPatch, requests: StopRequests
 ):
-    popens: list[subprocess.Popen[bytes]] = []
+    pids: list[int] = []
 
-    def make(spawned: Spawned, *rest: Any) -> Child:
-        popens.append(spawned.popen)
-        if len(popens) == 2:
+    def make(kept: KeptProcess, *rest: Any) -> Child:
+        pids.append(kept.pid)
+        if len(pids) == 2:
             raise OSError("too many open files")
-        return Child(spawned, *rest)
+        return Child(kept, *rest)
 
     monkeypatch.setattr(supervisor, "Child", make)
     sleeps = launch("import time; time.sleep(1000)", "import time; time.sleep(1000)")
     with pytest.raises(OSError, match="too many open files"):
         Supervisor(sleeps, os.environ, requests, lambda _: None).run()
-    assert popens[0].returncode == -signal.SIGKILL
-    with popens[1]:  # closes its pipes; it was reaped with the rest
-        pass
+    assert not any(map(exists, pids))
 
 
 def test_events_of_other_threads_arrive_while_it_sleeps(tmp_path: Path):
@@ -245,26 +227,3 @@ def test_the_environment_is_the_callers_and_what_the_plan_adds(monkeypatch: pyte
     process = replace(good.processes[0], env={"ADDED": "a b"})
     _, events = supervise(replace(good, processes=(process,)))
     assert [e.text for e in events if isinstance(e, Output)] == ["kept a b\n"]
-
-
-def test_a_killed_supervisor_takes_its_programs_with_it():
-    script = f"""
-import os, sys
-sys.path[:0] = {sys.path!r}
-from milabench_ddp.launch.spawn import Spawned
-from milabench_ddp.launch.stop_requests import StopRequests
-from milabench_ddp.launch.supervisor import Supervisor
-from tests.support.launches import launch
-def emit(event): print(getattr(event, "pid", ""), flush=True)
-Supervisor(launch("import time; time.sleep(60)"), os.environ, StopRequests(), emit).run()
-"""
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as head:
-        assert head.stdout is not None
-        pid = int(head.stdout.readline())
-        head.kill()
-
-    def is_gone() -> bool:
-        reap.reap_children({pid})
-        return not Path(f"/proc/{pid}").exists()
-
-    wait_for(is_gone)

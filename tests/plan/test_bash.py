@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from milabench_ddp.events import Event, Output
 from milabench_ddp.launch.metrics_channel import METRICS, START
-from milabench_ddp.launch.reap import MARK
 from milabench_ddp.launch.stacks import STACKS
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
@@ -44,7 +43,7 @@ stdin, leads = os.readlink("/proc/self/fd/0"), os.getsid(0) == os.getpid()
 found = [given, status, sorted(files), limits, stdin, leads, os.getcwd(), os.nice(0)]
 os.write(1, json.dumps(found).encode() + chr(10).encode())
 """
-ADDED = {MARK, METRICS, STACKS, START}  # by the supervisor: its channels, and its mark
+ADDED = {METRICS, STACKS, START}  # by the supervisor: its channels
 
 words = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=12)
 names = st.one_of(

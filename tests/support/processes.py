@@ -2,6 +2,14 @@
 
 from pathlib import Path
 
+from milabench_ddp.launch.reap import read_stat
+
+
+def exists(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    stat = read_stat(pid)
+    return stat is not None and not stat.is_gone
+
 
 def alive(text: str) -> list[int]:
     """Processes with ``text`` in their command line."""

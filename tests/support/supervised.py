@@ -46,7 +46,7 @@ def supervise_past_deadline(launch: Launch, up: int) -> tuple[LaunchState, list[
         if isinstance(event, Output):
             left -= event.text.startswith("up")
 
-    return supervise(launch, on, clock=clock)
+    return supervise(launch, on, grace=0.1, clock=clock)
 
 
 def singly(event: Event) -> Iterator[Event]:

@@ -60,15 +60,22 @@ def test_it_writes_how_the_run_ended(tmp_path: Path) -> None:
     assert read_header(run.run).outcome is Outcome.OK
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_the_run(tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (signal.SIGINT, "stopped on request"),
+        (signal.SIGTERM, "stopped on request"),
+        (signal.SIGXCPU, "stopped by SIGXCPU"),
+    ],
+)
+def test_a_signal_stops_the_run(tmp_path: Path, number: int, reason: str) -> None:
     before = signal.getsignal(number)
     told = Interrupts(number)
     run = context(tmp_path, program(tmp_path, "a", STAYS), program(tmp_path, "b", RATE))
     assert run_here(run, told) is Outcome.CANCELLED
     assert read_header(run.run).outcome is Outcome.CANCELLED
     assert told.ended == {
-        "a": Verdict(Outcome.CANCELLED, "stopped on request"),
+        "a": Verdict(Outcome.CANCELLED, reason),
         "b": Verdict(Outcome.CANCELLED, "stopped before it began"),
     }
     assert signal.getsignal(number) == before

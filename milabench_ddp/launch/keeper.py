@@ -1,0 +1,221 @@
+"""Starts all processes of a launch at the same moment, behind their keeper.
+
+``keeper_main`` says what a keeper is, and what it is told and tells.
+"""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..plan.launch import Process
+from . import reap
+from .keeper_main import DONE, EXECUTED, KILL, TERMINATE, WAITS, packed
+
+_ROOT = Path(__file__).parents[2]
+# What is imported has been compiled before; a script would be compiled at each start.
+_MAIN = f"""
+import sys
+sys.path.append({str(_ROOT)!r})
+from {__package__}.keeper_main import main
+main(sys.argv)
+"""
+_NOTICE_NS = 20_000_000  # enough for every process to read the moment before it comes
+_MESSAGE = 1 << 16  # bytes of a message, at most
+_PATIENCE = 120.0  # seconds for a process to come to the start latch
+_LEAVE = 2 * reap.LIMIT  # seconds for the keeper to end what is left
+
+
+@dataclass(frozen=True)
+class ProcessEnd:
+    """How a process ended.
+
+    ``error`` is empty, or says that it was ended from outside of its keeper; ``stuck`` are the pids
+    that SIGKILL did not end.
+    """
+
+    returncode: int  # negative for a signal, as in ``subprocess``
+    stuck: frozenset[int]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class KeptProcess:
+    """A process that executed its program, or failed to."""
+
+    process: Process  # with its whole environment
+    pid: int  # 0 if it did not come as far as the start latch; so its keeper's
+    keeper: int
+    control: int  # a descriptor, which can be read once the process and all that it left have ended
+    stdout: int
+    stderr: int
+    started: float  # when it executed its program: monotonic, in seconds
+    error: str  # why it failed to; empty if it did not
+
+    def terminate(self) -> None:
+        """Send SIGTERM to its process group: torchrun passes it on to its workers."""
+        self._order(TERMINATE)
+
+    def kill(self) -> None:
+        """Send SIGKILL to it and all that it has started."""
+        self._order(KILL)
+
+    def family(self) -> set[int]:
+        """Pids of all its live processes."""
+        return reap.family(self.keeper) if self.keeper else set()
+
+    def _order(self, order: bytes) -> None:
+        with suppress(OSError):  # its keeper is gone
+            os.write(self.control, order)
+
+
+class Keeper:
+    """The keeper of a launch, from its start until nothing of the launch is left.
+
+    Args:
+        processes: what to start; the ``env`` of each is its whole environment.
+        folder: a folder that it removes if this process is killed.
+    """
+
+    def __init__(self, processes: Sequence[Process], folder: Path) -> None:
+        self._processes = processes
+        self._own: list[tuple[int, int, int]] = []  # control, stdout, stderr of each
+        self._born: dict[int, int] = {}  # of each program and of each keeper of one
+        programs = [(_words(each.argv), _variables(each)) for each in processes]
+        with ExitStack() as ours, ExitStack() as theirs:
+            read, self._life = os.pipe()
+            theirs.callback(os.close, read)
+            ours.callback(os.close, self._life)
+            waits, self._release = os.pipe()
+            theirs.callback(os.close, waits)
+            ours.callback(self._close_release)
+            given = [read, waits]
+            for _ in processes:
+                kept, sent = _ends()
+                for fd in kept:
+                    ours.callback(os.close, fd)
+                for fd in sent:
+                    theirs.callback(os.close, fd)
+                self._own.append(kept)
+                given += sent
+            described = os.memfd_create("programs")
+            theirs.callback(os.close, described)
+            os.write(described, packed(programs))
+            words = [sys.executable, "-I", "-S", "-c", _MAIN, str(folder), *map(str, given)]
+            self._popen = subprocess.Popen(
+                words,
+                stdin=described,
+                stdout=subprocess.DEVNULL,
+                pass_fds=given,
+                start_new_session=True,
+            )
+            self._fds = ours.pop_all()
+
+    def release(self) -> list[KeptProcess]:
+        """Start the programs, as soon as all wait at the latch."""
+        arrived = [_receive(control) for control, _, _ in self._own]
+        waiting = [message for message in arrived if message and message.startswith(WAITS)]
+        moment = time.monotonic_ns()
+        if len(waiting) > 1:
+            moment += _NOTICE_NS
+        os.write(self._release, b"%020d" % moment * len(waiting))
+        self._close_release()
+        return list(map(self._kept, self._processes, self._own, arrived))
+
+    def _kept(
+        self, process: Process, ends: tuple[int, int, int], message: bytes | None
+    ) -> KeptProcess:
+        """A process that was released, or that did not come to the latch."""
+        keeper = pid = 0
+        if message and message.startswith(WAITS):
+            keeper, pid = map(int, message.removeprefix(WAITS).split())
+            for each in (keeper, pid):
+                stat = reap.read_stat(each)
+                self._born[each] = stat.born if stat else 0
+            message = _receive(ends[0])
+        started, error = _read_report(process.argv[0], message)
+        return KeptProcess(process, pid, keeper, *ends, started, error)
+
+    def end(self, kept: KeptProcess) -> ProcessEnd:
+        """How a process has ended; one whose keeper does not tell is ended here."""
+        message = _receive(kept.control, patience=0.0)
+        if message:
+            code, *left = map(int, message.split())
+            return ProcessEnd(code, frozenset(left))
+        if not kept.pid:
+            return ProcessEnd(127, frozenset())
+        stuck: set[int] = set()
+        for pid in (kept.keeper, kept.pid):
+            stuck |= reap.kill_tree(pid, self._born[pid])
+        # What was orphaned is below the keeper of the launch.
+        others = self._born.keys() - {kept.keeper}
+        stuck |= reap.kill_family(self._popen.pid, spared=others)
+        how = "does not answer" if message is None else "was killed"
+        return ProcessEnd(-signal.SIGKILL, frozenset(stuck), f"its keeper {how}")
+
+    def close(self) -> None:
+        """End what is left, and wait until it is gone; the folder is left to the caller."""
+        with suppress(OSError):
+            os.write(self._life, DONE)
+        self._fds.close()
+        try:
+            self._popen.wait(_LEAVE)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+
+    def _close_release(self) -> None:
+        if self._release >= 0:
+            os.close(self._release)
+            self._release = -1
+
+
+def _ends() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """The two ends of control, stdout and stderr: the supervisor's, and the keeper's."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    stdout, stderr = os.pipe(), os.pipe()
+    kept, sent = zip(stdout, stderr, strict=True)
+    return (ours.detach(), *kept), (theirs.detach(), *sent)
+
+
+def _words(texts: Sequence[str]) -> list[bytes]:
+    words = [os.fsencode(text) for text in texts]
+    if any(b"\0" in word for word in words):
+        raise ValueError("embedded null byte")
+    return words
+
+
+def _variables(process: Process) -> dict[bytes, bytes]:
+    names, values = _words(list(process.env)), _words(list(process.env.values()))
+    if any(not name or b"=" in name for name in names):
+        raise ValueError("illegal environment variable name")
+    return dict(zip(names, values, strict=True))
+
+
+def _receive(control: int, patience: float = _PATIENCE) -> bytes | None:
+    """The next message of a keeper; empty if it is gone, None if there is none in time."""
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    if not poll.poll(patience * 1e3):
+        return None
+    try:
+        return os.read(control, _MESSAGE)
+    except ConnectionResetError:
+        return b""
+
+
+def _read_report(program: str, report: bytes | None) -> tuple[float, str]:
+    """When a program was executed, and why it could not be."""
+    if report is None:
+        return time.monotonic(), f"{program} did not start within {_PATIENCE:g} s"
+    stamp, _, code = report.removeprefix(EXECUTED).partition(b"!")
+    started = int(stamp) / 1e9 if stamp else time.monotonic()
+    if code:
+        return started, f"cannot execute {program}: {os.strerror(int(code))}"
+    return started, "" if stamp else f"{program} ended before it was started"

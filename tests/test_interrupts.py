@@ -1,0 +1,94 @@
+"""Signals to a command at any moment: what the process says, and how it ends."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from milabench_ddp.interrupts import ending_signals, signal_name
+
+# Runs the command line, and sends this process a signal when the module NAME is imported.
+AT_IMPORT = """
+import os, sys
+class Sends:
+    def find_spec(self, name, path=None, target=None):
+        if name == NAME:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), NUMBER)
+sys.meta_path.insert(0, Sends())
+"""
+# In the midst of a command.
+IN_COMMAND = """
+import os, sys, types
+def main(options):
+    try: SENDS
+    finally: print("undone", flush=True)
+    return 0
+name = "milabench_ddp.commands.list"
+sys.modules[name] = types.ModuleType(name)
+sys.modules[name].main = main
+"""
+# When Python ends.
+AT_EXIT = "import atexit, os\natexit.register(os.kill, os.getpid(), NUMBER)\n"
+IN_A_MOMENT = "os.kill(os.getpid(), NUMBER); sys.stdin.read()"
+TWICE = "os.kill(os.getpid(), NUMBER)\n    except KeyboardInterrupt: os.kill(os.getpid(), NUMBER)"
+
+
+def run(before: str, number: int, *words: str) -> tuple[int, str, str]:
+    """The exit code and the output of the command line; first this Python is executed."""
+    start = "import sys\nfrom milabench_ddp.__main__ import main\nsys.exit(main())\n"
+    text = before.replace("NUMBER", str(int(number))) + start
+    command = [sys.executable, "-c", text, *(words or ["list", "ddp"])]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        out, err = process.communicate()
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["milabench_ddp.interrupts", "milabench_ddp.cli", "argparse", "milabench_ddp.commands.list"],
+)
+def test_ctrl_c_while_python_imports(name: str) -> None:
+    code, _, err = run(AT_IMPORT.replace("NAME", repr(name)), signal.SIGINT)
+    assert (code, err) == (130, "")
+
+
+@pytest.mark.parametrize("sends", [IN_A_MOMENT, TWICE])
+def test_ctrl_c_while_a_command_works(sends: str) -> None:
+    code, out, err = run(IN_COMMAND.replace("SENDS", sends), signal.SIGINT)
+    assert (code, err) == (130, "")
+    assert out == ("undone\n" if sends is IN_A_MOMENT else "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGQUIT, signal.SIGXCPU])
+def test_other_signals_undo_what_was_begun(number: int) -> None:
+    code, out, err = run(IN_COMMAND.replace("SENDS", IN_A_MOMENT), number)
+    assert (code, out, err) == (128 + number, "undone\n", "")
+
+
+def test_ctrl_c_when_all_is_done() -> None:
+    code, out, err = run(AT_EXIT, signal.SIGINT, "list", "ddp", "--device", "cpu")
+    assert (code, err) == (130, "")
+    assert "ddp" in out
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so() -> None:
+    """As of what a script starts in the background."""
+    ignored = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    sends = "os.kill(os.getpid(), NUMBER)"
+    code, out, err = run(ignored + IN_COMMAND.replace("SENDS", sends), signal.SIGINT)
+    assert (code, out) == (0, "undone\n"), err
+
+
+def test_the_signals_that_end_a_process() -> None:
+    names = {signal_name(number) for number in ending_signals()}
+    assert {"SIGTERM", "SIGQUIT", "SIGUSR1", "SIGXCPU", "SIGRTMAX"} <= names
+    assert not {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGTSTP", "SIGSEGV", "SIGINT"} & names
+    assert signal_name(signal.SIGRTMIN + 1) == f"signal {signal.SIGRTMIN + 1}"

@@ -48,7 +48,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.comm.alpha_beta import fit
 from benchmarks.comm.collectives import OPERATIONS, RankTensors, checked_exchange
 from benchmarks.comm.subgroups import AMONG, part_of
-from benchmarks.common import cli
+from benchmarks.common import cli, program
 from benchmarks.common.device import peak_memory
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.metrics import Emitter
@@ -261,4 +261,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

@@ -27,7 +27,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import cli
+from benchmarks.common import cli, program
 from benchmarks.common.clocks import clock_of
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.metrics import Emitter
@@ -165,4 +165,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

@@ -35,7 +35,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import attention, cli, data, overlap, strategies, training
+from benchmarks.common import attention, cli, data, overlap, program, strategies, training
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session, session
@@ -177,4 +177,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

@@ -27,7 +27,7 @@ from typing import Any
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import cli, training, vision
+from benchmarks.common import cli, program, training, vision
 from benchmarks.common.clocks import clock_of
 from benchmarks.common.data import LOADERS
 from benchmarks.common.failure import UnsupportedError
@@ -218,4 +218,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

@@ -31,7 +31,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import cli
+from benchmarks.common import cli, program
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.metrics import Emitter
@@ -207,4 +207,4 @@ def _nothing() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import overlap, strategies, training, vision
+from benchmarks.common import overlap, program, strategies, training, vision
 from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
 from benchmarks.common.workload import Batch
@@ -65,4 +65,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

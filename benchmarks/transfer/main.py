@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import cli
+from benchmarks.common import cli, program
 from benchmarks.common.data_sheet import link_gb_s
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.session import session
@@ -149,4 +149,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

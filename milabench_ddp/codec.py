@@ -133,8 +133,10 @@ def convert(raw: object, kind: type[T]) -> T:
     return msgspec.convert(raw, kind, dec_hook=_decode_other)
 
 
-def write_record(path: Path, record: object) -> None:
+def write_record(path: Path, record: object, *, is_durable: bool = True) -> None:
     """Replace a file atomically: a reader sees the old record or the new one, not a part.
+
+    Unless ``is_durable`` is false, it waits until a loss of power cannot undo that.
 
     Its folder is made where it is missing, but not the one above: a run whose folder was moved
     away must not begin anew, without what it has measured.
@@ -161,7 +163,8 @@ def replace_file(path: Path, content: bytes) -> None:
         with os.fdopen(new_file(temporary), "wb") as out:
             out.write(content)
             out.flush()
-            os.fsync(out.fileno())
+            if is_durable:
+                os.fsync(out.fileno())
         temporary.replace(path)
     except OSError:
         with suppress(OSError):  # on a full disk it takes room

@@ -181,9 +181,11 @@ class BenchmarkRun:
             return
         self._has_started = True
         whole = self._launch.launch
-        for rank, node in enumerate(self.nodes):
-            mine = tuple(self._at(p, node, ports) for p in whole.processes if p.node == rank)
-            node.send(StartLaunch(launch, replace(whole, processes=mine)))
+        parts: list[list[Process]] = [[] for _ in self.nodes]
+        for process in whole.processes:
+            parts[process.node].append(self._at(process, self.nodes[process.node], ports))
+        for node, mine in zip(self.nodes, parts, strict=True):
+            node.send(StartLaunch(launch, replace(whole, processes=tuple(mine))))
 
     def _at(self, process: Process, node: NodeHandle, ports: Sequence[int]) -> Process:
         """The process, with the address at which ranks meet and that of its node."""

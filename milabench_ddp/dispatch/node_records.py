@@ -64,6 +64,7 @@ class NodeRecords:
     def __init__(self, run: RunDir, names: list[str], observer: ProgressObserver) -> None:
         self._run, self._observer, self._teller = run, observer, NodeTeller(observer)
         self._told: set[str] = set()  # what hindered the writing of states
+        self._has_changed = False  # since the last ``tell``
         self.states = {name: NodeState(name) for name in names}
         for name in names:
             self._write(name)
@@ -92,16 +93,18 @@ class NodeRecords:
 
     def tell(self) -> None:
         """Tell what has changed."""
-        self._teller.tell(self.states)
+        if self._has_changed:  # comparing 1,000 nodes at every heartbeat takes a core
+            self._teller.tell(self.states)
+        self._has_changed = False
 
     def _change(self, name: str, state: NodeState) -> None:
         if state != self.states[name]:
-            self.states[name] = state
+            self.states[name], self._has_changed = state, True
             self._write(name)
 
     def _write(self, name: str) -> None:
         with contained(self._tell_once):
-            write_record(self._run.node_json(name), self.states[name])
+            write_record(self._run.node_json(name), self.states[name], is_durable=False)
 
     def _tell_once(self, error: Exception) -> None:
         """Tell that a state is not on disk: the nodes are used all the same."""

@@ -4,18 +4,19 @@ import os
 import resource
 import selectors
 import subprocess
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from milabench_ddp.codec import decoder, encode
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.membership import REST, Membership
-from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Hello, StartLaunch, Timeouts
+from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts
 from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.dispatch.transport import heartbeats as beating
 from milabench_ddp.events import Verdict
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.machine.devices import Cluster
@@ -37,85 +38,59 @@ HEARTBEAT = encode(Heartbeat()) + b"\n"
 
 
 def heartbeats(room: Room) -> Iterator[Figure]:
-    """The share of a core for the heartbeats of so many nodes, one a second of each."""
+    """The share of a core for the heartbeats of so many nodes: one a second from and to each."""
     allow_descriptors()
     sizes = room.pick([2], [4, 102, 1024], [4, 102, 1024])
     figures = []
     for size in sizes:
-        folder = room.folder / str(size)
-        folder.mkdir()
-        sides = {"ours": partial(_ours, size, folder, room), "bare": partial(_bare, size, room)}
+        sides = {"ours": partial(_ours, size, room), "bare": partial(_bare, size, room)}
         found = in_turn(room.pick(1, 1, 5), sides, warm=False)
         shares = [tuple(100 * share for share in found[side]) for side in sides]
         name = f"CPU of the coordinator for heartbeats: {size:,} nodes"
-        figures.append(
-            Figure(name, "% of a core", *shares, "reads what came, as rarely", "difference")
-        )
+        floor = "reads what came as rarely, and writes as much"
+        figures.append(Figure(name, "% of a core", *shares, floor, "difference"))
     yield from with_growth(figures, sizes)
 
 
-def _ours(size: int, folder: Path, room: Room) -> float:
+def _ours(size: int, room: Room) -> float:
     """The share of a core that a membership takes."""
-    requests = StopRequests()
-    with ExitStack() as stack:
-        stack.callback(requests.close)
-        ends, connections = [], {}
-        for rank in range(size):
-            reading, end = os.pipe()
-            writing = os.open(os.devnull, os.O_WRONLY)
-            close = partial(_close, (reading, writing, end))
-            connections[f"n{rank}"] = Connection(reading, writing, FromAgent, close)
-            os.write(end, encode(Hello(rank, made_node(rank), f"a{rank}")) + b"\n")
-            ends.append(end)
-        run = RunDir(folder)
-        members = Membership(run, connections, requests.fd, PATIENT, NoProgress())
-        for connection in connections.values():
-            stack.callback(connection.close)
-        while len(members.alive) < size:
-            list(members.receive(1.0))
-        return _share(ends, lambda: list(members.receive(0.1)), room)
+    run, requests = _new_run(room.folder), StopRequests()
+    with _nodes(size) as pipes:
+        nodes = Membership(run, _connections(pipes), requests.fd, PATIENT, NoProgress())
+        with nodes:
+            while nodes.is_gathering:
+                list(nodes.receive(1.0))
+            share = _share(lambda: list(nodes.receive(1.0)), room)
+    requests.close()
+    return share
 
 
 def _bare(size: int, room: Room) -> float:
-    """The share of a core that reading the same pipes takes."""
-    with ExitStack() as stack, selectors.DefaultSelector() as selector:
-        ends = []
-        for _ in range(size):
-            reading, end = os.pipe()
-            stack.callback(_close, (reading, end))
-            selector.register(reading, selectors.EVENT_READ)
-            ends.append(end)
+    """The share of a core that reading and writing the same pipes takes."""
+    with _nodes(size) as pipes, selectors.DefaultSelector() as selector:
+        for read, _ in pipes:
+            selector.register(read, selectors.EVENT_READ)
 
         def receive() -> None:
-            if selector.select(0.1):
-                time.sleep(size * REST)
+            selector.select(1.0)
+            time.sleep(size * REST)
             for key, _ in selector.select(0):
                 os.read(key.fd, 1 << 16)
 
-        return _share(ends, receive, room)
+        def send() -> None:
+            for _, write in pipes:
+                os.write(write, HEARTBEAT)
+
+        with beating(send, 1.0):
+            return _share(receive, room)
 
 
-def _share(ends: Sequence[int], receive: partial[object], room: Room) -> float:
-    """The share of a core of this thread, which receives the heartbeats written to ``ends``."""
-    sending = threading.Thread(target=_send, args=(ends, room.pick(0.2, 4.0, 5.0)))
-    sending.start()
-    before, begin = time.thread_time(), time.monotonic()
-    while sending.is_alive():
+def _share(receive: Callable[[], object], room: Room) -> float:
+    """The share of a core of this process, which receives heartbeats."""
+    before, begin = time.process_time(), time.monotonic()
+    while time.monotonic() < begin + room.pick(0.2, 4.0, 5.0):
         receive()
-    return (time.thread_time() - before) / (time.monotonic() - begin)
-
-
-def _send(ends: Sequence[int], seconds: float) -> None:
-    begin = time.monotonic()
-    second = 0
-    while second < seconds:
-        for number, end in enumerate(ends):
-            due = begin + second + number / len(ends)
-            time.sleep(max(0.0, due - time.monotonic()))
-            os.write(end, HEARTBEAT)
-            if due >= begin + seconds:
-                return
-        second += 1
+    return (time.process_time() - before) / (time.monotonic() - begin)
 
 
 def benchmark_run(room: Room) -> Iterator[Figure]:
@@ -152,36 +127,47 @@ class _Stopwatch(NoProgress):
 
 def _timed_run(folder: Path, size: int) -> float:
     """Milliseconds of a benchmark of a process for each of eight devices of each node."""
-    run = RunDir(folder / f"{size}-{time.monotonic_ns()}")
-    run.path.mkdir()
-    watch, requests = _Stopwatch(), StopRequests()
+    run, watch, requests = _new_run(folder), _Stopwatch(), StopRequests()
     one = benchmark(plan=njobs(1))
-    with _nodes(size) as connections:
-        nodes = Membership(run, connections, requests.fd, PATIENT, watch)
+    with _nodes(size) as pipes:
+        nodes = Membership(run, _connections(pipes), requests.fd, PATIENT, watch)
         Coordinator(run, plan(one, nodes=size), [one], nodes, requests, watch, PATIENT).execute()
     requests.close()
     return watch.ms
 
 
+def _new_run(folder: Path) -> RunDir:
+    run = RunDir(folder / str(time.monotonic_ns()))
+    run.path.mkdir()
+    return run
+
+
 @contextmanager
-def _nodes(size: int) -> Iterator[dict[str, Connection[FromAgent]]]:
-    """Connections to nodes, all of which are one process."""
-    words, given, connections = [], [], {}
-    for rank in range(size):
+def _nodes(size: int) -> Iterator[list[tuple[int, int]]]:
+    """Nodes, all of which are one process; the descriptors to read from and to write to each."""
+    words, given, pipes = [], [], []
+    for _ in range(size):
         from_node, to_us = os.pipe()
         from_us, to_node = os.pipe()
         given += [from_us, to_us]
         words.append(f"{from_us}:{to_us}")
-        close = partial(_close, (from_node, to_node))
-        connections[f"n{rank:04}"] = Connection(from_node, to_node, FromAgent, close)
+        pipes.append((from_node, to_node))
     process = subprocess.Popen(python("nodes.py", *words), pass_fds=given, env=environment())
-    _close(given)
+    for fd in given:
+        os.close(fd)
     try:
-        yield connections
+        yield pipes
     finally:
-        for connection in connections.values():
-            connection.close()
+        for fd in chain.from_iterable(pipes):
+            os.close(fd)
         process.wait()
+
+
+def _connections(pipes: Sequence[tuple[int, int]]) -> dict[str, Connection[FromAgent]]:
+    connections = {}
+    for rank, (read, write) in enumerate(pipes):
+        connections[f"n{rank:04}"] = Connection(read, write, FromAgent)
+    return connections
 
 
 def _messages(size: int) -> float:
@@ -206,8 +192,3 @@ def allow_descriptors() -> None:
     """Allow as many descriptors as this process may have."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
-def _close(descriptors: Sequence[int]) -> None:
-    for each in descriptors:
-        os.close(each)

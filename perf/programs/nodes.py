@@ -36,10 +36,14 @@ def main() -> None:
         selector.register(read, selectors.EVENT_READ, connection)
         connections.append(connection)
         connection.send(Hello(rank, made_node(rank), f"10.0.{rank // 256}.{rank % 256}", FACTS))
-    due = time.monotonic()
+    begin, beats = time.monotonic(), 0
     while selector.get_map():
-        due = _heartbeats(connections, due)
-        for key, _ in selector.select(max(0.0, due - time.monotonic())):
+        due = int((time.monotonic() - begin) * len(connections)) + 1  # spread over each second
+        for number in range(beats, due):
+            connections[number % len(connections)].send_now(Heartbeat())
+        beats = due
+        wait = begin + beats / len(connections) - time.monotonic()
+        for key, _ in selector.select(max(0.0, wait)):
             messages = key.data.receive()
             if messages is None:
                 selector.unregister(key.fd)
@@ -71,15 +75,6 @@ def _answer(connection: Connection[ToAgent], message: ToAgent) -> None:
             connection.send(Ports(launch, tuple(range(20_000, 20_000 + count))))
         case StartLaunch(id, launch):
             connection.send(ended(id, launch.processes, launch.repeat))
-
-
-def _heartbeats(connections: Sequence[Connection[ToAgent]], due: float) -> float:
-    """Send the heartbeats if they are due; returns when they are next."""
-    if time.monotonic() < due:
-        return due
-    for connection in connections:
-        connection.send_now(Heartbeat())
-    return due + 1.0
 
 
 if __name__ == "__main__":

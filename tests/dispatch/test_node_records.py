@@ -1,9 +1,15 @@
 """What a coordinator keeps of its nodes, and what it tells of them."""
 
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pytest
+
+from milabench_ddp.codec import write_record
+from milabench_ddp.dispatch import node_records
 from milabench_ddp.dispatch.node_records import NodeRecords, NodeTeller
-from milabench_ddp.results.node_state import NodeState, NodeStatus, read_nodes
+from milabench_ddp.results.node_state import NodeDifference, NodeState, NodeStatus, read_nodes
 from milabench_ddp.results.read_state import refuse
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.progress import RecordedProgress
@@ -65,3 +71,38 @@ def test_a_difference_is_told_once_all_have_been_heard_of() -> None:
     teller.tell(joined)
     (said,) = told.messages
     assert said == "nodes differ: python is 3.12 on n0, and 3.11 on the other 2 nodes"
+
+
+def test_nodes_are_compared_when_one_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coordinator tells after each heartbeat; comparing 1,000 nodes each time took a core."""
+    compared = []
+
+    def counted(nodes: Iterable[NodeState]) -> Iterator[NodeDifference]:
+        compared.append(len(list(nodes)))
+        return iter(())
+
+    monkeypatch.setattr(node_records, "differences", counted)
+    records = NodeRecords(RunDir(tmp_path), ["n0", "n1"], RecordedProgress())
+    for name in ("n0", "n1"):
+        records.meet(name, name, {"python": "3.12"})
+    for _ in range(3):
+        records.tell()
+    assert compared == [2]
+    records.set_clock("n0", 0.0, 0.0)
+    records.tell()
+    assert compared == [2, 2]
+
+
+def test_the_state_of_a_node_does_not_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three states of each of 1,000 nodes, at 10 ms each, are half a minute before a run begins."""
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    records = NodeRecords(RunDir(tmp_path), ["n0"], RecordedProgress())
+    records.meet("n0", "n0", {})
+    assert synced == []
+    write_record(tmp_path / "state.json", records.states["n0"])  # of a benchmark, say
+    assert len(synced) == 1

@@ -136,23 +136,23 @@ def convert(raw: object, kind: type[T]) -> T:
 def write_record(path: Path, record: object, *, is_durable: bool = True) -> None:
     """Replace a file atomically: a reader sees the old record or the new one, not a part.
 
-    Unless ``is_durable`` is false, it waits until a loss of power cannot undo that.
-
     Its folder is made where it is missing, but not the one above: a run whose folder was moved
-    away must not begin anew, without what it has measured.
+    away must not begin anew, without what it has measured. ``is_durable`` is as for `replace_file`.
 
     Raises:
         RunDirError: it cannot be written, for example because the disk is full.
     """
     try:
         path.parent.mkdir(exist_ok=True)
-        replace_file(path, _indented(encode(record)) + b"\n")
+        replace_file(path, _indented(encode(record)) + b"\n", is_durable=is_durable)
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, *, is_durable: bool = True) -> None:
     """Replace a file atomically, or make it; a link in its place is replaced, not followed.
+
+    Unless ``is_durable`` is false, it waits until a loss of power cannot undo that.
 
     Raises:
         OSError: it cannot be written.

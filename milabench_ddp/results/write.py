@@ -177,6 +177,7 @@ def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
     path = run_dir.script(benchmark)
     try:
         path.parent.mkdir(exist_ok=True)
-        replace_file(path, os.fsencode(script))  # paths need not be UTF-8
+        content = os.fsencode(script)  # paths need not be UTF-8
+        replace_file(path, content, is_durable=False)  # the plan and the results make it again
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error

@@ -4,16 +4,20 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
 
 from milabench_ddp.report import assemble
+from milabench_ddp.report.comparison import compare
+from milabench_ddp.report.comparison.model import Comparison
+from milabench_ddp.report.history import history
+from milabench_ddp.report.history.history import History
 from milabench_ddp.report.model import Report
+from milabench_ddp.report.prediction import predict
 from tests.support import nvml_stub
 from tests.support.package_copy import PackageCopy
-from tests.support.report_schema import check_report
+from tests.support.report_schema import checked
 from tests.support.workplace import Suite, Workplace
 
 # A shell starts what it puts into the background with SIGINT ignored, and a script that a test
@@ -35,16 +39,13 @@ os.environ.pop("COLUMNS", None)  # a report is as wide as the terminal that says
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _checked_reports() -> Iterator[None]:
-    """Every report that a test assembles has a JSON as its published schema says."""
-
-    def checked(*fields: Any) -> Report:
-        report = Report(*fields)
-        check_report(report)
-        return report
-
+def _checked_documents() -> Iterator[None]:
+    """All that a test makes which has a published schema is as this says."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assemble, "Report", checked)
+        patch.setattr(assemble, "Report", checked("report", Report))
+        patch.setattr(compare, "Comparison", checked("comparison", Comparison))
+        patch.setattr(history, "History", checked("history", History))
+        patch.setattr(predict, "predicted", checked("prediction", predict.predicted))
         yield
 
 

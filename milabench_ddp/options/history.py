@@ -19,7 +19,7 @@ class HistoryOptions:
     threshold: float = option(
         0.01, "the smallest change that is told, such as 1%%", type=share, metavar="P%"
     )
-    format: str = option("text", "the format: text, csv or json", metavar="FORMAT")
+    format: str = option("text", "the format: text, csv, json or html", metavar="FORMAT")
     csv: bool = option(False, "short for --format csv", action="store_true")
     fail_on: str | None = option(
         None, "end with exit code 1 if something is slower", choices=("slower",)

@@ -1,14 +1,19 @@
-"""Checks reports against the published schema of their JSON."""
+"""Checks what is written as JSON against its published schema."""
 
 import json
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jsonschema_rs
 
+from milabench_ddp.report.comparison.faces import comparison_json
 from milabench_ddp.report.formats import report_json
-from milabench_ddp.report.model import Report
+from milabench_ddp.report.history.history_faces import history_json
+from milabench_ddp.report.prediction.prediction_table import prediction_json
+
+T = TypeVar("T")
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
@@ -21,10 +26,23 @@ def validator(name: str) -> Any:
     return jsonschema_rs.validator_for(schema)
 
 
-def check_report(report: Report) -> None:
-    """Assert that the JSON of a report is as its schema says."""
-    text = report_json(report)
-    assert problems(json.loads(text)) == []
+WRITERS: Mapping[str, Callable[[Any], str]] = {
+    "report": report_json,
+    "comparison": comparison_json,
+    "history": history_json,
+    "prediction": lambda found: prediction_json([found]),
+}
+
+
+def checked(name: str, make: Callable[..., T]) -> Callable[..., T]:
+    """A function that makes something of a schema, and asserts that its JSON is as that says."""
+
+    def made_and_checked(*given: Any, **named: Any) -> T:
+        made = make(*given, **named)
+        assert problems(json.loads(WRITERS[name](made)), name) == []
+        return made
+
+    return made_and_checked
 
 
 def problems(document: Any, name: str = "report") -> list[str]:

@@ -1,6 +1,7 @@
 """Compares the runs of two sides, benchmark by benchmark."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from .differences import side_differences
@@ -37,10 +38,13 @@ def comparison_of(
         else:
             made = _without_ratio(name, before, after)
         benchmarks.append(made)
+    counts = Counter(each.verdict for each in benchmarks)
     return Comparison(
         before=before.described,
         after=after.described,
-        threshold=change,
+        counts={verdict: counts[verdict] for verdict in RatioVerdict},
+        regressions=tuple(each.name for each in benchmarks if each.is_regression),
+        threshold=threshold,
         within=within,
         drawn=unit,
         history=tuple(run.path for run in history.runs) if history else (),

@@ -1,6 +1,5 @@
 """The formats of a comparison, which lay out what ``compare`` found: a file and a line in FACES."""
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from ...codec import encode_indented
 from ...errors import shown_names
 from ...marked import marked, table_lines
-from ...table import Column, Measured, Table, csv_text
+from ...table import Column, Measured, Table, csv_text, given_percent_text
 from ...wrapped import wrapped
 from ..text import table_text
 from .comparison_page import comparison_page
@@ -73,11 +72,8 @@ def comparison_csv(comparison: Comparison) -> str:
 
 
 def comparison_json(comparison: Comparison) -> str:
-    """Everything, at full precision; unknown values are null."""
-    counts = {verdict: comparison.counts.get(verdict, 0) for verdict in RatioVerdict}
-    values = {each.name: getattr(comparison, each.name) for each in dataclasses.fields(comparison)}
-    whole = {"counts": counts, "regressions": comparison.regressions, **values}
-    return encode_indented(whole).decode()
+    """Everything, at full precision, as ``docs/reference/comparison.schema.json`` describes it."""
+    return encode_indented(comparison).decode()
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -142,11 +138,11 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         yield from _changed(comparison)
     if comparison.benchmarks:
         yield ", ".join(_counted(comparison))
-    if comparison.counts.keys() & {RatioVerdict.SLOWER, RatioVerdict.FASTER}:
+    if comparison.verdicts.keys() & {RatioVerdict.SLOWER, RatioVerdict.FASTER}:
         changes = '"slower" and "faster"'
         yield f"of all verdicts {changes}, at most {FALSE:.0%} are expected to be false"
-    if RatioVerdict.SAME in comparison.counts:
-        yield f'"same" is within {_percent(comparison.within)}'
+    if RatioVerdict.SAME in comparison.verdicts:
+        yield f'"same" is within {given_percent_text(comparison.within)}'
     yield from comparison.notes
 
 
@@ -161,15 +157,12 @@ def _changed(comparison: Comparison) -> Iterator[str]:
 
 def _counted(comparison: Comparison) -> Iterator[str]:
     """How many benchmarks have each verdict: ``1 slower by more than 3%``."""
-    for verdict, count in comparison.counts.items():
+    for verdict, count in comparison.verdicts.items():
         is_change = verdict in (RatioVerdict.SLOWER, RatioVerdict.FASTER)
-        beyond = f" by more than {_percent(comparison.threshold)}" if is_change else ""
-        yield f"{count} {verdict}{beyond if comparison.threshold else ''}"
-
-
-def _percent(fraction: float) -> str:
-    """A threshold as it was given: ``3%``, ``12.5%``."""
-    return f"{100 * fraction:g}%"
+        beyond = ""
+        if is_change and comparison.threshold:
+            beyond = f" by more than {given_percent_text(comparison.threshold)}"
+        yield f"{count} {verdict}{beyond}"
 
 
 FACES: Mapping[str, Callable[[Comparison], str]] = {

@@ -1,10 +1,13 @@
 """The values of a comparison; its formats only lay them out."""
 
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
+from ...codec import about
+from ..document.document import Document
 from .verdicts import RatioVerdict
 
 ANY_CHANGE = 0.0  # without a threshold, everything that is sure is a change
@@ -31,17 +34,17 @@ class Unit(StrEnum):
 class ComparedSide:
     """The runs on one side, and what they were measured with."""
 
-    given: str  # as the command line names them
-    runs: tuple[Path, ...]
-    launches: tuple[int, int]  # the fewest of a benchmark that was measured, and the most
-    machine: str = ""  # what is known of the first run: devices, host, versions
+    given: Annotated[str, about("as the command line names them")]
+    runs: Annotated[tuple[Path, ...], about("the run folders")]
+    launches: Annotated[tuple[int, int], about("the fewest of a measured benchmark, and the most")]
+    machine: Annotated[str, about("what is known of the first run: devices, host, versions")] = ""
 
 
 @dataclass(frozen=True)
 class SideDifference:
     """Something in which both sides differ."""
 
-    field: str  # such as ``driver`` or ``gpt-ddp, bert-ddp: argv.--batch-size``
+    field: Annotated[str, about("such as driver, or gpt-ddp, t5: argv.--batch-size")]
     before: str
     after: str
 
@@ -50,58 +53,71 @@ class SideDifference:
 class SideRate:
     """What one side measured in a benchmark: the numbers of the report's main table."""
 
-    perf: float  # units per second
-    uncertainty: float  # as a fraction: to which digits are cut
-    launches: int  # with a rate
-    processes: float
-    failed: float  # processes
+    perf: Annotated[float, about("the mean rate over processes", "units/s")]
+    uncertainty: Annotated[float, about("a fraction of perf, to which its digits are cut")]
+    launches: Annotated[int, about("launches with a rate")]
+    processes: Annotated[float, about("how many there are")]
+    failed: Annotated[float, about("processes that failed")]
 
 
 @dataclass(frozen=True)
 class ComparedBenchmark:
-    """A benchmark on both sides; None is what is not known."""
+    """A benchmark on both sides."""
 
     name: str
     verdict: RatioVerdict
-    unit: str = ""
-    before: SideRate | None = None
-    after: SideRate | None = None
-    reason: str = ""  # why there is no verdict, or no ratio, and what to do
-    is_lost: bool = False  # it was measured before, and is not any more, or in another unit
-    ratio: float | None = None  # after over before
-    interval: tuple[float, float] | None = None  # of 95 %
-    interval_holds: str | None = None  # what it holds: it is not the same for single launches
-    unit_std: float | None = None  # how much launches, or runs, differ, as a fraction of the rate
-    p_value: float | None = None  # of a change beyond the threshold, adjusted for all benchmarks
-    could_have_seen: float | None = None  # the smallest slow-down, found in 90 %, as a fraction
-    needed: int | None = None  # launches, or runs, on each side, to see a slow-down by ``within``
+    unit: Annotated[str, about("of its rates, such as tokens/s")] = ""
+    before: Annotated[SideRate | None, about("null if that side has no such benchmark")] = None
+    after: Annotated[SideRate | None, about("null if that side has no such benchmark")] = None
+    reason: Annotated[str, about("why there is no verdict, or no ratio, and what to do")] = ""
+    is_lost: Annotated[bool, about("it was measured before, but not after, or in another unit")] = (
+        False
+    )
+    ratio: Annotated[float | None, about("the rate after over that before")] = None
+    interval: Annotated[tuple[float, float] | None, about("of 95 %, of the ratio")] = None
+    interval_holds: Annotated[
+        str | None, about("what it holds, which is not the same for single launches")
+    ] = None
+    unit_std: Annotated[
+        float | None, about("how much launches, or runs, differ, as a fraction of the rate")
+    ] = None
+    p_value: Annotated[
+        float | None, about("of a change beyond the threshold, adjusted for all benchmarks")
+    ] = None
+    could_have_seen: Annotated[
+        float | None, about("the smallest slow-down that is found in 90 %, as a fraction")
+    ] = None
+    needed: Annotated[
+        int | None, about("launches, or runs, on each side, to see a slow-down by ``within``")
+    ] = None
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether it is slower by more than the threshold, or gave no such rate any more."""
+        return self.verdict is RatioVerdict.SLOWER or self.is_lost
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """All values of a comparison."""
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Document):
+    """A comparison of two sides, as its JSON has it."""
 
     before: ComparedSide
     after: ComparedSide
-    threshold: float  # slower and faster: by more than this fraction
-    within: float  # same: by less than this fraction
-    drawn: Unit  # what the verdicts are over
-    history: tuple[Path, ...]  # runs that tell how much runs differ, and nothing else
-    differences: tuple[SideDifference, ...]
+    counts: Annotated[Mapping[RatioVerdict, int], about("how many benchmarks have each verdict")]
+    regressions: Annotated[
+        tuple[str, ...], about("benchmarks that are slower, or gave no such rate any more")
+    ]
+    threshold: Annotated[
+        float | None, about("slower and faster are by more than this fraction; null: by any")
+    ]
+    within: Annotated[float, about("same is by less than this fraction")]
+    drawn: Annotated[Unit, about("what the verdicts are over")]
+    history: Annotated[tuple[Path, ...], about("more runs, which tell how much runs differ")]
+    differences: Annotated[tuple[SideDifference, ...], about("what both sides differ in")]
     benchmarks: tuple[ComparedBenchmark, ...]
-    notes: tuple[str, ...] = ()
+    notes: Annotated[tuple[str, ...], about("what to know about the numbers, as sentences")]
 
     @property
-    def counts(self) -> dict[RatioVerdict, int]:
-        """How many benchmarks have each of the verdicts, without those that none has."""
-        found = Counter(each.verdict for each in self.benchmarks)
-        return {verdict: found[verdict] for verdict in RatioVerdict if found[verdict]}
-
-    @property
-    def regressions(self) -> list[str]:
-        """Those that are slower by more than the threshold, or gave no such rate any more."""
-        found = []
-        for each in self.benchmarks:
-            if each.verdict is RatioVerdict.SLOWER or each.is_lost:
-                found.append(each.name)
-        return found
+    def verdicts(self) -> dict[RatioVerdict, int]:
+        """The verdicts that benchmarks have, each with their number."""
+        return {verdict: count for verdict, count in self.counts.items() if count}

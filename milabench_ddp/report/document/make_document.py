@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from ... import __version__
 from ..failures import CellState, cell_state
 from ..model import Report
 from ..sentences import verdict
@@ -26,7 +25,6 @@ def document_of(report: Report) -> ReportDocument:
         state = states[row.name] or CellState("ok")
         benchmarks.append(benchmark_report(report, row, state, scaling.get(row.name, Cell())))
     return ReportDocument(
-        milabench=__version__,
         compat=report.compat,
         verdict=verdict(report),
         passed=report.passed,

@@ -6,16 +6,14 @@ known is NaN, as everywhere in the report; JSON has null for it.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from ...codec import about
 from ..model import Failure, Finding
 from ..run_info import RunInfo
 from ..scores import BenchmarkScore
 from .benchmark_report import BenchmarkReport
-
-SCHEMA: Literal[1] = 1
-"""Raised by every change that a reader of the document before it could stumble over."""
+from .document import Document
 
 
 @dataclass(frozen=True)
@@ -53,15 +51,13 @@ class SweepReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportDocument:
+class ReportDocument(Document):
     """A report on one run, or on several runs that are pooled.
 
     A number that is not known is null. Times are seconds since the epoch, durations seconds unless
     their name says ms, and shares fractions of 1.
     """
 
-    schema: Annotated[Literal[1], about("the version of this schema")] = SCHEMA
-    milabench: Annotated[str, about("the version of milabench that made the report")]
     compat: Annotated[bool, about("whether the statistics are milabench's own formulas")]
     verdict: Annotated[str, about("the verdict as a sentence: PASS: ..., FAIL: ..., none yet: ...")]
     passed: Annotated[bool, about("whether all ended ok and measured something")]

@@ -57,6 +57,15 @@ class History:
     threshold: float = THRESHOLD  # the smallest change that is told, as a fraction
     notes: tuple[str, ...] = ()
 
+    def rates(self, track: Track) -> list[float]:
+        """The rates of a benchmark, in the runs of its track."""
+        return [self.runs[index].benchmarks[track.benchmark].rate for index in track.runs]
+
+    @property
+    def told_notes(self) -> tuple[str, ...]:
+        """The notes, and how changes were judged."""
+        return (*self.notes, f"changes below {self.threshold:.1%} are not told; {RULE}")
+
 
 def history_of(
     paths: Sequence[Path], select: Sequence[str] = (), threshold: float = THRESHOLD

@@ -1,19 +1,19 @@
-"""A history as text, CSV and JSON."""
+"""The formats of a history: a function and a line in FACES."""
 
 import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import fields
 
 from ...codec import encode_indented
 from ...fitted import fitted_lines
 from ...table import Column, Table, csv_text
 from ...wrapped import wrapped
-from .history import ALPHA, RULE, Change, History
+from .history import Change, History
+from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST
 from .run_points import Device, RunPoint
-from .tracks import Track
 
 WIDTH = 100  # columns
 
@@ -30,12 +30,13 @@ def history_text(history: History, width: int = WIDTH) -> str:
         indent = " " * (len(line) - len(line.lstrip()))
         lines += wrapped(line.strip(), width, indent, f"{indent}  ")
     lines += ["", *fitted_lines(benchmarks_table(history), width), ""]
-    for note in (*history.notes, f"changes below {history.threshold:.1%} are not told; {RULE}"):
+    for note in history.told_notes:
         lines += wrapped(f"({note})", width, rest=" ")
     return "\n".join(lines) + "\n"
 
 
-def _head(history: History) -> Iterator[str]:
+def _title(history: History) -> str:
+    """How many runs, benchmarks and devices it is of, and when they were."""
     runs = history.runs
     span = " to ".join(dict.fromkeys(filter(None, (_date(runs[0]), _date(runs[-1])))))
     benchmarks = [track for track in history.tracks if track.device is None]
@@ -43,7 +44,11 @@ def _head(history: History) -> Iterator[str]:
     what = [_count(len(runs), "run"), span, _count(len(benchmarks), "benchmark")]
     if devices:
         what.append(f"{_count(len(devices), 'device')} with peers")
-    yield ", ".join(filter(None, what))
+    return ", ".join(filter(None, what))
+
+
+def _head(history: History) -> Iterator[str]:
+    yield _title(history)
     yield ""
     slower = [change for change in history.changes if change.is_slower]
     faster = [change for change in history.changes if not change.is_slower]
@@ -143,7 +148,7 @@ def benchmarks_table(history: History) -> Table:
     Of a benchmark with too few runs, they are the rates of the first run and of the last.
     """
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("runs", "d"),
         Column("first", ",.5g"),
         Column("last", ",.5g"),
@@ -160,8 +165,8 @@ def benchmarks_table(history: History) -> Table:
         whole = track.changes.whole
         levels = [math.exp(whole.before), math.exp(whole.after)]
         if len(track.runs) < FEWEST:
-            ends = history.runs[track.runs[0]], history.runs[track.runs[-1]]
-            levels = [run.benchmarks[track.benchmark].rate for run in ends]
+            rates = history.rates(track)
+            levels = [rates[0], rates[-1]]
         change = math.expm1(whole.size) if told else math.nan
         places = ", ".join(map(str, since))
         rows.append((track.benchmark, len(track.runs), *levels, track.unit, change, places))
@@ -170,21 +175,12 @@ def benchmarks_table(history: History) -> Table:
 
 def changes_table(history: History) -> Table:
     """A row for each change, the worse ones first."""
-    names = (
-        *("bench", "device", "node", "index", "kind", "run", "name", "started", "previous", "unit"),
-        *("old", "new", "ratio", "ratio_low", "ratio_high", "differs"),
-    )
+    columns = tuple(Column(field.name) for field in fields(ChangeReport))
     rows = []
     for change in history.changes:
-        run, device = history.runs[change.run], change.track.device
-        where = (device.uuid, device.node, device.index) if device else ("", "", "")
-        when = change.run + 1, run.name, run.started, change.before + 1, change.track.unit
-        sizes = change.old, change.new, change.ratio, change.low, change.high
-        kind = "drift" if change.is_drift else "change"
-        rows.append(
-            (change.track.benchmark, *where, kind, *when, *sizes, "; ".join(change.differs))
-        )
-    return Table(tuple(map(Column, names)), tuple(rows))
+        values = vars(change_report(change, history)) | {"differs": "; ".join(change.differs)}
+        rows.append(tuple(values[column.name] for column in columns))
+    return Table(columns, tuple(rows))
 
 
 def history_csv(history: History) -> str:
@@ -193,42 +189,31 @@ def history_csv(history: History) -> str:
 
 
 def history_json(history: History) -> str:
-    """Everything: the runs, the series of each benchmark and device, and the changes."""
-    columns = [column.name for column in changes_table(history).columns]
-    changes = [dict(zip(columns, row, strict=True)) for row in changes_table(history).rows]
-    for change, found in zip(changes, history.changes, strict=True):
-        change["differs"] = found.differs
-    whole = {
-        "runs": [_run(run) for run in history.runs],
-        "tracks": [_track(track, history.runs) for track in history.tracks],
-        "changes": changes,
-        "threshold": history.threshold,
-        "alpha": ALPHA,
-        "notes": history.notes,
-    }
-    return encode_indented(whole).decode()
+    """Everything, as ``docs/reference/history.schema.json`` describes it."""
+    return encode_indented(history_document(history)).decode()
 
 
-def _run(run: RunPoint) -> dict[str, Any]:
-    return {"name": run.name, "path": run.path, "started": run.started}
+def history_html(history: History) -> str:
+    """A page for a browser."""
+    # imported here because it takes long to import
+    from .history_page import history_page
+
+    slower = [_bullet(each, history) for each in history.changes if each.is_slower]
+    faster = [_bullet(each, history) for each in history.changes if not each.is_slower]
+    return history_page(history, _title(history), slower, faster, benchmarks_table(history))
 
 
-def _track(track: Track, runs: Sequence[RunPoint]) -> dict[str, Any]:
-    """A series: of a benchmark its rates, of a device the ratios to the level of its first runs."""
-    values: dict[str, Any] = {"bench": track.benchmark, "unit": track.unit}
-    if track.device is not None:
-        device = track.device
-        values |= {"device": device.uuid or None, "node": device.node, "index": device.index}
-    values["run"] = [index + 1 for index in track.runs]
-    if track.device is None:
-        values["rate"] = [runs[index].benchmarks[track.benchmark].rate for index in track.runs]
-    else:
-        values["ratio"] = track.ratios
-    return values
+def _bullet(change: Change, history: History) -> str:
+    """A change in one line: what changed, by how much, and what differs."""
+    said = f"{change.track.benchmark}: {sentence(change, history)}"
+    if change.track.device is not None:
+        said = f"{change.track.device.key}, {said}"
+    return "; ".join([said, *(f"differs: {each}" for each in change.differs)])
 
 
 FACES: Mapping[str, Callable[[History], str]] = {
     "text": history_text,
     "csv": history_csv,
     "json": history_json,
+    "html": history_html,
 }

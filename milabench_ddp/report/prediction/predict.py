@@ -7,8 +7,9 @@ that is wrong by more than its interval allows, there is no prediction.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from ...codec import about
 from ...errors import SelectionError
 from ..model import Rows
 from ..statistics.batch_means import t_quantile
@@ -29,9 +30,9 @@ SEED = 20261122  # the same report twice shows the same numbers
 class Estimate:
     """A predicted number with its 95 % interval."""
 
-    value: float
-    low: float
-    high: float
+    value: Annotated[float, about("the most likely")]
+    low: Annotated[float, about("the lower end of the interval")]
+    high: Annotated[float, about("the upper end of the interval")]
 
     @property
     def half_width(self) -> float:
@@ -43,33 +44,29 @@ class Estimate:
 class Prediction:
     """A benchmark on so many nodes or ranks."""
 
-    count: int
-    step_ms: Estimate
-    throughput: Estimate  # units per second of all ranks
-    efficiency: Estimate
-    own_ms: float  # the mean own work of a rank
-    waiting_ms: float  # for the slowest rank
-    communication_ms: float  # exposed
-    measured_ms: float | None = None  # the mean step, where it was measured
+    count: Annotated[int, about("nodes, or ranks")]
+    step_ms: Annotated[Estimate, about("the mean step", "ms")]
+    throughput: Annotated[Estimate, about("the rate of all ranks", "units/s")]
+    efficiency: Annotated[Estimate, about("throughput relative to the fewest, per node or rank")]
+    own_ms: Annotated[float, about("the mean own work of a rank", "ms")]
+    waiting_ms: Annotated[float, about("waits for the slowest rank", "ms")]
+    communication_ms: Annotated[float, about("communication that nothing hides", "ms")]
+    measured_ms: Annotated[
+        float | None, about("the mean step as measured; null where it was not", "ms")
+    ] = None
 
 
 @dataclass(frozen=True)
 class Check:
     """The largest measured point beside what the others predict."""
 
-    count: int
-    predicted: Estimate  # its interval has the error of what was measured, too
-    measured_ms: float
-
-    @property
-    def error(self) -> float:
-        """By how much the prediction was too high, as a fraction."""
-        return self.predicted.value / self.measured_ms - 1
-
-    @property
-    def holds(self) -> bool:
-        """Whether the interval has what was measured."""
-        return self.predicted.low <= self.measured_ms <= self.predicted.high
+    count: Annotated[int, about("nodes, or ranks")]
+    predicted_ms: Annotated[
+        Estimate, about("the step by the other points; with the error of what was measured", "ms")
+    ]
+    measured_ms: Annotated[float, about("the mean step", "ms")]
+    error: Annotated[float, about("by which fraction the prediction was too high")]
+    holds: Annotated[bool, about("whether the interval has what was measured")]
 
 
 @dataclass(frozen=True)
@@ -77,13 +74,13 @@ class Predicted:
     """What is predicted of a benchmark, and what is not, with the reasons."""
 
     name: str
-    axis: str = ""  # nodes or ranks
-    unit: str = ""
-    model: str = ""  # in words
+    axis: Annotated[str, about("what is counted: nodes or ranks")] = ""
+    unit: Annotated[str, about("of its rate, such as tokens/s")] = ""
+    model: Annotated[str, about("in words")] = ""
     predictions: tuple[Prediction, ...] = ()
-    check: Check | None = None
-    refused: tuple[str, ...] = ()  # sentences
-    measured: tuple[int, ...] = ()
+    check: Annotated[Check | None, about("null if the other points tell too little")] = None
+    refused: Annotated[tuple[str, ...], about("what is not predicted, and why")] = ()
+    measured: Annotated[tuple[int, ...], about("the counts that were measured")] = ()
 
     @property
     def counts(self) -> list[int]:
@@ -145,7 +142,13 @@ def check(model: StepModel, draws: int) -> Check | None:
     error /= math.sqrt(len(largest.launches))
     low = found.value - math.hypot(found.value - found.low, error)
     high = found.value + math.hypot(found.high - found.value, error)
-    return Check(largest.count, Estimate(found.value, low, high), largest.step)
+    return Check(
+        largest.count,
+        Estimate(found.value, low, high),
+        largest.step,
+        error=found.value / largest.step - 1,
+        holds=low <= largest.step <= high,
+    )
 
 
 def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterator[Prediction]:
@@ -195,7 +198,7 @@ def _out_of_range(points: Points, counts: Sequence[int]) -> Iterator[tuple[int, 
 
 
 def _wrong(checked: Check, axis: str) -> str:
-    found = checked.predicted
+    found = checked.predicted_ms
     width = found.half_width / found.value
     return (
         f"the other points predict {found.value:.4g} ms on {checked.count} {axis}, ±{width:.1%}, "

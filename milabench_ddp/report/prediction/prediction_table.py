@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from ...codec import encode_indented
 from ...table import Column, Measured, Table
 from .predict import Estimate, Predicted
+from .prediction_document import PredictionDocument
 
 
 def prediction_table(all_predicted: Sequence[Predicted]) -> Table:
@@ -20,7 +21,7 @@ def prediction_table(all_predicted: Sequence[Predicted]) -> Table:
         Column("step ms", ".4g"),
         Column("own", ".3g"),
         Column("waiting", ".3g"),
-        Column("exposed", ".3g"),
+        Column("communication", ".3g"),
         Column("throughput", ".4g"),
         Column("unit"),
         Column("efficiency", ".3f"),
@@ -54,22 +55,11 @@ def prediction_columns(all_predicted: Sequence[Predicted]) -> Table:
 
 
 def prediction_json(all_predicted: Sequence[Predicted]) -> str:
-    """All that is known of the predictions; unknown values are null."""
-    found = []
-    for each in all_predicted:
-        check = each.check and {
-            "count": each.check.count,
-            "predicted_ms": each.check.predicted,
-            "measured_ms": each.check.measured_ms,
-            "error": each.check.error,
-            "holds": each.check.holds,
-        }
-        found.append({**{name: getattr(each, name) for name in _FIELDS}, "check": check})
-    return encode_indented({"predictions": found}).decode()
+    """All that is known of them, as ``docs/reference/prediction.schema.json`` describes it."""
+    return encode_indented(PredictionDocument(predictions=tuple(all_predicted))).decode()
 
 
 _ESTIMATES = ("step_ms", "throughput", "efficiency")
-_FIELDS = ("name", "axis", "unit", "measured", "model", "predictions", "refused")
 
 
 def _measured(estimate: Estimate) -> Measured:
@@ -82,7 +72,7 @@ def _notes(found: Predicted) -> Iterator[str]:
     check = found.check
     if check is not None:
         way = "longer" if check.error > 0 else "shorter"
-        width = check.predicted.half_width / check.predicted.value
+        width = check.predicted_ms.half_width / check.predicted_ms.value
         yield (
             f"the step on {check.count} {found.axis}, predicted from the others, is "
             f"{abs(check.error):.1%} {way} than measured, with an interval of ±{width:.1%}"

@@ -1,4 +1,4 @@
-"""The JSON schemas of what the report writes as JSON, made from the types of its records.
+"""The JSON schemas of all that is written as JSON for others, made from the types of its records.
 
 They are published in ``docs/reference``; the version of each is in its records' field ``schema``.
 """
@@ -10,11 +10,19 @@ from typing import Any
 
 import msgspec
 
-from ...codec import encode_indented
-from .report_document import ReportDocument
+from ..codec import encode_indented
+from .comparison.model import Comparison
+from .document.report_document import ReportDocument
+from .history.history_document import HistoryDocument
+from .prediction.prediction_document import PredictionDocument
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SCHEMAS: Mapping[str, type] = {"report": ReportDocument}
+SCHEMAS: Mapping[str, type] = {
+    "report": ReportDocument,
+    "prediction": PredictionDocument,
+    "comparison": Comparison,
+    "history": HistoryDocument,
+}
 """The records with a published schema, by its name: ``docs/reference/<name>.schema.json``."""
 
 

@@ -1,0 +1,72 @@
+"""A history as a page for a browser: what changed, each benchmark, and its rates over runs."""
+
+from collections.abc import Iterator, Sequence
+
+from ...table import Table
+from ..charts.chart import Chart
+from ..charts.over_time import over_time
+from ..charts.scale import around
+from ..page.figures import WIDE, svg_figure
+from ..page.html_table import html_table
+from ..page.markup import Html
+from ..page.sections import badge, bullets, sections_page
+from .history import History
+from .tracks import Track
+
+MOST_CHARTS = 64
+
+
+def history_page(
+    history: History, title: str, slower: Sequence[str], faster: Sequence[str], table: Table
+) -> str:
+    """The page.
+
+    Args:
+        history: what was found.
+        title: how many runs, benchmarks and devices it is of, and when they were.
+        slower: a sentence for each change for the worse.
+        faster: a sentence for each other change.
+        table: a row for each benchmark.
+    """
+    badges = [badge("▼ none slower", "good")]
+    if slower:
+        badges = [badge(f"▼ {len(slower)} slower", "error")]
+    if faster:
+        badges.append(badge(f"▲ {len(faster)} faster", "good"))
+    charts = list(_charts(history))
+    notes = list(history.told_notes)
+    if len(charts) > MOST_CHARTS:
+        notes.insert(0, f"charts of the first {MOST_CHARTS} of {len(charts)} series are shown")
+    figures: list[Html] = [svg_figure(chart, WIDE) for chart in charts[:MOST_CHARTS]]
+    sections = {
+        "Slower": bullets(slower),
+        "Faster": bullets(faster),
+        "Benchmarks": [html_table(table, left_out=())],
+        "Over runs": figures,
+        "What to know": bullets(notes),
+    }
+    return sections_page(title, badges, [], sections)
+
+
+def _charts(history: History) -> Iterator[Chart]:
+    """A chart for each series that changed, then for each other benchmark."""
+    changed = {id(change.track): change.track for change in history.changes}
+    for track in changed.values():
+        yield _chart(track, history)
+    for track in history.tracks:
+        if track.device is None and id(track) not in changed:
+            yield _chart(track, history)
+
+
+def _chart(track: Track, history: History) -> Chart:
+    import numpy as np
+
+    runs = np.array(track.runs, float) + 1
+    if track.device is None:
+        name, values = track.benchmark, history.rates(track)
+        axis = f"rate, {track.unit or 'units/s'}"
+    else:
+        name, values = f"{track.benchmark}: {track.device.key}", track.ratios
+        axis = "speed against its peers, 1 in the first runs"
+    series = {name: (runs, np.array(values))}
+    return over_time("history", track.benchmark, name, ("run", axis), series, scale=around)

@@ -6,6 +6,7 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Finding, Severity
+from milabench_ddp.report.tables.main_table import main_table
 from tests.support.result_files import told
 from tests.support.trained_ranks import trained
 
@@ -22,12 +23,25 @@ def test_a_fifth_of_a_step(tmp_path: Path, slow: dict[int, dict[str, float]]) ->
     (finding,) = found(tmp_path, noise=0.01, slow=slow)
     own = 90.0 if slow else 80.0
     assert finding.severity is Severity.WARNING
-    assert finding.evidence["exposed_ms"] == pytest.approx(20.0, rel=0.02)
-    assert finding.evidence["share"] == pytest.approx(20 / (own + 20), rel=0.02)
+    waiting = 7.5 if slow else 0.0  # three of four ranks wait for 10 ms
+    assert finding.evidence["communication_ms"] == pytest.approx(20.0, rel=0.02)
+    assert finding.evidence["waiting_ms"] == pytest.approx(waiting, abs=1.0)  # noise is waited for
+    assert finding.evidence["exposed_ms"] == pytest.approx(20 + waiting, abs=1.0)
     assert finding.evidence["faster"] == pytest.approx(20 / own, rel=0.02)
     assert 0 < finding.evidence["faster_error"] < 0.01
-    assert f"{20 / (own + 20):.0%} of a step" in finding.sentence
-    assert "if all were hidden, steps would be 2" in finding.sentence
+    assert f": {20 / (own + 20):.0%} communication, " in finding.sentence
+    assert "if all communication were hidden, steps would be 2" in finding.sentence
+
+
+def test_what_it_calls_exposed_is_the_column(tmp_path: Path) -> None:
+    trained(noise=0.01, slow={2: {"backward": 1.25}}).write(tmp_path)
+    report = report_of([tmp_path])
+    (finding,) = (each for each in report.findings if each.name == "exposed_communication")
+    table = main_table(report.rows)
+    place = [column.name for column in table.columns].index("exposed")
+    column = table.columns[place].text(table.rows[0][place])
+    assert f"exposed communication is {column} of a step" in finding.sentence
+    assert finding.evidence["share"] == pytest.approx(table.rows[0][place], rel=0.01)
 
 
 def test_it_says_what_is_hidden(tmp_path: Path) -> None:

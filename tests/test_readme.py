@@ -28,9 +28,9 @@ def test_its_table_is_that_of_the_suite(capsys: pytest.CaptureFixture[str], monk
     main(["list", "config/ddp.yaml", "--device", "cpu"])
     listed = capsys.readouterr().out.split("not run:")[0].splitlines()[3:]
     names = [line.split()[0] for line in listed if line.strip()]
-    table = README[README.index("    bench ") :].split("\n\n")[0].splitlines()
+    table = README[README.index("    benchmark ") :].split("\n\n")[0].splitlines()
     rows = [line.split("|")[0].strip() for line in table if "|" in line]
-    assert rows == ["bench", *names]
+    assert rows == ["benchmark", *names]
 
 
 def test_its_commands_are_those_of_the_program():

@@ -128,6 +128,6 @@ def test_damaged_files_are_named_and_the_report_goes_on(at, suite):
     garbled.write_bytes(b"".join([*lines[:5], b"\xff\x00 garbage\n", *lines[6:]]))
     done = at.milabench("report", str(at.run()))
     assert done.code == 1  # the file that was cut off does not say that its program ended
-    findings, _ = done.out.split("\nbench ")
+    findings, _ = done.out.split("\nbenchmark ")
     assert "one.D0.data" in findings
     assert "two.D1.data" in findings

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +55,7 @@ def test_of_few_runs_the_table_has_the_rates_of_the_first_and_of_the_last(
     for number, rate in enumerate((100.0, 95.0, 90.0), 1):
         write_run(tmp_path, number, {"bert": {"GPU-0": rate}})
     assert main(["history", str(tmp_path)]) == 0
-    assert "bert  |    3 |   100 |   90 | items/s" in capsys.readouterr().out
+    assert "bert      |    3 |   100 |   90 | items/s" in capsys.readouterr().out
 
 
 def test_csv_and_json_have_the_same_changes(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +63,7 @@ def test_csv_and_json_have_the_same_changes(runs: Path, capsys: pytest.CaptureFi
     lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert main(["history", str(runs), "--format", "json"]) == 0
     whole = json.loads(capsys.readouterr().out)
-    assert [(line["bench"], line["device"], line["run"]) for line in lines] == [
+    assert [(line["benchmark"], line["device"], line["run"]) for line in lines] == [
         ("flops-bf16", "GPU-2", "16"),
         ("bert", "", "12"),
     ]
@@ -70,6 +72,20 @@ def test_csv_and_json_have_the_same_changes(runs: Path, capsys: pytest.CaptureFi
         assert line["name"] == whole["runs"][change["run"] - 1]["name"]
     assert [len(track["run"]) for track in whole["tracks"]] == [24] * 6
     assert whole["alpha"] == 0.05
+
+
+def test_a_page_has_what_changed_and_a_chart_of_each_series(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["history", str(runs), "--format", "html"]) == 0
+    page = unescape(capsys.readouterr().out)
+    assert "<h1>24 runs, 2027-01-16 08:00 to 2027-02-08 08:00, 2 benchmarks, 4 devices" in page
+    assert "▼ 2 slower" in page
+    assert "<li>GPU-2, flops-bf16: 3." in page
+    assert "; differs: driver: 550.54 -> 560.28</li>" in page
+    titles = re.findall(r"<figcaption[^>]*>([^<]*)", page)
+    assert titles == ["flops-bf16: GPU-2", "bert", "flops-bf16"]
+    assert page.count("Show the numbers") == 3
 
 
 @pytest.mark.parametrize(("select", "code"), [("bert", 1), ("flops*", 1)])

@@ -36,7 +36,7 @@ def test_formats(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["report", str(RIJUBIGO), "--compat", "--format", format]) == 0
         heads[format] = capsys.readouterr().out
     assert heads["text"].startswith("Run      ")
-    assert heads["csv"].startswith("bench,fail,n,")
+    assert heads["csv"].startswith("benchmark,fail,n,")
     assert json.loads(heads["json"])["compat"] is True
 
 
@@ -118,7 +118,7 @@ def shown(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
 def test_csv_for_short(capsys: pytest.CaptureFixture[str]) -> None:
     short, long = (shown(capsys, str(FIRST), *w) for w in (["--csv"], ["--format", "csv"]))
     assert short == long
-    assert short[1].startswith("bench,fail,n,")
+    assert short[1].startswith("benchmark,fail,n,")
 
 
 def test_a_table_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,18 @@ from milabench_ddp.report.formats import report_csv, report_json
 from tests.support.rates import noisy
 from tests.support.result_files import config, end, rates, start, write, write_state
 
-COLUMNS = ["bench", "fail", "n", "ngpu", "perf", "sem%", "std%", "peak_memory", "score", "weight"]
+COLUMNS = [
+    "benchmark",
+    "fail",
+    "n",
+    "ngpu",
+    "perf",
+    "sem%",
+    "std%",
+    "peak_memory",
+    "score",
+    "weight",
+]
 
 
 def made(folder: Path) -> Path:
@@ -27,7 +38,7 @@ def test_csv(tmp_path: Path) -> None:
     report = report_of([made(tmp_path)])
     rows = list(csv.DictReader(io.StringIO(report_csv(report))))
     assert list(rows[0]) == [*COLUMNS, "unit"]
-    assert [row["bench"] for row in rows] == ["a", "b"]
+    assert [row["benchmark"] for row in rows] == ["a", "b"]
     assert float(rows[0]["perf"]) == report.rows[0].perf  # every digit
     assert math.isnan(float(rows[1]["perf"]))
     assert rows[0]["unit"] == "items/s"

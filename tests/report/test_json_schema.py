@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.comparison.compare import comparison_of
+from milabench_ddp.report.comparison.faces import comparison_json
+from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.json_schema import SCHEMAS, schema_text
 from tests.support.report_schema import REFERENCE, problems
@@ -62,6 +65,18 @@ def test_what_is_not_as_the_schema_says_is_found() -> None:
     document["schema"] = 0
     places = [each.partition(":")[0] for each in problems(document)]
     assert places == ["benchmarks.0.perf", "benchmarks.1", "schema"]
+
+
+def test_a_comparison_says_whether_a_threshold_was_given() -> None:
+    side = Side.read(str(FIRST))
+    for given in (None, 0.0, 0.03):
+        document = json.loads(comparison_json(comparison_of(side, side, given)))
+        assert (document["schema"], document["threshold"]) == (1, given)
+        assert problems(document, "comparison") == []
+    document["counts"]["slower"] = "many"
+    del document["benchmarks"][0]["p_value"]
+    places = [each.partition(":")[0] for each in problems(document, "comparison")]
+    assert places == ["benchmarks.0", "counts.slower"]
 
 
 @pytest.mark.parametrize("compat", [False, True])

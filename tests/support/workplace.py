@@ -35,7 +35,7 @@ class Done:
 
 def row(out: str, name: str) -> list[str]:
     """The name of a benchmark, its failures and its processes, by the main table of a report."""
-    table = out[out.index("\nbench ") :].split("\n\n")[0]
+    table = out[out.index("\nbenchmark ") :].split("\n\n")[0]
     header, *rows = ([cell.strip() for cell in line.split("|")] for line in table.split("\n")[1:])
     (found,) = (cells for cells in rows if cells[0] == name)
     cells = {"fail": "0", **dict(zip(header, found, strict=False))}

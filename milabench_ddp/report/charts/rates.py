@@ -48,7 +48,7 @@ def _bar(row: Row) -> Bar:
 
 def _table(rows: Rows, title: str) -> Table:
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("rate", ".6g"),
         Column("low", ".6g"),
         Column("high", ".6g"),

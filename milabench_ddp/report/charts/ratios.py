@@ -49,7 +49,7 @@ def ratios(
         shades=tuple(shades),
         line=1.0,
     )
-    columns = ("bench", "ratio", "low", "high")
+    columns = ("benchmark", "ratio", "low", "high")
     table = Table(
         (Column(columns[0]), *(Column(name, ".3f") for name in columns[1:]), Column("verdict")),
         tuple((each.name, each.ratio, each.low, each.high, each.verdict) for each in found),

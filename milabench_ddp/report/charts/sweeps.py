@@ -158,7 +158,7 @@ def _sentence(metric: Metric, line: Line, unit: str) -> str:
 
 def _table(title: str, name: str, several: Sequence[Series], cells: Mapping[str, Cell]) -> Table:
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("line"),
         Column("nodes", "d"),
         Column(name, ".4g"),

@@ -39,7 +39,7 @@ def comparison_page(
     has_ratio = any(each.ratio is not None for each in comparison.benchmarks)
     sections = {
         "Ratios": [svg_figure(comparison_chart(comparison), WIDE)] if has_ratio else [],
-        "Benchmarks": [html_table(table)],
+        "Benchmarks": [html_table(table, left_out=())],
         "What to know": bullets(sentences),
     }
     title = f"{comparison.before.given} → {comparison.after.given}"

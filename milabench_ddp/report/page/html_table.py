@@ -17,7 +17,7 @@ def html_table(
     table: Table,
     *,
     shaded: Mapping[str, str] | None = None,
-    left_out: Collection[str] = ("bench",),
+    left_out: Collection[str] = ("benchmark",),
     marked: Collection[str] = (),
     whole: str = "",
 ) -> Html:

@@ -14,7 +14,7 @@ def prediction_table(all_predicted: Sequence[Predicted]) -> Table:
     Notes tell the model, its check, and what is not predicted.
     """
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("of"),
         Column("N", "d"),
         Column("measured ms", ".4g"),
@@ -39,14 +39,14 @@ def prediction_table(all_predicted: Sequence[Predicted]) -> Table:
 
 def prediction_columns(all_predicted: Sequence[Predicted]) -> Table:
     """The same rows for a spreadsheet: both ends of each interval, and no notes."""
-    names = ["bench", "axis", "count", "measured_ms", "own_ms", "waiting_ms", "communication_ms"]
+    names = ["benchmark", "axis", *_VALUES]
     for name in _ESTIMATES:
         names += [name, f"{name}_low", f"{name}_high"]
     values = []
     for found in all_predicted:
         for each in found.predictions:
             row: list[object] = [found.name, found.axis]
-            row += [getattr(each, name) for name in names[2:7]]
+            row += [getattr(each, name) for name in _VALUES]
             for name in _ESTIMATES:
                 estimate = getattr(each, name)
                 row += [estimate.value, estimate.low, estimate.high]
@@ -59,6 +59,7 @@ def prediction_json(all_predicted: Sequence[Predicted]) -> str:
     return encode_indented(PredictionDocument(predictions=tuple(all_predicted))).decode()
 
 
+_VALUES = ("count", "measured_ms", "own_ms", "waiting_ms", "communication_ms")
 _ESTIMATES = ("step_ms", "throughput", "efficiency")
 
 

@@ -20,7 +20,7 @@ def bandwidths(rows: Rows) -> Table:
     link.
     """
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("path"),
         Column("bytes"),
         Column("GB/s", ".4g"),
@@ -55,7 +55,7 @@ def bandwidths(rows: Rows) -> Table:
 def links(rows: Rows) -> Table:
     """A row for each benchmark that measured pairs of ranks, and each kind of link."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("where"),
         Column("ways"),
         Column("pairs", "d"),
@@ -75,7 +75,7 @@ def links(rows: Rows) -> Table:
 def pairs(rows: Rows) -> Table:
     """A row for each pair of ranks."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("from", "d"),
         Column("to", "d"),
         Column("ways", "d"),

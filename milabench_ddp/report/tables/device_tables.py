@@ -10,7 +10,7 @@ from ..monitor_means import DeviceMeans, device_means
 def devices(rows: Rows) -> Table:
     """A row for each device of each benchmark; ``DeviceMeans`` says over what the numbers are."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("device"),
         Column("node"),
         Column("samples", "d"),
@@ -30,7 +30,7 @@ def devices(rows: Rows) -> Table:
 def traffic(rows: Rows) -> Table:
     """A row for each device of each benchmark: the mean rates of its links, as in ``devices``."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("device"),
         Column("node"),
         Column("PCIe out MB/s", ".0f"),

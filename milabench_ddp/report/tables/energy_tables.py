@@ -20,7 +20,7 @@ _KNOWN = (
 
 def energy(rows: Rows) -> Table:
     """A row for each benchmark whose devices' energy is known, or that was measured too shortly."""
-    columns = (Column("bench"), Column("GPUs", "d"), *_KNOWN)
+    columns = (Column("benchmark"), Column("GPUs", "d"), *_KNOWN)
     values = []
     for row in rows:
         found = energy_of_row(row)
@@ -38,7 +38,7 @@ def energy(rows: Rows) -> Table:
 
 def energy_by_device(rows: Rows) -> Table:
     """A row for each device; for spreadsheets."""
-    columns = (Column("bench"), Column("device"), *_KNOWN)
+    columns = (Column("benchmark"), Column("device"), *_KNOWN)
     values = []
     for row in rows:
         for label, found in energy_of_devices(row).items():

@@ -38,7 +38,7 @@ def findings(report: Report) -> Table:
     columns = (
         Column("severity"),
         Column("finding"),
-        Column("bench", unknown=""),
+        Column("benchmark", unknown=""),
         Column("place", unknown=""),
         Column("sentence"),
         Column("what to do", unknown=""),

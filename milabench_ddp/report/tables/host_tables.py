@@ -8,7 +8,7 @@ from ..monitor_means import host_means
 def hosts(rows: Rows) -> Table:
     """A row for each host of each benchmark; ``HostMeans`` says over what the numbers are."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("node"),
         Column("samples", "d"),
         Column("cores", ".1%"),

@@ -27,7 +27,7 @@ def ledger(rows: Rows) -> Table:
     in ms. Of several launches they are the mean.
     """
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("rank"),
         Column("stages", unknown=""),
         Column("ms", ".4g"),

@@ -59,6 +59,7 @@ MAIN_COLUMNS = (  # in milabench's order and with its formats
 )
 
 
+OWN_NAMES: Mapping[str, str] = {"bench": "benchmark"}
 OWN_COLUMNS: Mapping[str, type[Column]] = {
     "perf": Rate,
     "score": Rate,
@@ -112,7 +113,7 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
         for column in MAIN_COLUMNS:
             kind = OWN_COLUMNS.get(column.name, Column)
             _, point, digits = column.format.partition(".")
-            columns.append(kind(column.name, point + digits))
+            columns.append(kind(OWN_NAMES.get(column.name, column.name), point + digits))
     names = [column.name for column in columns]
     columns += [
         Column("unit", unknown=""),

@@ -11,7 +11,7 @@ PHASES = ("build", "forward", "backward", "forward_backward", "optimizer")
 def memory_phases(rows: Rows) -> Table:
     """A row for each rank that tells its memory by phase."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("rank"),
         *(Column(PARTS.get(phase, phase), ".0f") for phase in PHASES),
         Column("allocated", ".0f"),

@@ -46,7 +46,7 @@ def communication(rows: Rows) -> Table:
     out.
     """
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         *map(Column, COMPARABLE),
         Column("alpha us", ".4g"),
         Column("beta GB/s", ".4g"),
@@ -97,7 +97,7 @@ def _remarks(operation: Operation) -> Iterator[str]:
 def curve(rows: Rows) -> Table:
     """A row for each operation and size."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         *map(Column, COMPARABLE),
         Column("bytes", "d"),
         *(Column(name, ".6g") for name in MEASURED),
@@ -140,7 +140,7 @@ def matrix_products(rows: Rows) -> Table:
     the speed that the benchmark then measured, with the fastest shape of each device.
     """
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("type"),
         Column("shapes", "d"),
         Column("best m x n x k"),
@@ -168,7 +168,7 @@ def matrix_products(rows: Rows) -> Table:
 def numbers(rows: Rows) -> Table:
     """A row for each number of each benchmark: its mean and deviation, and how many told it."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("number"),
         Column("mean", ".6g"),
         Column("std", ".2g"),

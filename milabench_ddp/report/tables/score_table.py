@@ -9,7 +9,7 @@ OF_BASELINE = "(ratios to the baseline)"
 def scores(report: Report) -> Table:
     """A row for each benchmark of the suite: its score, for a joule and for money where known."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("weight", ".2f"),
         Column("score", ".5g"),
         Column("for a J", ".4g"),

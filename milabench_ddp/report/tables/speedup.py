@@ -16,7 +16,7 @@ def speedup(rows: Rows) -> Table:
     from those of both as independent errors; a single launch has none.
     """
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("relative to"),
         Column("speed-up", ".3f"),
     )

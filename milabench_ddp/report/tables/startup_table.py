@@ -13,7 +13,7 @@ def startup(rows: Rows) -> Table:
     The slowest rank is that of all launches, and so is the median.
     """
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("part"),
         Column("s", ".4g"),
         Column("slowest s", ".4g"),

@@ -39,7 +39,7 @@ def steps(rows: Rows) -> Table:
     parts = [part for part in PARTS if part in names]
     parts += sorted(names - PARTS.keys())
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("ms", ".4g"),
         Column("p95 ms", ".4g"),
         *(Column(PARTS.get(part, part), ".1%") for part in parts),
@@ -111,7 +111,7 @@ def _means_only(rows: Rows) -> tuple[str, ...]:
 def slowest_ranks(rows: Rows) -> Table:
     """A row for each benchmark with several known ranks or devices."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("ranks", "d"),
         Column("ms", ".4g"),
         Column("slowest"),
@@ -167,7 +167,7 @@ def _local_of(row: Row) -> tuple[Any, ...]:
 def every_rank(rows: Rows) -> Table:
     """A row for each rank of each benchmark; for spreadsheets."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("rank"),
         Column("node"),
         Column("steps", "d"),

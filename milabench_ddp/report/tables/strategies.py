@@ -8,7 +8,7 @@ from ..model import Row, Rows
 def strategies(rows: Rows) -> Table:
     """A row for each benchmark whose program told its mode and its ranks."""
     columns = (
-        Column("bench"),
+        Column("benchmark"),
         Column("mode"),
         Column("ranks", ".0f"),
         Column("replicas", ".0f"),

@@ -3,7 +3,7 @@
 from ...table import Table, only_columns, without_unknown
 
 ORDER = (
-    *("bench", "fail", "n", "ngpu", "perf", "unit", "drift"),
+    *("benchmark", "fail", "n", "ngpu", "perf", "unit", "drift"),
     *("ms", "p95 ms", "MFU", "data", "compute", "exposed", "optimizer", "host"),
     *("std%", "sem%", "peak_memory", "score", "weight", "SM MHz", "held down by"),
 )

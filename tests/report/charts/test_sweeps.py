@@ -36,7 +36,7 @@ def test_a_perfect_sweep_lies_on_the_ideal_line() -> None:
 def test_the_table_has_the_numbers_that_are_drawn() -> None:
     chart = charts(of_points(n1=100.0, n4=320.0))["m", "efficiency"]
     names = [column.name for column in chart.table.columns]
-    assert names == ["bench", "line", "nodes", "efficiency", "give or take", "note"]
+    assert names == ["benchmark", "line", "nodes", "efficiency", "give or take", "note"]
     values = [dict(zip(names, row, strict=True)) for row in chart.table.rows]
     assert [(row["nodes"], row["efficiency"]) for row in values] == [(1, 1.0), (4, 0.8)]
     assert values[1]["give or take"] == pytest.approx(0.8 * 0.02 * 2**0.5)

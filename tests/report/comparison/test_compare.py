@@ -125,8 +125,8 @@ def test_missing_and_failed_benchmarks_are_differences(tmp_path: Path) -> None:
     assert found["new"].verdict is RatioVerdict.MISSING
     assert found["new"].reason == f"before: not in {before}"
     assert found["new"].ratio is None
-    assert compared(before, after).regressions == ["gone", "broken"]  # in the order of the suite
-    assert compared(after, before).regressions == ["new"]
+    assert compared(before, after).regressions == ("gone", "broken")  # in the order of the suite
+    assert compared(after, before).regressions == ("new",)
 
 
 def test_a_launch_that_failed_is_told_beside_the_verdict(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_rates_in_other_units_have_no_ratio(tmp_path: Path) -> None:
     assert found.ratio is None
     assert found.verdict is RatioVerdict.CANNOT_TELL
     assert found.reason == "its rate is in images/s and in tokens/s"
-    assert compared(before, after).regressions == ["b"]
+    assert compared(before, after).regressions == ("b",)
 
 
 def test_runs_of_a_side_that_differ_are_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from milabench_ddp.report.page.html_table import MOST_ROWS, html_table, shade
 from milabench_ddp.table import Column, Measured, Table
 
-COLUMNS = (Column("bench"), Column("rank"), Column("ms", ".4g"))
+COLUMNS = (Column("benchmark"), Column("rank"), Column("ms", ".4g"))
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_what_the_job_would_take_without_it(
     expected = slow.step.mean() / clean.step.mean() - 1
     assert finding.evidence["faster"] == pytest.approx(expected, abs=0.01)
     for row in items(found).values():
-        assert sum(v for k, v in row.items() if k not in ("bench", "rank", "stages", "ms")) == (
+        assert sum(v for k, v in row.items() if k not in ("benchmark", "rank", "stages", "ms")) == (
             pytest.approx(row["ms"])
         )
 

@@ -53,7 +53,7 @@ def test_each_device_of_each_node(tmp_path: Path) -> None:
     table = devices(report_of([tmp_path]).rows)
     names = [column.name for column in table.columns]
     assert names == [
-        "bench",
+        "benchmark",
         "device",
         "node",
         "samples",
@@ -86,9 +86,9 @@ def test_the_devices_of_a_job_over_repeats(
     assert capsys.readouterr().out.splitlines() == [
         "Devices",
         "-------",
-        "bench | device | samples | peak_memory |   load | max C",
-        "b     | 2      |       2 |          12 | 100.0% |    70",
-        "b     | 10     |       2 |          20 | 100.0% |    70",
+        "benchmark | device | samples | peak_memory |   load | max C",
+        "b         | 2      |       2 |          12 | 100.0% |    70",
+        "b         | 10     |       2 |          20 | 100.0% |    70",
     ]
 
 

@@ -46,7 +46,8 @@ def test_a_job_takes_what_all_its_devices_draw(
     assert row[:3] == ("b", 2, pytest.approx(700.0))
     assert (float(row[3]), row[4]) == (pytest.approx(7.0), "item")
     assert (
-        "b     |    2 | 700.0 | 7.000 ±0.010 | item" in table_text(energy(report.rows)).splitlines()
+        "b         |    2 | 700.0 | 7.000 ±0.010 | item"
+        in table_text(energy(report.rows)).splitlines()
     )
     assert "(of the GPU boards, not of the node" in table_text(energy(report.rows))
     devices = [(row[1], float(row[3])) for row in energy_by_device(report.rows).rows]
@@ -88,7 +89,7 @@ def test_a_job_over_nodes_counts_each_device_once(tmp_path: Path) -> None:
 
 def test_below_5_s_there_is_none(tmp_path: Path) -> None:
     report = report_of([job_of(tmp_path, drawing(4, {"d0": 400.0, "d1": 300.0}), 4)])
-    assert "b     |    2 | - | -" in table_text(energy(report.rows))
+    assert "b         |    2 | - | -" in table_text(energy(report.rows))
     assert "(measured for less than 5 s: b)" in table_text(energy(report.rows))
     assert energy_by_device(report.rows).rows == ()
 

@@ -15,7 +15,7 @@ def test_a_row_for_all_ranks_and_one_for_each(tmp_path: Path) -> None:
     trained(3, noise=0.0, slow={2: {"backward": 1.25}}).write(tmp_path)
     table = ledger(report_of([tmp_path]).rows)
     assert [column.name for column in table.columns] == [
-        "bench", "rank", "ms", "data", "forward", "backward", "optimizer", "host",
+        "benchmark", "rank", "ms", "data", "forward", "backward", "optimizer", "host",
         "communication", "waiting", "jitter",
     ]  # fmt: skip
     assert [row[:2] for row in table.rows] == [

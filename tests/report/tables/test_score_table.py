@@ -15,7 +15,7 @@ def test_each_benchmark_of_the_suite(tmp_path: Path) -> None:
         devices(tmp_path / name, ends)
     alone = scores(report_of([tmp_path / "half"], prices=Prices(10.0, 10.0)))
     assert [column.name for column in alone.columns] == [
-        *("bench", "weight", "score", "for money", "unit"),
+        *("benchmark", "weight", "score", "for money", "unit"),
     ]
     assert alone.rows == (("b", 1.0, 10.0, 1800.0, "items/s"),)
     relative = scores(report_of([tmp_path / "half"], baseline=tmp_path / "base"))

@@ -36,7 +36,7 @@ def test_planted_speeds(tmp_path: Path) -> None:
     text = report_text(report_of([run]))
     table = text[text.index("Speed-up") :].splitlines()[2:5]
     assert [line.split("|") for line in table] == [
-        ["bench      ", " relative to ", " speed-up"],
+        ["benchmark  ", " relative to ", " speed-up"],
         ["m-eager    ", " m-none      ", "    0.900"],  # a single launch has no interval
         ["m-inductor ", " m-none      ", "    1.300"],
     ]

@@ -20,7 +20,7 @@ def test_the_step_of_the_median_rank(tmp_path: Path) -> None:
     write(tmp_path, "b.0", job("b", 3), start(), *timed, *memory, end())
     section = steps_table(tmp_path)
     assert [column.name for column in section.columns] == [
-        "bench", "ms", "p95 ms", "allocated", "reserved",
+        "benchmark", "ms", "p95 ms", "allocated", "reserved",
     ]  # fmt: skip
     ((name, ms, p95, allocated, reserved),) = section.rows
     assert (name, ms, allocated, reserved) == ("b", 12.0, 5.0, 8.0)

@@ -26,7 +26,7 @@ def test_they_stand_first_with_what_to_do_and_are_cut_where_many_are_alike() -> 
     ]
     assert "\n\nNotes\n-----\nn0\n  ... and 2 more like this: " in report_text(made)
     assert list(notes(made, 80, most=9)) == ["n0", "n1", "n2"]
-    assert "\n\nFindings: none\n\nbench" in report_text(report())
+    assert "\n\nFindings: none\n\nbenchmark" in report_text(report())
 
 
 def test_long_ones_are_wrapped_under_their_beginning() -> None:

@@ -85,7 +85,7 @@ def test_a_page_has_what_changed_and_a_chart_of_each_series(
     assert "; differs: driver: 550.54 -> 560.28</li>" in page
     titles = re.findall(r"<figcaption[^>]*>([^<]*)", page)
     assert titles == ["flops-bf16: GPU-2", "bert", "flops-bf16"]
-    assert page.count("Show the numbers") == 3
+    assert page.count("<summary>Show the numbers") == 3
 
 
 @pytest.mark.parametrize(("select", "code"), [("bert", 1), ("flops*", 1)])

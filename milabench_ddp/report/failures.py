@@ -12,7 +12,7 @@ from ..results.records import Payload, Run
 from ..results.run_dir import RunDir, names_a_file
 from ..tracebacks import FRAME, OF_RANK, TRACEBACK
 from .model import Failure, Report, Row
-from .output import SHOWN, failed_rank, first_stack, of_rank, tail
+from .output import SHOWN, cut, failed_rank, first_stack, of_rank, tail
 from .process import ProcessResult
 
 SHOWN_TAGS = 3  # in a sentence
@@ -53,7 +53,7 @@ def process_failure(process: ProcessResult) -> Failure:
         outcome=process.status,
         reason=reason,
         rank=rank,
-        lines=tuple(said),
+        lines=tuple(map(cut, said)),
         whole=whole,
         folder=process.run.path,
         script=_script(process.run, record.name),

@@ -13,12 +13,20 @@ from ..tracebacks import LAUNCHER_ERROR, LAUNCHER_LOG, LAUNCHER_STOPPED, OF_RANK
 TAIL = 1 << 17  # bytes that are read from the end of a file; a traceback is far shorter
 MOST_LINES = 2000
 SHOWN = 20
+LONGEST = 1000  # characters of a line that are shown
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 RULE = re.compile(r"^={20,}$")
 ROOT_CAUSE = "Root Cause (first observed failure):"
 RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
+
+
+def cut(line: str) -> str:
+    """The line, of which only the beginning is shown if it is very long: the file has all of it."""
+    if len(line) <= LONGEST:
+        return line
+    return f"{line[:LONGEST]}... ({len(line)} characters)"
 
 
 def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
@@ -42,7 +50,9 @@ def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
             lines = file.read().decode(errors="backslashreplace").split("\n")
     except OSError:
         size, lines = 0, []
-    if lines := _plain(lines[1:] if size > TAIL else lines):
+    if size > TAIL and any(lines[1:]):
+        del lines[0]  # its beginning was not read
+    if lines := _plain(lines):
         return lines, beside
     try:
         pieces = deque(output_lines(data, stream), MOST_LINES)

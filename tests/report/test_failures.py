@@ -101,6 +101,16 @@ def test_the_last_twenty_lines(tmp_path: Path) -> None:
     assert (found.rank, found.reason) == (None, "killed by SIGKILL")
 
 
+def test_of_a_very_long_line_the_beginning(tmp_path: Path) -> None:
+    for name, length in (("b.D0", 1000), ("b.D1", 200_000)):
+        failed = end(1, outcome="failed", reason=f"exit status {length}")
+        write(tmp_path, name, config("b"), start(), failed, stderr="x" * length)
+    whole, cut = failures(tmp_path)
+    assert whole.lines == ("x" * 1000,)
+    assert cut.lines == ("x" * 1000 + "... (131072 characters)",)
+    assert cut.whole == tmp_path / "b.D1.stderr"  # it was all taken for a line without an end
+
+
 def test_why_a_file_of_milabench_failed(tmp_path: Path) -> None:
     reasons = {
         "a": (end(3), "exit status 3"),

@@ -14,13 +14,12 @@ import argparse
 import io
 import json
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from mutations import Broken, Draw, break_run
@@ -29,13 +28,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
 from milabench_ddp.cli import main as milabench  # noqa: E402
+from milabench_ddp.codec import read_record, write_record  # noqa: E402
+from milabench_ddp.events import Outcome  # noqa: E402
 from milabench_ddp.report.formats import FORMATS  # noqa: E402
 from milabench_ddp.report.tables import REPORT_TABLES, TABLES  # noqa: E402
 from milabench_ddp.results import read_files  # noqa: E402
+from milabench_ddp.results.rates import RateCounts  # noqa: E402
+from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState  # noqa: E402
 from tests.support import result_files as lines  # noqa: E402
+from tests.support.bounded import WALL_SECONDS, bounded  # noqa: E402
 from tests.support.described_runs import measured  # noqa: E402
 
-PATIENCE = 20  # seconds
 SWEEPS = ("latency", "throughput", "efficiency", "memory", "mfu")
 
 
@@ -79,8 +82,21 @@ def good_runs(base: Path) -> list[Path]:
     old.mkdir()
     for name in ("run.json", "bert-ddp.0.data", "comm-all-reduce.0.data"):
         shutil.copy(REPOSITORY / "tests" / "recorded" / "schema-1" / name, old / name)
-    described = measured(base / "described")
-    return [first, milabench, old, described, _nodes(base / "nodes")]
+    described = _with_processes(measured(base / "described"))
+    return [first, milabench, old, described, _with_processes(_nodes(base / "nodes"))]
+
+
+def _with_processes(run: Path) -> Path:
+    """The run, whose states name the processes of each launch, as those of `run` do."""
+    for path in run.glob("*/state.json"):
+        state = read_record(path, BenchmarkState)
+        ends = []
+        for data in sorted(run.glob(f"{state.name}.*.data")):
+            told = RateCounts(usable=1)
+            ends.append(ProcessState(data.stem, 1, 0, Outcome.OK, "", 1000.0, 1060.0, told))
+        state.launches = [LaunchState(None, Outcome.OK, "", None, None, tuple(ends))]
+        write_record(path, state)
+    return run
 
 
 def _nodes(run: Path) -> Path:
@@ -124,30 +140,12 @@ def _nodes(run: Path) -> Path:
 def run_command(argv: Sequence[str]) -> tuple[int, str, str]:
     """The exit code, the output and the errors of a command, in this process."""
     out, errors = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(errors), _patience():
+    with redirect_stdout(out), redirect_stderr(errors), bounded():
         try:
             code = milabench(argv)
         except SystemExit as stopped:
             code = int(str(stopped.code or 0))
     return code, out.getvalue(), errors.getvalue()
-
-
-class Hangs(BaseException):
-    """A command does not end; no handler of errors catches it."""
-
-
-@contextmanager
-def _patience() -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise Hangs(f"for {PATIENCE} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(PATIENCE)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def perfs(json_report: str) -> dict[str, object]:
@@ -201,8 +199,10 @@ class Attacker:
             named = name.removesuffix(".data") in text or name in text
             if name.endswith("/state.json"):
                 named = named or (": lost: its state" in text and name.split("/")[0] in text)
-            # without a run.json, no one knows that there was such a file
+            # without a run.json, or the state that names it, no one knows of a file that is gone
             is_known = name.endswith("state.json") or (good / "run.json").exists()
+            state = f"{name.split('.')[0]}/state.json"
+            is_known &= name not in broken.gone or state not in broken.files
             if text and not named and is_known and name.endswith((".data", "state.json")):
                 yield f"{name} is not named\n{text}"
         if document.startswith("{") and "run.json" not in broken.files:
@@ -223,7 +223,7 @@ def _fault(argv: Sequence[str], in_process: bool) -> tuple[str, str]:
         else:
             command = [sys.executable, "-m", "milabench_ddp", *argv]
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=PATIENCE, cwd=REPOSITORY
+                command, capture_output=True, text=True, timeout=WALL_SECONDS, cwd=REPOSITORY
             )
             code, out, errors = done.returncode, done.stdout, done.stderr
     except BaseException as error:

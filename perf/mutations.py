@@ -144,6 +144,7 @@ class Broken:
 
     files: tuple[str, ...]  # those that were broken
     replaced: tuple[str, ...]  # those that are no files with content any more
+    gone: tuple[str, ...]  # those of them of which nothing is there
     said: str
 
 
@@ -151,17 +152,20 @@ def break_run(draw: Draw, run: Path) -> Broken:
     """Break one to three files of a run."""
     files = [path for path in sorted(run.rglob("*")) if path.is_file() and path.name != ".alive"]
     chosen = draw.sample(files, min(len(files), draw.choice([1, 1, 1, 2, 3])))
-    replaced, said = [], []
+    replaced, gone, said = [], [], []
     for path in chosen:
         name = str(path.relative_to(run))
         text = path.read_bytes()
         if draw.random() < 0.15 or not text:
-            said.append(f"{name}: {replace(draw, path)}")
+            kind = replace(draw, path)
+            said.append(f"{name}: {kind}")
             replaced.append(name)
+            if kind == "gone":
+                gone.append(name)
             continue
         spoil = draw.choice(SPOILS)
         with suppress(UnicodeDecodeError):
             path.write_bytes(spoil(draw, text))
         said.append(f"{name}: {spoil.__name__}")
     names = [str(path.relative_to(run)) for path in chosen]
-    return Broken(tuple(names), tuple(replaced), "; ".join(said))
+    return Broken(tuple(names), tuple(replaced), tuple(gone), "; ".join(said))

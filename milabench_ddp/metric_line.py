@@ -53,7 +53,12 @@ def ordinary_lines(text: bytes) -> Sequence[MetricLine]:
     # objects as lines are one in each.
     count = text.count(b"\n")
     is_regular = text.startswith(b"{") and text.endswith(b"}\n") and text.isascii()
-    if not is_regular or text.count(b"}\n{") != count - 1 or b"\r" in text or _is_strange(text):
+    if not is_regular or text.count(b"}\n{") != count - 1 or b"\r" in text:
+        return ()
+    nested = text.count(b"{") - count
+    if b"[" in text:  # else it is not looked through for a second time
+        nested += text.count(b"[")
+    if _has_long_line(text) or (nested > _MOST_NESTED and _is_deep(text)):
         return ()
     try:
         lines = _DECODER.decode_lines(text)
@@ -62,11 +67,17 @@ def ordinary_lines(text: bytes) -> Sequence[MetricLine]:
     return lines if len(lines) == count else ()
 
 
-def _is_strange(text: bytes) -> bool:
-    """Whether a line may be long, as one with a huge number, or nested deeply."""
+def _has_long_line(text: bytes) -> bool:
+    """Whether a line may be longer than two windows."""
+    starts = range(0, len(text), _WINDOW)
+    return any(text.find(b"\n", start, start + _WINDOW) < 0 for start in starts)
+
+
+def _is_deep(text: bytes) -> bool:
+    """Whether a line may be nested deeply: it touches three windows at most."""
     for start in range(0, len(text), _WINDOW):
         window = text[start : start + _WINDOW]
-        lines = window.count(b"\n")
-        if not lines or window.count(b"{") + window.count(b"[") - lines > _MOST_NESTED:
+        nested = window.count(b"{") + window.count(b"[") - window.count(b"\n")
+        if nested > _MOST_NESTED:
             return True
     return False

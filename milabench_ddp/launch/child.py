@@ -24,7 +24,7 @@ from .verdict import Observations, judge
 
 Stream = Literal["stdout", "stderr"]
 
-_CHUNK = 1 << 16  # bytes of one read
+_CHUNK = 1 << 18  # bytes of one read
 
 
 class Child:

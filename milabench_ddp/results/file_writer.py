@@ -22,6 +22,8 @@ PATIENCE = 30.0
 
 THREAD = "file writer"
 _AT_ONCE = 1 << 20  # bytes of one write; each is a sign of progress
+_FLOOD = 1 << 15  # bytes; after as many, the thread pauses, so that it writes many at once
+_PAUSE = 0.005  # seconds
 _ASK = 0.2  # seconds between two questions whether to hurry
 
 
@@ -127,8 +129,9 @@ class FileWriter:
     def _run(self) -> None:
         try:
             while batch := self._next():
-                for path, parts in batch.items():
-                    self._write(path, b"".join(parts))
+                sizes = [self._write(path, b"".join(parts)) for path, parts in batch.items()]
+                if sum(sizes) >= _FLOOD:
+                    time.sleep(_PAUSE)
             while self._files:
                 self._close(*self._files.popitem())
         except OSError as error:
@@ -148,7 +151,8 @@ class FileWriter:
             self._is_busy = bool(batch)
             return batch
 
-    def _write(self, path: Path, data: bytes) -> None:
+    def _write(self, path: Path, data: bytes) -> int:
+        """Append to a file; returns how many bytes."""
         self._now = path
         if path not in self._files:
             self._files[path] = new_file(path)
@@ -163,6 +167,7 @@ class FileWriter:
                 self._changed.notify_all()
                 if was_full and self._waiting < self._capacity:
                     self._wake()
+        return len(data)
 
     def _close(self, path: Path, fd: int) -> None:
         self._now = path

@@ -162,10 +162,11 @@ def _metric_events(event: Metrics) -> bytes:
         return (begin + event.text.replace(b"}\n", b"}" + end + begin)).removesuffix(begin)
     if all(has_rate):
         return (begin + event.text.replace(b"}\n", arrived + end + begin)).removesuffix(begin)
-    events = []
-    for text, is_rate in zip(event.text.split(b"\n"), has_rate, strict=False):
-        events.append(begin + (text[:-1] + arrived if is_rate else text) + end)
-    return b"".join(events)
+    with_rate, without = arrived + end + begin, b"}" + end + begin
+    parts = [begin] * (2 * len(has_rate) + 1)
+    parts[1::2] = event.text.split(b"}\n")[:-1]
+    parts[2::2] = [with_rate if is_rate else without for is_rate in has_rate]
+    return b"".join(parts).removesuffix(begin)
 
 
 def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:

@@ -66,6 +66,7 @@ class BenchmarkRun:
         self._launch: LaunchTracker | None = None
         self._has_started = False  # before that, it looks for free ports
         self._stack = ExitStack()
+        self.is_written = True  # its last state is on disk
         self._is_mine = False  # its files are; before, they may be another process's
         self._stops = 0  # 1: stopped; 2: stopped hard
 
@@ -299,4 +300,6 @@ class BenchmarkRun:
         self._stack.close()
 
     def _save(self) -> None:
+        self.is_written = False
         save_state(self._run, self._run.state_json(self.name), self.state)
+        self.is_written = True

@@ -67,6 +67,7 @@ class Coordinator:
         # of a shuffled run that is resumed: what comes before has run
         self._first_repeats = {name: next_repeat(run, name) for name in self._waiting}
         self._outcomes: set[Outcome] = set()
+        self.unwritten: dict[str, str] = {}  # reasons of benchmarks whose states are not on disk
         self._why_stopped = why_stopped
         self.stopped_as: Verdict | None = None  # the verdict on interrupted benchmarks
 
@@ -197,6 +198,8 @@ class Coordinator:
     def _ended(self, benchmark: BenchmarkRun) -> None:
         self._running.pop(benchmark.name, None)
         self._outcomes.add(benchmark.verdict.outcome)
+        if not benchmark.is_written:
+            self.unwritten[benchmark.name] = benchmark.verdict.reason
         self._observer.end(benchmark.name, benchmark.verdict)
 
     def _give_up(self, benchmark: Benchmark, size: int, alive: int) -> None:

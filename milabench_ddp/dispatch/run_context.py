@@ -193,6 +193,7 @@ def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     context = RunContext(run, header, plan, missing, is_resumed=True)
     if missing:
         header.outcome = header.ended = None
+        header.unwritten = {}
     elif header.outcome not in (Outcome.OK, Outcome.FAILED):  # cut off before its end
         context.finish(Outcome.OK)
     return context

@@ -73,6 +73,9 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
         listed.pop(name, None)
     for name in listed or header.suite:
         benchmarks[name] = _benchmark(run, name, listed.get(name), on_defect)
+    for name, reason in header.unwritten.items():
+        if name in benchmarks and benchmarks[name].ended is None:
+            benchmarks[name] = BenchmarkState(name, Status.FAILED, reason, interrupted=True)
     header = _settled(run, header, benchmarks)
     if header.outcome is not None:
         _end_waiting(run, header.outcome, benchmarks.values())

@@ -78,6 +78,7 @@ class AttachedRunner(Runner):
                     run, context.plan, context.benchmarks, nodes, requests, observer
                 )
                 outcome = coordinator.execute()
+            context.header.unwritten = coordinator.unwritten
             return context.finish(outcome)
 
 

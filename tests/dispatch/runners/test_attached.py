@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
+from milabench_ddp.dispatch import benchmark_run
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.nodes import Nodes
-from milabench_ddp.dispatch.run_context import RunContext
+from milabench_ddp.dispatch.run_context import RunContext, resume_run
 from milabench_ddp.dispatch.runners import RUNNERS
 from milabench_ddp.dispatch.runners.agents import agent_script
 from milabench_ddp.dispatch.runners.attached import (
@@ -22,14 +23,15 @@ from milabench_ddp.dispatch.runners.attached import (
     LocalRunner,
 )
 from milabench_ddp.dispatch.runners.base import NodeRequest
-from milabench_ddp.errors import DispatchError
+from milabench_ddp.errors import DispatchError, RunDirError
 from milabench_ddp.events import Event, Metrics, Outcome, Started, Status, Verdict
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.machine.provenance import collect
 from milabench_ddp.plan.planner import plan_launches
 from milabench_ddp.progress import ProgressObserver
 from milabench_ddp.results.read_events import read_events
-from milabench_ddp.results.read_state import read_benchmark, read_header
+from milabench_ddp.results.read_state import read_benchmark, read_header, require_state
+from milabench_ddp.results.run_dir import RunDir, save_state
 from milabench_ddp.results.state import BenchmarkState
 from tests.fakes.nvml import FakeNvml, gpus
 from tests.support.progress import RecordedProgress
@@ -79,6 +81,34 @@ def test_a_signal_stops_the_run(tmp_path: Path, number: int, reason: str) -> Non
         "b": Verdict(Outcome.CANCELLED, "stopped before it began"),
     }
     assert signal.getsignal(number) == before
+
+
+def test_a_state_for_which_there_is_no_room_is_told_by_the_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where many benchmarks meet a full disk: room for the end of the run is reserved."""
+    full = f"cannot write {tmp_path}: No space left on device"
+
+    def save(run: RunDir, path: Path, record: object) -> None:
+        if path == run.state_json("a"):
+            raise RunDirError(full)
+        save_state(run, path, record)
+
+    monkeypatch.setattr(benchmark_run, "save_state", save)
+    run = context(tmp_path, program(tmp_path, "a", RATE), program(tmp_path, "b", RATE))
+    told = RecordedProgress()
+    assert run_here(run, told) is Outcome.FAILED
+    assert told.ended == {"a": Verdict(Outcome.FAILED, full), "b": Verdict(Outcome.OK)}
+    assert read_benchmark(run.run, "a") is None
+    found = require_state(run.run)
+    assert found.header.outcome is Outcome.FAILED
+    assert (found.benchmarks["a"].status, found.benchmarks["a"].reason) == (Status.FAILED, full)
+    assert not found.benchmarks["a"].is_final  # `--resume` runs it again, once there is room
+    run.close()
+    resumed = resume_run(run.run, {})
+    assert [benchmark.name for benchmark in resumed.benchmarks] == ["a"]
+    assert resumed.header.unwritten == {}
+    resumed.close()
 
 
 def test_what_is_run_again_waits_before_it_begins(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from . import __version__
 from .caller import restore_environment
-from .errors import MilabenchError
+from .errors import MilabenchError, shortened
 from .interrupts import INTERRUPTED
 from .streams import prepare_streams
 
@@ -148,13 +148,15 @@ def main(argv: Sequence[str] | None = None, begin: Callable[[], None] | None = N
     prepare_streams()
     restore_environment()
     try:
+        _refuse_lost_folder()
         verb, options = parse(sys.argv[1:] if argv is None else argv)
         command = importlib.import_module(f"{__package__}.commands.{verb}")
         if begin is not None:
             begin()
         return int(command.main(options))
     except MilabenchError as error:
-        print(f"milabench: {error}", file=sys.stderr)
+        lines = [shortened(line) for line in str(error).split("\n")]
+        print("milabench:", "\n".join(lines), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -162,3 +164,13 @@ def main(argv: Sequence[str] | None = None, begin: Callable[[], None] | None = N
         # The reader of our output is gone; the interpreter's last flush must not fail, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except (OSError, UnicodeEncodeError) as error:  # a name too long, a folder without rights
+        print("milabench:", shortened(str(error)), file=sys.stderr)
+        return 2
+
+
+def _refuse_lost_folder() -> None:
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        raise MilabenchError("the current folder does not exist any more: cd to another") from None

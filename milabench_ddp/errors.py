@@ -14,7 +14,6 @@ PrepareError              data or an environment could not be made, exit code 1
 A benchmark that fails is not an error: it is an ``Outcome`` (see events).
 """
 
-import difflib
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -109,17 +108,37 @@ def _place(error: Exception) -> str:
     return place
 
 
+_LONGEST_WORD = 200  # characters that are compared with known words
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``": did you mean `x`?"``, or an empty string if no known word is close."""
-    near = difflib.get_close_matches(word, sorted(known), n=1)
-    return f": did you mean `{near[0]}`?" if near else ""
+    near = _nearest(word, known)
+    return f": did you mean `{near}`?" if near else ""
 
 
 def one_of(word: str, known: Sequence[str]) -> str:
     """The known words, behind one that is close: ``did you mean `x`, or one of w, x?``."""
-    near = difflib.get_close_matches(word, sorted(known), n=1)
+    near = _nearest(word, known)
     words = ", ".join(known)
-    return f"did you mean `{near[0]}`, or one of {words}?" if near else f"choose from {words}"
+    return f"did you mean `{near}`, or one of {words}?" if near else f"choose from {words}"
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is close to a word; empty without one."""
+    if len(word) > _LONGEST_WORD:
+        return ""
+    import difflib  # only errors need it
+
+    return next(iter(difflib.get_close_matches(word, sorted(known), n=1)), "")
+
+
+def shortened(text: str, most: int = 600) -> str:
+    """A text of at most ``most`` characters: the middle of a longer one is left out."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} [... {len(text) - 2 * half:,} more characters ...] {text[-half:]}"
 
 
 def shown_names(names: Sequence[str], most: int = 8) -> str:

@@ -26,6 +26,8 @@ def prepare_streams() -> None:
     os.close(fd)
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding cannot write
     if sys.stderr is None or _is_plain_file(sys.stderr):
         safe = io.BufferedWriter(_Unheard(2, "w", closefd=False))
         sys.stderr = io.TextIOWrapper(safe, errors="backslashreplace", line_buffering=True)

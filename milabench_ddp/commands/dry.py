@@ -51,6 +51,7 @@ def main(options: DryOptions) -> int:
     comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
     request = ScriptRequest(profile, launches, len(cluster.nodes), site.python, comments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")  # paths need not be UTF-8
+        # As `run` gives words to programs: paths need not be UTF-8.
+        sys.stdout.reconfigure(encoding=sys.getfilesystemencoding(), errors="surrogateescape")
     sys.stdout.write(runner.script(request))
     return 0

@@ -18,6 +18,7 @@ from ..config.runner_profile import (
 from ..config.schema import Benchmark, Suite
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
+from ..config.tree import expanded
 from ..dispatch.repeats import MOST
 from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import NodeRequest, synthetic_nodes
@@ -34,7 +35,7 @@ from ..table import given_percent_text
 
 def base_folder(options: SuiteOptions) -> Path:
     """``--base``, else ``$MILABENCH_BASE``, else the current folder; absolute."""
-    return Path(options.base or os.environ.get("MILABENCH_BASE") or ".").expanduser().absolute()
+    return expanded(options.base or os.environ.get("MILABENCH_BASE") or ".").absolute()
 
 
 def request(options: SuiteOptions, system: System | None) -> SuiteRequest:

@@ -10,7 +10,10 @@ import ast
 from functools import cache
 from pathlib import Path
 
+from .files import read_limited
+
 DEFAULT_SCRIPT = "main.py"
+_MOST = 2**20  # bytes
 
 
 @cache
@@ -21,8 +24,8 @@ def main_script(definition: Path) -> str:
     file that it inherits from, states another as a constant.
     """
     try:
-        module = ast.parse((definition / "benchfile.py").read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        module = ast.parse(read_limited(definition / "benchfile.py", _MOST))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return DEFAULT_SCRIPT
     classes = {each.name: each for each in module.body if isinstance(each, ast.ClassDef)}
     name = next((_name(value) for value in _assigned(module.body, "__pack__")), "")

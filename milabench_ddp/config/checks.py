@@ -23,11 +23,13 @@ from .tree import (
     value_of,
 )
 
+TEXT = 2**17 - 1  # bytes of an argument on Linux (MAX_ARG_STRLEN)
+
 # Takes the key as messages show it, and its node; returns the value, or raises ConfigError.
 Check = Callable[[str, TreeNode], Any]
 Checks = Mapping[str, Check]  # by key
 
-_MEMORY = re.compile(r"\s*(\d+(?:\.\d*)?)\s*((?:([kmgt])(i?))?[bo])?\s*", re.IGNORECASE)
+_MEMORY = re.compile(r"(\d{1,15}(?:\.\d*)?)\s*((?:([kmgt])(i?))?[bo])?", re.IGNORECASE)
 
 
 def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
@@ -90,13 +92,17 @@ def path(key: str, node: TreeNode) -> Path:
     return node.origin.folder / expanded(text(key, node))
 
 
-def whole(least: int) -> Check:
-    """An integer, ``least`` or more."""
+def whole(least: int, most: int | None = None) -> Check:
+    """An integer, ``least`` or more, and at most ``most``."""
 
     def accepts(value: Scalar) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= least
+        if not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return least <= value and (most is None or value <= most)
 
-    return _scalar(f"an integer, {least} or more", accepts)
+    if most is None:
+        return _scalar(f"an integer, {least} or more", accepts)
+    return _scalar(f"an integer from {least} to {most:,}", accepts)
 
 
 def number(expected: str, low: float, high: float = inf, *, above: bool = False) -> Check:
@@ -177,7 +183,7 @@ texts = list_of(any_text, "a list of texts")
 
 def memory_mib(key: str, node: TreeNode) -> float:
     """The MiB of an amount of memory: ``3885 MiB``, ``80 GiB``, ``4Go`` or a bare number of MiB."""
-    found = _MEMORY.fullmatch(str(value_of(node)))
+    found = _MEMORY.fullmatch(str(value_of(node)).strip())
     if found is None:
         raise wrong(key, node, "an amount of memory such as `81920 MiB`")
     amount, unit, letter, binary = found.groups()
@@ -247,4 +253,9 @@ def _word(key: str, node: TreeNode) -> str:
     word = scalar_text(single(key, node))
     if "\0" in word:
         raise ConfigError(f"`{key}` in {node.origin} holds a null character")
+    if len(word.encode(errors="surrogateescape")) > TEXT:
+        raise ConfigError(
+            f"`{key}` in {node.origin} has more than {TEXT:,} bytes, the most that a program takes "
+            "as an argument or a variable: give it a file"
+        )
     return word

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import ConfigError, did_you_mean
 from .facts import MachineFacts
+from .limits import CONDITION
 from .tree import Origin, Scalar
 
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
@@ -34,14 +35,21 @@ class ConditionResult:
 
 
 def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionResult:
-    """Evaluate a condition; raises ConfigError if it is outside the grammar."""
+    """Evaluate a condition; raises ConfigError if it is outside the grammar, or too long."""
+    if len(condition) > CONDITION:
+        raise ConfigError(
+            f"the condition `{condition[:40]}...` in {origin} has {len(condition):,} characters, "
+            f"and may have {CONDITION}: split it"
+        )
     where = f"the condition `{condition}` in {origin}"
+    evaluator = _Evaluator(_terms(facts), where)
     try:
         tree = ast.parse(condition.strip(), mode="eval")
-    except (SyntaxError, ValueError):  # ValueError: a null byte
+        return ConditionResult(evaluator.truth(tree.body), evaluator.used)
+    except (SyntaxError, ValueError):  # ValueError: a null byte, or a number of 5,000 digits
         raise ConfigError(f"{where}: it is malformed") from None
-    evaluator = _Evaluator(_terms(facts), where)
-    return ConditionResult(evaluator.truth(tree.body), evaluator.used)
+    except (RecursionError, MemoryError):  # MemoryError: the parser's word for the same
+        raise ConfigError(f"{where}: it is nested too deeply") from None
 
 
 def _terms(facts: MachineFacts) -> dict[str, Scalar]:

@@ -1,9 +1,12 @@
 """OmegaConf's ``${...}`` over the mapping of all benchmarks."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from ..errors import ConfigError
+from . import limits
 from .tree import (
     Entries,
     Location,
@@ -17,6 +20,7 @@ from .tree import (
 )
 
 _MARK = "${"
+_TEXT = 1000  # characters that count as another value
 
 
 def interpolate(entries: Entries) -> Entries:
@@ -36,12 +40,41 @@ def interpolate(entries: Entries) -> Entries:
         _check_grammar(scalar)
     root = OmegaConf.create({name: to_plain(entry) for name, entry in entries.items()})
     resolved = dict(entries)
-    for name, entry in entries.items():
-        if not name.startswith("_"):
-            changed = map_scalars(entry, partial(_resolve, root), (name,))
-            assert isinstance(changed, MappingNode)
-            resolved[name] = changed
+    with _bounded():
+        for name, entry in entries.items():
+            if not name.startswith("_"):
+                changed = map_scalars(entry, partial(_resolve, root), (name,))
+                assert isinstance(changed, MappingNode)
+                resolved[name] = changed
     return resolved
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Bound the work within: OmegaConf resolves a value anew for each reference to it.
+
+    So a few lines that refer to each other twice would take for ever.
+    """
+    from omegaconf.base import Container
+    from omegaconf.errors import InterpolationResolutionError
+
+    resolve = Container._resolve_interpolation_from_parse_tree
+    left = limits.REFERENCES
+
+    def counted(*args: Any, **keywords: Any) -> Any:
+        nonlocal left
+        found = resolve(*args, **keywords)
+        left -= 1 + len(str(found)) // _TEXT
+        if left < 0:
+            raise InterpolationResolutionError(f"more than {limits.REFERENCES:,} references")
+        return found
+
+    patched: Any = Container
+    patched._resolve_interpolation_from_parse_tree = counted
+    try:
+        yield
+    finally:
+        patched._resolve_interpolation_from_parse_tree = resolve
 
 
 def _is_marked(scalar: ScalarNode) -> bool:
@@ -55,7 +88,7 @@ def _check_grammar(scalar: ScalarNode) -> None:
 
     try:
         OmegaConf.create([scalar.value])
-    except GrammarParseError:
+    except (GrammarParseError, RecursionError):
         text = f"`{scalar.value}` in {scalar.origin}"
         raise ConfigError(f"malformed interpolation {text}") from None
 
@@ -72,7 +105,7 @@ def _resolve(root: Any, scalar: ScalarNode, location: Location) -> TreeNode:
             value = value[key]
         if OmegaConf.is_config(value):
             value = OmegaConf.to_container(value, resolve=True)
-    except OmegaConfBaseException as error:
+    except (OmegaConfBaseException, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigError(
             f"`{scalar.value}` in {scalar.origin} cannot be resolved: {reason} "

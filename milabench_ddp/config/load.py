@@ -15,7 +15,7 @@ from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset
 from .read import Warn
-from .schema import Benchmark, SkippedBenchmark, Suite, check_known, check_name, check_values
+from .schema import Benchmark, SkippedBenchmark, Suite, check_known, check_names, check_values
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
@@ -97,8 +97,8 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
         raise ConfigError(
             f"{shown(path)}: defines no benchmark (a name that begins with `_` is a template)"
         )
-    for name, entry in entries.items():
-        check_name(name, entry)
+    check_names(entries)
+    for entry in entries.values():
         check_values(entry)
     selection = parse_selection(request.select, request.exclude, entries)
     sizing = request.system.options if request.system else SizingOptions()

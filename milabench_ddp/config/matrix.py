@@ -6,6 +6,7 @@ from itertools import product
 
 from ..errors import ConfigError, SelectionError
 from .checks import as_mapping
+from .limits import BENCHMARKS, Room
 from .merge import finalize, merge_benchmark
 from .placeholders import fill, names_in, only_name
 from .tree import (
@@ -59,8 +60,15 @@ def expand(entries: Entries) -> Entries:
     """
     expanded: dict[str, MappingNode] = {}
     sources: dict[str, str] = {}  # where each benchmark comes from, for messages
+    room = Room()
     for name, entry in entries.items():
         for variant, body, source in _variants(name, entry):
+            room.take_all(body, body.origin)
+            if len(expanded) == BENCHMARKS:
+                raise ConfigError(
+                    f"`{name}` in {entry.origin}: a suite has at most {BENCHMARKS:,} benchmarks "
+                    "and templates: make several"
+                )
             if variant in expanded:
                 # The name to change is the one in the matrix's job.
                 origin = body.origin if "job" in entry.entries else expanded[variant].origin
@@ -92,6 +100,14 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
         places = "".join(f"-{{{axis}}}" for axis in axes)
         raise ConfigError(f"the `job` in {job.origin} needs a `name`, such as `bench{places}`")
     body = job.without("name")
+    count = 1
+    for choices in axes.values():
+        count *= len(choices)
+        if count > BENCHMARKS:
+            raise ConfigError(
+                f"the `matrix` of `{name}` in {entry.entries['matrix'].origin} has more than "
+                f"{BENCHMARKS:,} combinations: give its axes fewer values"
+            )
     for values in product(*axes.values()):
         combination = dict(zip(axes, values, strict=True))
         filled = map_scalars(body, partial(_filled_scalar, combination))

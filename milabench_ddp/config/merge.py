@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from ..errors import ConfigError, did_you_mean
 from .checks import wrong
+from .limits import DEPTH, FILES, Room
 from .read import Warn, read_yaml
 from .shipped import find_shipped
 from .tree import (
@@ -114,22 +115,30 @@ def read_suite(path: Path, warn: Warn | None = None) -> MappingNode:
     a file there is looked up among the shipped configurations. A file that is included twice is
     merged twice, at both places. ``warn`` gets what milabench takes, and what has no effect
     here; without it, a key that is stated twice is an error.
-    Raises ConfigError, also for an include loop.
+    Raises ConfigError, also for an include loop, and for more than a suite may hold.
     """
-    return _read_within((), path, warn)
+    return _read_within((), path, warn, Room())
 
 
-def _read_within(including: tuple[str, ...], path: Path, warn: Warn | None) -> MappingNode:
+def _read_within(
+    including: tuple[str, ...], path: Path, warn: Warn | None, room: Room
+) -> MappingNode:
     """The suite of a file; ``including`` are the files that lead to it, by their real paths."""
     real = os.path.realpath(path)
     chain = (*including, real)
     if real in including:
         loop = map(shown, chain[chain.index(real) :])
         raise ConfigError(f"include loop: {' -> '.join(loop)}")
-    top = read_yaml(path, warn)
+    top = read_yaml(path, warn, room)
     suite = MappingNode({}, top.origin)
     for name, origin in _named("include", top, "a path or a list of paths"):
-        suite = merge_suites(suite, _read_within(chain, _included(name, origin), warn))
+        room.files -= 1
+        if room.files < 0 or len(chain) == DEPTH:
+            raise ConfigError(
+                f"`include` in {origin}: a configuration includes at most {FILES:,} files, "
+                f"{DEPTH} of them one within the other: merge some"
+            )
+        suite = merge_suites(suite, _read_within(chain, _included(name, origin), warn, room))
     own = top.without("include")
     if MULTIRUN in own.entries:
         if warn is not None:
@@ -154,7 +163,8 @@ def _included(name: str, origin: Origin) -> Path:
         return Path(os.path.normpath(path))
     shipped = find_shipped("config", name)
     if shipped is None:
-        raise ConfigError(f"unknown include `{name}` in {origin}: no such file: {shown(path)}")
+        why = "not a file" if path.exists() else "no such file"
+        raise ConfigError(f"unknown include `{name}` in {origin}: {why}: {shown(path)}")
     return shipped
 
 
@@ -184,12 +194,14 @@ def inherit(entries: Entries) -> Entries:
         raise ConfigError(f'`"*"` cannot inherit: {every.entries["inherits"].origin}')
     resolved: dict[str, MappingNode] = {}
     inherited = {}
+    room = Room()
     for name in entries:
         if name == ALL:
             continue
         entry = _with_parents(name, entries, resolved, ())
         if every is not None and not name.startswith("_"):
             entry = merge_benchmark(entry, every)
+        room.take_all(entry, entry.origin)
         inherited[name] = entry
     return inherited
 
@@ -208,8 +220,14 @@ def _with_parents(
             steps.append(f"`{step}` ({entries[step].entries['inherits'].origin})")
         raise ConfigError(f"inherit cycle: {' -> '.join(steps)} -> `{name}`")
     own = entries[name]
+    parents = _named("inherits", own, "a name or a list of names")
+    if parents and max(len(path), len(parents)) > DEPTH:
+        raise ConfigError(
+            f"`inherits` of `{name}` in {own.origin}: at most {DEPTH} parents, and at most {DEPTH} "
+            "generations of them: merge some"
+        )
     merged = MappingNode({}, own.origin)
-    for parent, origin in _named("inherits", own, "a name or a list of names"):
+    for parent, origin in parents:
         if parent not in entries or parent == ALL:
             hint = did_you_mean(parent, entries.keys() - {name, ALL})
             raise ConfigError(f"unknown parent `{parent}` of `{name}` in {origin}{hint}")

@@ -4,7 +4,8 @@ import fnmatch
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..errors import ConfigError, SelectionError, did_you_mean
+from ..errors import ConfigError, SelectionError, did_you_mean, shortened
+from .limits import DEPTH
 from .merge import ALL, merge_benchmark
 from .placeholders import only_name
 from .read import parse_yaml
@@ -27,10 +28,12 @@ def parse_override(text: str) -> Override:
     address, equals, value = text.partition("=")
     if not equals or "." not in address.strip("."):
         raise ConfigError(
-            f"--override {text}: not of the form name.key=value, "
+            f"--override {shortened(text)}: not of the form name.key=value, "
             "such as `resnet50.argv.--batch-size=64`"
         )
-    source = f"--override {text}"
+    source = f"--override {shortened(text, 200)}"
+    if address.count(".") > DEPTH:
+        raise ConfigError(f"{source}: more than {DEPTH} keys within each other: name fewer")
     if only_name(value):  # {n_worker} without quotes, which YAML takes for a mapping
         return Override(address, ScalarNode(value, Origin(source)))
     return Override(address, parse_yaml(value, source, line=0))

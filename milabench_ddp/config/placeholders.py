@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..errors import ConfigError, did_you_mean
 from ..machine.backends import BACKENDS
 from .benchmark import program_of
+from .checks import TEXT
 from .facts import MachineFacts
 from .shipped import shipped_root
 from .sizing import Sizer, SizingOptions
@@ -56,7 +57,10 @@ def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
         hint = did_you_mean(name, values)
         raise ConfigError(f"unknown placeholder `{found[0]}` in {origin}{hint}")
 
-    return _PLACEHOLDER.sub(replacement, text)
+    filled = _PLACEHOLDER.sub(replacement, text)
+    if len(filled) > max(TEXT, len(text)):
+        raise ConfigError(f"the placeholders in {origin} make a text of {len(filled):,} characters")
+    return filled
 
 
 def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> Entries:

@@ -3,11 +3,15 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from ..errors import ConfigError
+from . import limits
 from .checks import unknown
+from .files import read_limited
+from .limits import Room
 from .tree import (
     DeleteNode,
     ListNode,
@@ -23,38 +27,50 @@ from .tree import (
 Warn = Callable[[str], None]
 """Gets a sentence about what is read as milabench reads it, and may not be what was meant."""
 _PREFIX = "tag:yaml.org,2002:"
-_TEXT = {"str", "timestamp", "value"}  # a date in a command line stays as it was written
+# A date in a command line stays as it was written; so do `=` and `<<`.
+_TEXTS = {f"{_PREFIX}{kind}" for kind in ("str", "timestamp", "value", "merge")}
 _TAGS = {"!delete", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
+_COLLECTIONS: Mapping[type[yaml.Node], str] = {
+    yaml.MappingNode: f"{_PREFIX}map",
+    yaml.SequenceNode: f"{_PREFIX}seq",
+}
 _SAFE = yaml.constructor.SafeConstructor()
 _CONSTRUCT: Mapping[str, Callable[[yaml.ScalarNode], Scalar]] = {
-    "bool": _SAFE.construct_yaml_bool,
-    "float": _SAFE.construct_yaml_float,
-    "int": _SAFE.construct_yaml_int,
-    "null": _SAFE.construct_yaml_null,
+    f"{_PREFIX}bool": _SAFE.construct_yaml_bool,
+    f"{_PREFIX}float": _SAFE.construct_yaml_float,
+    f"{_PREFIX}int": _SAFE.construct_yaml_int,
+    f"{_PREFIX}null": _SAFE.construct_yaml_null,
 }
+_TOO_LONG = "is too long for a number: put it in quotes if it is a text"
+TOO_DEEP = f"more than {limits.DEPTH} lists and mappings within each other: flatten them"
 
 
-def read_yaml(path: Path, warn: Warn | None = None) -> MappingNode:
+def read_yaml(path: Path, warn: Warn | None = None, room: Room | None = None) -> MappingNode:
     """Read one YAML file, whose top must be a mapping; an empty file is an empty mapping.
 
     Args:
         path: the file.
         warn: gets a sentence for each key that is stated twice, of which the last value counts, as
             in milabench; None: such a key is an error.
+        room: how much it may hold; None for a file that is read alone.
 
-    Raises ConfigError for a file that is missing, unreadable, not UTF-8 or not YAML, for a key
-    stated twice, and for a tag that is unknown.
+    Raises ConfigError for a file that is missing, unreadable, too large, not UTF-8 or not YAML, for
+    a key stated twice, and for a tag that is unknown.
     """
     source = os.path.abspath(path)  # noqa: PTH100 - a link is shown as it was given
     try:
-        text = Path(source).read_text(encoding="utf-8-sig")
+        data = read_limited(source, limits.FILE_BYTES)
+        text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"{shown(source)}: no such file") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{shown(source)}: not UTF-8 text: {error.reason}") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"{shown(source)}:{line}: not UTF-8 text: {error.reason}: save it as UTF-8"
+        ) from None
     except OSError as error:
         raise ConfigError(f"{shown(source)}: cannot be read: {error.strerror}") from None
-    node = parse_yaml(text, source, warn=warn)
+    node = parse_yaml(text, source, warn=warn, room=room)
     if is_null(node):
         return MappingNode({}, node.origin)
     if not isinstance(node, MappingNode):
@@ -63,29 +79,66 @@ def read_yaml(path: Path, warn: Warn | None = None) -> MappingNode:
 
 
 def parse_yaml(
-    text: str, source: str, line: int | None = None, warn: Warn | None = None
+    text: str,
+    source: str,
+    line: int | None = None,
+    warn: Warn | None = None,
+    room: Room | None = None,
 ) -> TreeNode:
     """The tree of a YAML text. With ``line``, all of it is stated at that line of the source."""
-    reader = _Reader(source, line, warn)
-    loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    reader = _Reader(source, line, warn, room or Room())
     try:
-        top = yaml.compose(text, loader_type)
+        top = yaml.compose(text, _Loader)
     except yaml.MarkedYAMLError as error:
         raise reader.broken(error) from None
     except yaml.reader.ReaderError as error:
         raise ConfigError(f"{reader.origin(0)}: invalid YAML: {error.reason}") from None
+    except UnicodeEncodeError:  # an argument with bytes that are not UTF-8
+        raise ConfigError(f"{reader.origin(0)}: not UTF-8 text") from None
     if top is None:
         return ScalarNode(None, reader.origin(0))
     return reader.node(top, reader.origin_of(top))
 
 
+_YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_YamlLoader):  # type: ignore[misc]
+    """The library's loader, which stops where a text is too large to be composed.
+
+    Written in C, it would not notice that its stack or the memory is full.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.depth = self.values = 0
+
+    def descend_resolver(self, parent: yaml.Node | None, index: object) -> None:
+        """The library calls it before it composes a value of ``parent``."""
+        del index
+        self.depth += 1
+        self.values += 1
+        if parent is None:
+            return
+        if self.depth > limits.DEPTH:
+            raise yaml.MarkedYAMLError(problem=TOO_DEEP, problem_mark=parent.start_mark)
+        if self.values > limits.VALUES:
+            problem = f"more than {limits.VALUES:,} values: state fewer"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=parent.start_mark)
+
+    def ascend_resolver(self) -> None:
+        """The library calls it after a value."""
+        self.depth -= 1
+
+
 class _Reader:
     """Turns the nodes of the YAML library into a `TreeNode`."""
 
-    def __init__(self, source: str, line: int | None, warn: Warn | None) -> None:
+    def __init__(self, source: str, line: int | None, warn: Warn | None, room: Room) -> None:
         self.source = source
         self.line = line
         self.warn = warn
+        self.room = room
         self.open: list[yaml.Node] = []  # the collections that are being read, against alias loops
 
     def origin(self, line: int) -> Origin:
@@ -106,14 +159,17 @@ class _Reader:
         return ConfigError(message)
 
     def node(self, node: yaml.Node, origin: Origin) -> TreeNode:
+        self.room.take(1, origin)
         if node.tag == "!delete":
             return DeleteNode(origin)
-        if not node.tag.startswith(_PREFIX):
-            raise unknown("tag", node.tag, self.origin_of(node), _TAGS)
         if isinstance(node, yaml.ScalarNode):
             return ScalarNode(self.scalar(node), origin)
+        if node.tag != _COLLECTIONS[type(node)]:
+            raise self.unknown_tag(node)
         if node in self.open:
             raise ConfigError(f"{self.origin_of(node)}: an alias that contains itself")
+        if len(self.open) == limits.DEPTH:  # by aliases
+            raise ConfigError(f"{origin}: {TOO_DEEP}")
         self.open.append(node)
         try:
             if isinstance(node, yaml.MappingNode):
@@ -123,17 +179,30 @@ class _Reader:
         finally:
             self.open.pop()
 
+    def unknown_tag(self, node: yaml.Node) -> ConfigError:
+        tag = node.tag
+        if tag.startswith(_PREFIX):
+            tag = f"!!{tag.removeprefix(_PREFIX)}"
+        return unknown("tag", tag, self.origin_of(node), _TAGS - {tag})
+
     def scalar(self, node: yaml.ScalarNode) -> Scalar:
-        kind = node.tag.removeprefix(_PREFIX)
-        if kind in _TEXT:
+        if "\0" in node.value:
+            raise ConfigError(f"{self.origin_of(node)}: a text that holds a null character")
+        if node.tag in _TEXTS:
             return str(node.value)
-        if kind not in _CONSTRUCT:
-            raise unknown("tag", f"!!{kind}", self.origin_of(node), _TAGS)
+        if node.tag not in _CONSTRUCT:
+            raise self.unknown_tag(node)
+        where = self.origin_of(node)
+        if len(node.value) > limits.NUMBER:
+            raise ConfigError(f"{where}: `{node.value}` {_TOO_LONG}")
         try:
-            return _CONSTRUCT[kind](node)
-        except (ValueError, KeyError):
-            where = self.origin_of(node)
+            value = _CONSTRUCT[node.tag](node)
+        except (ValueError, LookupError, OverflowError):
+            kind = node.tag.removeprefix(_PREFIX)
             raise ConfigError(f"{where}: `{node.value}` is not of type {kind}") from None
+        if isinstance(value, int) and value.bit_length() > limits.BITS:
+            raise ConfigError(f"{where}: `{node.value}` {_TOO_LONG}")
+        return value
 
     def mapping(self, node: yaml.MappingNode, origin: Origin) -> MappingNode | ListNode:
         entries: dict[str, TreeNode] = {}
@@ -146,6 +215,7 @@ class _Reader:
             if key.tag == f"{_PREFIX}merge":
                 merged = {**self.merged(value), **merged}
                 continue
+            self.scalar(key)  # checks it
             name = str(key.value)
             if name in entries:
                 twice = f"key `{name}` in {where} is stated twice, first in {entries[name].origin}"

@@ -23,6 +23,7 @@ from .tree import (
 
 T = TypeVar("T")
 
+_LONGEST = 19  # digits of a number
 KINDS = ("local", "slurm", "ssh")
 
 
@@ -40,7 +41,8 @@ class Setting:
 
     def from_flag(self, words: str) -> str | int:
         """The value that the command line gives; raises ConfigError if the check refuses it."""
-        value = int(words) if words.isdecimal() and self.check is not text else words
+        is_number = words.isdecimal() and len(words) < _LONGEST and self.check is not text
+        value = int(words) if is_number else words
         self.check(self.flag, ScalarNode(value, Origin("the command line")))
         return value
 

@@ -31,7 +31,8 @@ from .checks import (
     whole,
     wrong,
 )
-from .tree import DeleteNode, MappingNode, TreeNode, is_null
+from .limits import SECONDS
+from .tree import DeleteNode, Entries, MappingNode, TreeNode, is_null
 
 
 @dataclass(frozen=True)
@@ -173,15 +174,18 @@ def _folder(key: str, node: TreeNode) -> str:
 
 _NAME = re.compile(r"\w[\w.+=@-]*")
 LONGEST_NAME = 150  # bytes; a file is named by it, a node, a process, and may have 255
+# What else is in a run folder, beside the folder of each benchmark.
+_TAKEN = {"jobs", "nodes", "submitit", "traces"}
+_SUFFIXES = (".data", ".html", ".json", ".stacks", ".stderr", ".stdout")
 _SHARE = number("a number from 0 to 1", 0, 1)
 
 _FAKE_IMAGENET: Checks = {
     "classes": whole(1),
     "folder": _folder,
-    "images": whole(1),
+    "images": whole(1, 10**8),
     "seed": whole(0),
-    "size": whole(8),
-    "val_images": whole(1),
+    "size": whole(8, 2**14),
+    "val_images": whole(1, 10**8),
 }
 _VOIR_OPTIONS = dict.fromkeys(("gpu_poll", "interval", "skip", "stop"), single)
 
@@ -197,13 +201,15 @@ KEYS: Mapping[str, Key] = {
     "gradient_accumulation_steps": Key(whole(1)),
     "group": Key(text, default="{name}"),
     "install_group": Key(
-        text, default="{group}"
+        _folder, default="{group}"
     ),  # the benchmarks of a group share a virtual environment
     "install_variant": Key(text, default="{arch}"),
     "instrument": Key(one_of("voir")),
     "matrix": Key(free),  # the combination of a variant, once the matrix is expanded
     "max_duration": Key(
-        number("a positive number of seconds", 0, above=True), default=600, in_preset=True
+        number(f"a positive number of seconds, up to {SECONDS:,}", 0, SECONDS, above=True),
+        default=600,
+        in_preset=True,
     ),
     "max_output": Key(number("a positive number of MiB", 0, above=True), in_preset=True),
     "num_machines": Key(whole(1), in_preset=True),
@@ -241,12 +247,30 @@ def check_name(name: str, entry: MappingNode) -> None:
             f"`{name}` in {entry.origin} cannot name a benchmark: "
             "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"
         )
+    if name.casefold() in _TAKEN or name.casefold().endswith(_SUFFIXES):
+        raise ConfigError(
+            f"`{name}` in {entry.origin} cannot name a benchmark: a file of a run may have this "
+            "name: choose another"
+        )
     size = len(name.encode())
     if size > LONGEST_NAME:
         raise ConfigError(
             f"`{name[:40]}...` in {entry.origin} cannot name a benchmark: "
             f"a name has at most {LONGEST_NAME} bytes, this one has {size}"
         )
+
+
+def check_names(entries: Entries) -> None:
+    """Raise ConfigError for names that cannot be those of files side by side."""
+    known: dict[str, str] = {}
+    for name, entry in entries.items():
+        check_name(name, entry)
+        other = known.setdefault(name.casefold(), name)
+        if other != name:
+            raise ConfigError(
+                f"`{name}` in {entry.origin} and `{other}` in {entries[other].origin} differ in "
+                "upper and lower case alone, which some disks do not tell apart: rename one"
+            )
 
 
 def check_known(entry: MappingNode) -> None:

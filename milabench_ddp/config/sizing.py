@@ -14,6 +14,7 @@ from .facts import MachineFacts
 from .read import read_yaml
 from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode, describe_value
 
+_DIGITS = 18  # of a batch size
 Observation = tuple[float, float]  # batch size, MiB
 
 
@@ -144,6 +145,6 @@ def _observation(node: TreeNode) -> Observation:
 
 
 def _of_size(size: str, origin: Origin, memory: TreeNode) -> Observation:
-    if not size.isdecimal() or int(size) < 1:
+    if not size.isdecimal() or len(size) > _DIGITS or int(size) < 1:
         raise ConfigError(f"{origin}: `{size}` is not a batch size")
     return float(size), memory_mib("memory", memory)

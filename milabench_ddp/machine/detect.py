@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..errors import MachineError
 from .backends import BACKENDS
 from .backends.backend import Backend, DiscoveryResult
-from .devices import Cluster, Device, Node
+from .devices import MOST_DEVICES, Cluster, Device, Node
 from .host import cpu_count
 
 CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where it is printed
@@ -40,6 +40,7 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
     """
     if count is not None and count < 1:
         raise MachineError(f"--gpus {count}: at least one device is needed")
+    refuse_too_many(count or 1)
     if device is None:
         backend, found = _first_with_devices(count, environ)
     elif device in BACKENDS:
@@ -77,6 +78,7 @@ def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[st
     Raises:
         MachineError: there are too few devices.
     """
+    refuse_too_many(gpus, nodes)
     host = detect(device, gpus * nodes, environ).cluster.nodes[0]
     mine = host.devices[rank * gpus : (rank + 1) * gpus]
     return Node(f"node{rank}", mine, max(1, host.cpu_count // nodes), host.notes)
@@ -88,10 +90,24 @@ def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None)
     It has ``nodes`` nodes (``node0``, ``node1``, ...) with ``gpus`` devices and ``cpus`` CPUs each,
     or 8 CPUs for each device. CPU slots are not bound to cores: those of an unknown machine cannot
     be named, and a script that binds to missing cores does not run.
+
+    Raises:
+        MachineError: there are more devices than can be planned.
     """
+    refuse_too_many(gpus, nodes)
     devices = tuple(Device(index, str(index)) for index in range(gpus))
     cpus = cpus or gpus * CPUS_PER_DEVICE
     return Cluster(arch, tuple(Node(f"node{rank}", devices, cpus) for rank in range(nodes)))
+
+
+def refuse_too_many(gpus: int, nodes: int = 1) -> None:
+    """Raise MachineError for more devices than can be planned."""
+    if gpus * nodes > MOST_DEVICES:
+        of = f" of each of {nodes:,} nodes" if nodes > 1 else ""
+        raise MachineError(
+            f"{gpus:,} devices{of}: at most {MOST_DEVICES:,} devices can be planned: "
+            "give fewer with --gpus or --nodes"
+        )
 
 
 def _first_with_devices(

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+MOST_DEVICES = 2**17  # of all nodes that can be planned
+
 
 @dataclass(frozen=True)
 class Device:

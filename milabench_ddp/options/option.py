@@ -4,7 +4,12 @@ from argparse import ArgumentTypeError
 from dataclasses import Field, field
 from typing import Any, TypeVar
 
+from ..config.limits import SECONDS
+from ..errors import shortened
+
 T = TypeVar("T")
+
+LEAST_INTERVAL = 0.01  # seconds: faster samples fill the disk with the same values
 
 
 def option(
@@ -43,21 +48,45 @@ def argument_name(option: Field[Any]) -> str:
     return option.name if option.metadata["is_positional"] else f"--{option.name.replace('_', '-')}"
 
 
-def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
+def positive(text: str, most: int = 10**6) -> int:
+    """A whole number of at least 1, and of at most ``most``."""
+    digits = text.lstrip("0")
+    if not text.isdecimal() or not digits:
+        raise ArgumentTypeError(f"{shortened(text)!r} is not a whole number of at least 1")
+    if len(digits) > len(str(most)) or int(digits) > most:
+        raise ArgumentTypeError(f"{shortened(text)!r} is more than {most:,}")
+    return int(digits)
+
+
+def integer(text: str) -> int:
+    """A whole number that fits into 64 bits, as those in JSON do."""
+    try:
+        value = int(text) if len(text) <= len(str(-(2**63))) else None
+    except ValueError:
+        value = None
+    if value is None or not -(2**63) <= value < 2**63:
+        raise ArgumentTypeError(f"{shortened(text)!r} is not a whole number of 64 bits")
+    return value
 
 
 def seconds(text: str) -> float:
-    """A finite number of seconds, 0 or more."""
+    """A number of seconds, from 0 to ``SECONDS``."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is not a number of seconds")
+        raise ArgumentTypeError(f"{shortened(text)!r} is not a number of seconds")
+    if value > SECONDS:
+        raise ArgumentTypeError(f"{shortened(text)!r} is more than {SECONDS:,} seconds")
+    return value
+
+
+def interval(text: str) -> float:
+    """A number of seconds between two samples; 0 for none."""
+    value = seconds(text)
+    if 0 < value < LEAST_INTERVAL:
+        raise ArgumentTypeError(f"{shortened(text)!r} is less than {LEAST_INTERVAL:g} seconds")
     return value
 
 
@@ -69,7 +98,7 @@ def percentage(text: str) -> float:
     except ValueError:
         value = 0.0
     if not sign or rest or not 0 < value < 1:
-        raise ArgumentTypeError(f"{text!r} is not a percentage such as 1%")
+        raise ArgumentTypeError(f"{shortened(text)!r} is not a percentage such as 1%")
     return value
 
 
@@ -85,7 +114,7 @@ def prices(text: str) -> tuple[float, ...]:
     except ValueError:
         found = ()
     if len(found) not in (1, 2) or not all(0 < price < float("inf") for price in found):
-        raise ArgumentTypeError(f"{text!r} is not a price, or two")
+        raise ArgumentTypeError(f"{shortened(text)!r} is not a price, or two")
     return found
 
 
@@ -109,5 +138,5 @@ def share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1:
-        raise ArgumentTypeError(f"{text!r} is not a share such as 3% or 0.03")
+        raise ArgumentTypeError(f"{shortened(text)!r} is not a share such as 3% or 0.03")
     return value

@@ -1,10 +1,13 @@
 """The options of ``run`` and ``dry``."""
 
 from dataclasses import dataclass, fields
+from functools import partial
 
 from ..config.runner_profile import SETTINGS
-from .option import argument_name, fail_on, option, percentage, positive, seconds
+from .option import argument_name, fail_on, integer, interval, option, percentage, positive, seconds
 from .suite import RunnerOptions
+
+MOST_REPEATS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +16,7 @@ class LaunchOptions(RunnerOptions):
 
     repeat: int | None = option(
         None, "how many times to run each benchmark, or with --until at most (default: 1, or 20)",
-        is_fixed=True, type=positive, metavar="K",
+        is_fixed=True, type=partial(positive, most=MOST_REPEATS), metavar="K",
     )  # fmt: skip
     until: float | None = option(
         None, "repeat each benchmark until its rate is known to +- this, with 95 %%, such as 1%%",
@@ -25,7 +28,7 @@ class LaunchOptions(RunnerOptions):
     )  # fmt: skip
     seed: int | None = option(
         None, "the whole number that --shuffle makes its order from (default: a random one)",
-        is_fixed=True, type=int, metavar="N",
+        is_fixed=True, type=integer, metavar="N",
     )  # fmt: skip
     profile: str = option(
         "never", "after the run, trace a few more steps: never, of what had a finding, or always",
@@ -54,7 +57,7 @@ class RunOptions(LaunchOptions):
     )  # fmt: skip
     gpu_poll: float | None = option(
         None, "the number of seconds between two samples of the devices; 0 turns sampling off",
-        is_fixed=True, type=seconds, metavar="S",
+        is_fixed=True, type=interval, metavar="S",
     )  # fmt: skip
     detach: bool = option(
         False, "return as soon as the jobs are submitted; `milabench watch` follows the run",

@@ -12,7 +12,7 @@ from glob import escape
 from pathlib import Path
 
 from ..codec import replace_file, write_record
-from ..errors import RunDirError
+from ..errors import RunDirError, shortened
 from ..in_time import in_time
 
 _RESERVE = ".reserve"
@@ -112,15 +112,18 @@ def create(base: Path, name: str | None) -> RunDir:
     """
     name = default_name() if name is None else name
     if not names_a_file(name):
-        raise RunDirError(f"--name {name!r} cannot name a folder: leave out any `/`")
+        raise RunDirError(
+            f"--name {shortened(name)!r} cannot name a folder: give at most {_LONGEST_NAME} bytes "
+            "of UTF-8, no `/` and nothing that cannot be seen, and is not `.` or `..`"
+        )
     return create_folder(base / "runs" / name)
 
 
 def names_a_file(name: str) -> bool:
     """Whether a file or a folder may have this name."""
-    if name in ("", ".", "..") or "/" in name or "\0" in name:
+    if name in ("", ".", "..") or "/" in name or not name.isprintable():
         return False
-    return len(name.encode(errors="surrogatepass")) <= _LONGEST_NAME
+    return len(name.encode()) <= _LONGEST_NAME
 
 
 def create_folder(path: Path) -> RunDir:

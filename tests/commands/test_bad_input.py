@@ -1,5 +1,8 @@
 """Bad input through the command line: exit code 2, one clear message, nothing lost."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +87,25 @@ CASES = {
 }
 
 
+NODES = "m: {matrix: {nodes: [1000000]}, job: {name: 'b{nodes}', num_machines: '{nodes}'}}\n"
+SYSTEM = "system: {arch: cuda, gpu: {count: 1000000000, capacity: 1 GiB}}\n"
+CASES |= {
+    "too many devices": ({"s.yaml": ONE}, ["s.yaml", "--gpus", "131073"], "131,073 devices: at"),
+    "too many nodes": ({"s.yaml": NODES}, ["s.yaml", "--gpus", "8"], "nodes"),
+    "a system of too many devices": (
+        {"s.yaml": ONE, "n.yaml": SYSTEM},
+        ["s.yaml", "--system", "n.yaml", "--device", "cpu"],
+        "1,000,000,000 devices: at most 131,072 devices can be planned",
+    ),
+    "a long value": (
+        {"s.yaml": f"x: {{program: p.py, weight: {'a' * 100_000}}}\n"},
+        ["s.yaml"],
+        "[... 99,",
+    ),
+    "a name that is too long for a file": ({}, ["a" * 5000], "File name too long"),
+}
+
+
 # Only `run` needs the program: the others show what is written.
 VERBS = ("run", "dry", "list", "resolve")
 ASKED = [(c, v) for c in CASES for v in VERBS if c != NO_PROGRAM or v == "run"]
@@ -131,3 +153,29 @@ def test_damaged_files_are_named_and_the_report_goes_on(at, suite):
     findings, _ = done.out.split("\nbenchmark ")
     assert "one.D0.data" in findings
     assert "two.D1.data" in findings
+
+
+def test_a_folder_that_is_gone(tmp_path: Path, monkeypatch, capsys):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(["dry", "ddp"]) == 2
+    assert "the current folder does not exist any more: cd to another" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-16"])
+def test_dry_writes_words_as_run_gives_them_to_programs(tmp_path: Path, encoding: str):
+    """Whatever the encoding of the output is."""
+    config = tmp_path / "s.yaml"
+    config.write_text("x: {program: p.py, plan: {method: per_gpu}, argv: ['é €']}\n")
+    env = {**os.environ, "PYTHONIOENCODING": encoding, "LC_ALL": "C.UTF-8"}
+    for verb, said in (("dry", "'é €'".encode()), ("resolve", b"x:")):
+        words = [sys.executable, "-m", "milabench_ddp", verb, config, "--device", "cpu"]
+        done = subprocess.run(words, env=env, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert said in done.stdout.replace(b"\0", b"")
+
+
+def test_a_home_folder_that_no_one_has(at, suite, monkeypatch):
+    monkeypatch.chdir(at.folder)
+    assert main(["dry", suite(one=GOOD), "--device", "cpu", "--base", "~no-such-user/x"]) == 0

@@ -103,6 +103,7 @@ GOOD = {
     "weight": [0, 1, 0.5],
 }
 
+SECONDS = "a positive number of seconds, up to 2,000,000"
 BAD = [
     ("argv", 3, "wrong value for `argv` in (default): "
                 "expected a mapping of options or a list of words, got `3`"),
@@ -121,13 +122,13 @@ BAD = [
     ("instrument", "vor", "wrong value for `instrument` in (default): "
                           "expected `voir`, got the text `vor`: did you mean `voir`?"),
     ("max_duration", "ten", "wrong value for `max_duration` in (default): "
-                            "expected a positive number of seconds, got the text `ten`"),
+                            f"expected {SECONDS}, got the text `ten`"),
     ("max_duration", 0, "wrong value for `max_duration` in (default): "
-                        "expected a positive number of seconds, got `0`"),
+                        f"expected {SECONDS}, got `0`"),
     ("max_duration", True, "wrong value for `max_duration` in (default): "
-                           "expected a positive number of seconds, got `true`"),
+                           f"expected {SECONDS}, got `true`"),
     ("max_duration", float("inf"), "wrong value for `max_duration` in (default): "
-                                   "expected a positive number of seconds, got `inf`"),
+                                   f"expected {SECONDS}, got `inf`"),
     ("num_machines", 0, "wrong value for `num_machines` in (default): "
                         "expected an integer, 1 or more, got `0`"),
     ("num_machines", 1.5, "wrong value for `num_machines` in (default): "
@@ -149,7 +150,7 @@ BAD = [
                                                 "has no `images`"),
     ("prepare", {"fake_imagenet": {"images": 0}},
      "wrong value for `prepare.fake_imagenet.images` in (default): "
-     "expected an integer, 1 or more, got `0`"),
+     "expected an integer from 1 to 100,000,000, got `0`"),
     ("prepare", {"fake_imagenet": {"images": 1, "folder": "../x"}},
      "wrong value for `prepare.fake_imagenet.folder` in (default): "
      "expected the name of a folder, without `/`, got the text `../x`"),

@@ -53,6 +53,28 @@ def test_what_is_not_a_count(text: str) -> None:
         node_counts(f"2,{text}")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["dry", "x", "--gpus", "1000000000"], "'1000000000' is more than 1,000,000"),
+        (["dry", "x", "--nodes", f"2,{'9' * 5000}"], "more characters ...]"),
+        (["run", "x", "--repeat", "10001"], "'10001' is more than 10,000"),
+        (["run", "x", "--seed", "9" * 400], "is not a whole number of 64 bits"),
+        (["run", "x", "--grace", "1e300"], "'1e300' is more than 2,000,000 seconds"),
+        (["run", "x", "--gpu-poll", "1e-300"], "'1e-300' is less than 0.01 seconds"),
+    ],
+)
+def test_numbers_that_nothing_can_do(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        parse(words)
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error) < 4000
+
+
 def test_a_percentage() -> None:
     _, options = parse(["run", "x", "--until", "1%", "--shuffle", "--seed", "7"])
     assert isinstance(options, RunOptions)

@@ -26,6 +26,8 @@ from ..this_host import ThisHost, launch_runner
 from .agents import agent_script, agents
 from .base import NodeRequest, Runner
 
+MOST_PARTS = 254  # of this host: each has an address of its own, from 127.0.0.1 on
+
 
 @contextmanager
 def this_host(
@@ -122,6 +124,11 @@ class LocalRunner(AgentRunner):
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
         """Parts of this host, each with as many devices as requested, or else an equal share."""
+        if request.nodes > MOST_PARTS:
+            raise DispatchError(
+                f"{request.nodes} nodes: this host stands in for at most {MOST_PARTS}: give fewer "
+                "with --nodes, or other hosts with --runner"
+            )
         host = request.detect().cluster
         here = len(host.nodes[0].devices)
         devices = request.devices or max(1, here // request.nodes)

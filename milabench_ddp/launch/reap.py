@@ -94,21 +94,22 @@ def kill_family(
         the pids that are still alive: in the kernel, or of another user.
     """
     deadline = time.monotonic() + limit
+    hunt = _Hunt(root, spared)
     stopped: set[int] = set()
     for _ in range(_ROUNDS):
-        found = _signal_family(root, spared, signal.SIGSTOP, stopped)
+        found = hunt.signal_all(signal.SIGSTOP, stopped)
         if found <= stopped or time.monotonic() > deadline:
             break
         stopped |= found
     for number in count():
-        living = _signal_family(root, spared, signal.SIGKILL)
+        living = hunt.signal_all(signal.SIGKILL)
         is_any_left = bool(living) if has_children is None else has_children()
         if not is_any_left:
             return set()
         if time.monotonic() > deadline:
             return living
         if number > _SURE:
-            _chase(root, spared)
+            hunt.chase()
         time.sleep(_POLL)
     raise AssertionError
 
@@ -138,47 +139,55 @@ def _family(root: int, spared: Collection[int], pids: list[int]) -> Iterator[int
                 yield pid
 
 
-def _signal_family(
-    root: int, spared: Collection[int], number: int, done: Collection[int] = ()
-) -> set[int]:
-    """Send a signal to the descendants but those done; returns all descendants."""
-    found = family(root, spared)
-    parents = {root, *found}
-    for pid in found.difference(done):
-        _signal_member(pid, parents, root, number)
-    return found
+class _Hunt:
+    """Signals to the descendants of a process, but to those spared and theirs."""
 
+    def __init__(self, root: int, spared: Collection[int]) -> None:
+        self._root, self._spared = root, spared
+        own = read_stat(root)
+        self._own_group = own.group if own else 0
 
-def _chase(root: int, spared: Collection[int]) -> None:
-    """Kill descendants of a process that fork and end, before they are found among all others.
+    def signal_all(self, number: int, done: Collection[int] = ()) -> set[int]:
+        """Send a signal to the descendants but those done; returns all descendants."""
+        found = family(self._root, self._spared)
+        parents, groups = {self._root, *found}, {self._own_group}
+        for pid in found.difference(done):
+            self._signal(pid, parents, groups, number)
+        return found
 
-    Each lives for some 0.1 ms. The kernel tells which pid is the newest.
-    """
-    with open("/proc/loadavg", "rb", buffering=0) as file:
-        for _ in range(_TRIES):
-            newest = int(os.pread(file.fileno(), 100, 0).split()[-1])
-            for pid in (newest, newest + 1):
-                if pid not in spared:
-                    _signal_member(pid, {root}, root, signal.SIGKILL)
+    def chase(self) -> None:
+        """Kill descendants that fork and end before they are found among all other processes.
 
+        Each lives for some 0.1 ms. The kernel tells which pid is the newest.
+        """
+        with open("/proc/loadavg", "rb", buffering=0) as file:
+            for _ in range(_TRIES):
+                newest = int(os.pread(file.fileno(), 100, 0).split()[-1])
+                for pid in (newest, newest + 1):
+                    self._signal(pid, {self._root}, {self._own_group}, signal.SIGKILL)
 
-def _signal_member(pid: int, parents: Collection[int], root: int, number: int) -> None:
-    """Send a signal to a process and its group, if one of the parents is an ancestor of it."""
+    def _signal(self, pid: int, parents: set[int], groups: set[int], number: int) -> None:
+        """Send a signal to a process and its group, if one of the parents is an ancestor of it.
 
-    def is_member(stat: Stat) -> bool:
-        ancestor: Stat | None = stat
-        for _ in range(_GENERATIONS):
-            if ancestor is None or ancestor.parent in parents:
-                break
-            ancestor = read_stat(ancestor.parent)
-        return ancestor is not None and ancestor.parent in parents and not stat.is_gone
+        ``groups`` are those that get none, or have got it; the process's own is added.
+        """
 
-    stat = _signal(pid, is_member, number)
-    own = read_stat(root)
-    if stat and own and stat.group != own.group:
-        # The whole group, in one call of the kernel: none of it can fork meanwhile. A group is
-        # within a session, and each session below the root was begun by a descendant.
-        ignore_gone(os.killpg, stat.group, number)
+        def is_member(stat: Stat) -> bool:
+            ancestor: Stat | None = stat
+            for _ in range(_GENERATIONS):
+                if ancestor is None or ancestor.parent in self._spared:
+                    return False
+                if ancestor.parent in parents:
+                    return not stat.is_gone
+                ancestor = read_stat(ancestor.parent)
+            return False
+
+        stat = None if pid in self._spared else _signal(pid, is_member, number)
+        if stat is not None and stat.group not in groups:
+            # The whole group, in one call of the kernel: none of it can fork meanwhile. A group is
+            # within a session, and each session below the root was begun by a descendant.
+            ignore_gone(os.killpg, stat.group, number)
+            groups.add(stat.group)
 
 
 def _signal(pid: int, is_meant: Callable[[Stat], bool], number: int) -> Stat | None:

@@ -59,8 +59,13 @@ def test_a_program_that_measures_nothing_is_a_failure(at: Workplace, suite: Suit
     assert "reported no rate" in done.out
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopping_keeps_what_there_is(at: Workplace, suite: Suite, number: signal.Signals):
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [(signal.SIGINT, "stopped on request"), (signal.SIGUSR1, "stopped by SIGUSR1")],
+)
+def test_stopping_keeps_what_there_is(
+    at: Workplace, suite: Suite, number: signal.Signals, reason: str
+):
     mark = f"sleeper-{os.getpid()}-{number}"
     config = suite(first=GOOD, **{"second": GOOD + f"\ntime.sleep(600)  # {mark}"}, third=GOOD)
     with at.start("run", config, *ON_CPU, start_new_session=True) as process:
@@ -74,6 +79,7 @@ def test_stopping_keeps_what_there_is(at: Workplace, suite: Suite, number: signa
     assert not alive(str(at.folder / "second.py"))
     state = at.state()
     assert state.header.outcome == "cancelled"
+    assert state.benchmarks["second"].reason == reason
     assert state.benchmarks["third"].reason == "stopped before it began"
 
 

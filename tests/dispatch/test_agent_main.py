@@ -30,6 +30,7 @@ from milabench_ddp.dispatch.runners.agents import agent_command
 from milabench_ddp.dispatch.slurm_jobs import LIMIT
 from milabench_ddp.events import Outcome, Verdict
 from tests.support.started_agent import DEAF, RATE, STAYS, StartedAgent, exists
+from tests.support.wait import wait_for
 
 Start = Callable[..., StartedAgent]
 Asked = Callable[[str], tuple[dict[str, str], Path]]
@@ -108,6 +109,18 @@ def test_stopped_in_the_midst_cleanly_and_then_hard(agent: StartedAgent) -> None
     agent.send(StopLaunch("2", Verdict(Outcome.LOST, "you were told"), hard=True))
     assert agent.says(LaunchEnded).state.processes[0].returncode == -signal.SIGKILL
     assert not exists(pid)
+
+
+def test_nothing_outlives_an_agent_that_is_killed(start: Start, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    agent = start(TMPDIR=str(temporary))
+    agent.start(DEAF)
+    pid = agent.program()
+    assert len(list(temporary.iterdir())) == 1
+    agent.popen.kill()
+    wait_for(lambda: not exists(pid))
+    wait_for(lambda: not list(temporary.iterdir()))
 
 
 def test_when_its_coordinator_is_gone_it_ends_what_it_runs(agent: StartedAgent) -> None:

@@ -183,6 +183,20 @@ def test_one_that_forks_and_ends_in_a_loop_is_killed(
         assert all_children() == set()
 
 
+@pytest.mark.parametrize("is_spared", [True, False])
+def test_the_newest_process_is_chased_unless_one_above_it_is_spared(
+    is_spared: bool, monkeypatch: pytest.MonkeyPatch
+):
+    with program("sh", "-c", "sleep 600 & echo $!; wait") as shell:
+        newest = int(first_line(shell))
+        monkeypatch.setattr(os, "pread", lambda *_: b"0.1 0.2 0.3 1/2 %d\n" % newest)
+        reap._Hunt(os.getpid(), [shell.pid] if is_spared else []).chase()
+        monkeypatch.undo()
+        wait_for(lambda: is_spared or shell.poll() is not None)
+        assert (newest in reap.family(shell.pid)) == is_spared
+        reap.kill_family(shell.pid)
+
+
 # When one ends, the other starts it again.
 MUTUAL = """
 import os, sys, time

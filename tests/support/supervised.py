@@ -39,7 +39,7 @@ def supervise_past_deadline(launch: Launch, up: int) -> tuple[LaunchState, list[
     left = up
 
     def clock() -> float:
-        return time.monotonic() + (0 if left else launch.benchmark.max_duration)
+        return time.monotonic() + (0 if left > 0 else launch.benchmark.max_duration)
 
     def on(event: Event, *_: object) -> None:
         nonlocal left

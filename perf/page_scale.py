@@ -26,7 +26,8 @@ COMMUNICATION = 12.0  # ms, and until the slowest rank has done its own work
 
 def line(event: str, data: object) -> str:
     """A line of a result file."""
-    return json.dumps({"event": event, "data": data, "pipe": "data"}) + "\n"
+    pipe = "data" if event == "data" else None
+    return json.dumps({"event": event, "data": data, "pipe": pipe}) + "\n"
 
 
 def make(folder: Path, benchmarks: int, ranks: int, steps: int) -> Path:

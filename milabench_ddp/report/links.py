@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..results.records import Payload, is_finite
 from .model import Row
+from .once import once
 from .statistics.values import median
 
 SLOW = 0.2  # below the median of the pairs of its kind, in its best observation, too
@@ -58,13 +59,13 @@ class LinkKind:
         return [link for link in self.links if max(link.gb_s, link.best_gb_s) < bound]
 
 
-def kinds_of(row: Row) -> Iterator[LinkKind]:
+@once
+def kinds_of(row: Row) -> list[LinkKind]:
     """The links of a benchmark, by kind."""
     kinds: dict[tuple[str, str], list[Link]] = defaultdict(list)
     for link in links_of(row):
         kinds[link.kind].append(link)
-    for name, found in kinds.items():
-        yield LinkKind(name, found)
+    return [LinkKind(name, found) for name, found in kinds.items()]
 
 
 def links_of(row: Row) -> Iterator[Link]:

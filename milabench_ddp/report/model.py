@@ -18,7 +18,6 @@ from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .run_info import UNKNOWN_OUTCOME, RunInfo
 from .scores import NO_SCORE, Score
-from .statistics.interval import ROUNDING
 from .statistics.values import NAN, largest, median
 from .told import Told
 
@@ -95,10 +94,7 @@ class Row:
 
     @property
     def throughput(self) -> float:
-        """Units per second of all processes of a whole launch; ``perf`` is that of each.
-
-        Bandwidths do not add up: theirs is ``perf``.
-        """
+        """Units per second of a whole launch; of bandwidths, which do not add up, ``perf``."""
         if not self.summary.launches or self.is_bandwidth:
             return self.perf
         return self.perf * self.summary.per_launch
@@ -155,16 +151,6 @@ class Row:
     def half_width_over_launches(self) -> float:
         """``half_width``, NaN for a single launch: its steps do not tell how the next one is."""
         return self.half_width if self.summary.launches > 1 else NAN
-
-    @property
-    def perf_with_error(self) -> Measured:
-        """``perf`` with its ``±``, where it has an interval."""
-        return Measured(
-            self.perf,
-            self.perf * self.uncertainty,
-            with_error=self.summary.interval is not None,
-            is_asked=self.half_width <= self.summary.until * (1 + ROUNDING),
-        )
 
     @property
     def uncertainty(self) -> float:

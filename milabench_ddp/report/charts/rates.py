@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ...results.records import is_finite
 from ...table import Column, Table
 from ..model import Report, Row, Rows
+from ..tables.main_table import perf_of
 from .bars import Bar, Bars
 from .chart import Chart
 from .plot import Axis
@@ -35,7 +36,7 @@ def _interval(row: Row) -> tuple[float | None, float | None]:
 
 
 def _text(row: Row) -> str:
-    return row.perf_with_error.text(",.4g")
+    return perf_of(row).text(",.4g")
 
 
 def _bar(row: Row) -> Bar:

@@ -2,9 +2,11 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Set
 
 from ..links import Link, LinkKind, kinds_of
 from ..model import Finding, Findings, Row
+from ..once import once
 from ..process import counted, series_of_devices
 from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed
 from ..ranks.rank_summary import RankId
@@ -55,7 +57,7 @@ def _slow_devices(row: Row, *, of_nodes: bool) -> Findings:
     series = series_of_devices(counted(row.processes))
     if len(series) < 2 or math.isnan(row.perf):
         return
-    slow = slower_places(_blocks_of_devices(row))
+    slow = _slow_of_devices(row)
     rates = sorted((mean(each.mean for each in found), id) for id, found in series.items())
     nodes = nodes_of(sorted(slow), series)
     if of_nodes:
@@ -81,6 +83,11 @@ def _slow_place(row: Row, place: str, rate: float, typical: float, reference: st
     return Finding(sentence, place=place, evidence=evidence)
 
 
+@once
+def _slow_of_devices(row: Row) -> Set[RankId]:
+    return slower_places(_blocks_of_devices(row))
+
+
 def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
     """The time of a unit of work in each block of observations, by device."""
     import numpy as np
@@ -92,8 +99,8 @@ def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
         for id in series_of_devices([process]):
             rates = np.array(process.series.rates)
             if (rates > 0).all():
-                times = [float(undisturbed(block)) for block in blocks_of(1 / rates)]
-                found[id][process.launch] = {WHOLE: times}
+                levels = [undisturbed(blocks) for blocks in blocks_of(1 / rates)]
+                found[id][process.launch] = {WHOLE: np.concatenate(levels).tolist()}
     return dict(found)
 
 

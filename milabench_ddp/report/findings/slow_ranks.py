@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...table import Measured
 from ..model import Finding, Findings, Row
+from ..once import once
 from ..ranks.rank_summary import RankId, RankSummary, labels, peers
 from ..ranks.stragglers import slowest_part, stragglers
 from ..statistics.values import median
@@ -66,7 +67,7 @@ def findings_of_ranks(row: Row, *, of_nodes: bool) -> Findings:
     """The slow ranks of each slow node, or those of no such node; of pipelines, by their stages."""
     if any(process.record.device is not None for process in row.processes):
         return
-    late = [each for ranks in peers(row.ranks) for each in _late_among(ranks)]
+    late = _late(row)
     everyone = {rank.id for each in late for rank in each.slow}
     for each in late:
         if bool(each.share) is not of_nodes:
@@ -89,6 +90,14 @@ def findings_of_ranks(row: Row, *, of_nodes: bool) -> Findings:
             sentence += f", and without any straggler {gain.text('.1%')}"
             evidence |= {"faster_without_any": float(gain), "faster_without_any_error": gain.error}
         yield Finding(sentence, place=each.place, evidence=evidence)
+
+
+@once
+def _late(row: Row) -> list[Late]:
+    found: list[Late] = []
+    for ranks in peers(row.ranks):
+        found += _late_among(ranks)
+    return found
 
 
 def _late_among(ranks: Sequence[RankSummary]) -> list[Late]:

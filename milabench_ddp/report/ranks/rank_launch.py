@@ -118,16 +118,13 @@ class RankLaunch:
         own, names = self.own(), self._local_parts()
         if own is None:
             return {}
-        levels = []
-        for block in blocks_of(np.array([*own, *(self.parts[name] for name in names)])):
-            whole, data, *parts = undisturbed(block)
-            data = block[1].mean()
-            of_parts = dict(zip(names, parts, strict=True))
-            if "data" in of_parts:
-                of_parts["data"] = data
-            levels.append([whole + data, *of_parts.values()])
-        columns = np.array(levels).T.tolist()
-        return dict(zip((WHOLE, *names), map(tuple, columns), strict=True))
+        blocks = blocks_of(np.array([*own, *(self.parts[name] for name in names)]))
+        whole, _, *parts = np.concatenate([undisturbed(each) for each in blocks], axis=-1)
+        data = np.concatenate([each[1].mean(axis=-1) for each in blocks])
+        levels = {WHOLE: whole + data, **dict(zip(names, parts, strict=True))}
+        if "data" in levels:
+            levels["data"] = data
+        return {name: tuple(found.tolist()) for name, found in levels.items()}
 
     def _local_parts(self) -> tuple[str, ...]:
         if self.record.device is not None:
@@ -153,12 +150,20 @@ def blocks_of(times: "Floats") -> "list[Floats]":
 
     Args:
         times: shape (..., steps).
-    """
-    import numpy as np
 
+    Returns:
+        the first blocks, which have a step more if need be, and the others: shape (..., blocks,
+        steps). Both at once are far faster than one after another.
+    """
     steps = times.shape[-1]
     count = min(BLOCKS, max(steps // 3, FEWEST_BLOCKS), steps)
-    return np.array_split(times, count, axis=-1)
+    size, longer = divmod(steps, count)
+    cut = longer * (size + 1)
+    found = []
+    for part, length in ((times[..., :cut], size + 1), (times[..., cut:], size)):
+        if part.shape[-1]:
+            found.append(part.reshape(*part.shape[:-1], -1, length))
+    return found
 
 
 def undisturbed(times: "Floats") -> "Floats":

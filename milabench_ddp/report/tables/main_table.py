@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...table import Column, Table, without_exponent, without_unknown
+from ...table import Column, Measured, Table, without_exponent, without_unknown
 from ..clocks import held_down, sm_clock
 from ..model import Row, Rows
 from ..ranks.rank_launch import EXPOSED
+from ..statistics.interval import ROUNDING
 from ..statistics.values import NAN, median
 from .step_tables import FEW, HOST, share_of
 
@@ -97,6 +98,16 @@ def main_values(row: Row) -> tuple[Any, ...]:
     )
 
 
+def perf_of(row: Row) -> Measured:
+    """The rate of a benchmark, with its ``±`` where it has an interval."""
+    return Measured(
+        row.perf,
+        row.perf * row.uncertainty,
+        with_error=row.summary.interval is not None,
+        is_asked=row.half_width <= row.summary.until * (1 + ROUNDING),
+    )
+
+
 def main_table(rows: Rows, *, compat: bool = False) -> Table:
     """A row for each benchmark: milabench's columns, then the unit, and how a rate still moves.
 
@@ -127,7 +138,7 @@ def main_table(rows: Rows, *, compat: bool = False) -> Table:
     for row in rows:
         known = dict(zip(names, main_values(row), strict=True))
         if not compat:
-            known["perf"] = row.perf_with_error
+            known["perf"] = perf_of(row)
             known["score"] = row.like_perf(row.score)
         devices = row.measuring
         clocks = sm_clock(devices), held_down(devices)

@@ -1,4 +1,5 @@
 import errno
+import json
 import math
 import os
 from collections.abc import Mapping
@@ -8,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.codec import convert, decode, encode, encode_indented, read_record, write_record
+from milabench_ddp.codec import (
+    convert,
+    decode,
+    encode,
+    encode_indented,
+    loads,
+    read_record,
+    write_record,
+)
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome
 
@@ -125,3 +134,26 @@ def test_what_is_nested_too_deeply_is_a_value_error(text: str) -> None:
     nested = "[" * 100_000 + "]" * 100_000
     with pytest.raises(ValueError, match="nested too deeply"):
         decode(f'{{"a": "{text}", "b": {nested}}}', dict[str, Any])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'["\ud83d\ude00"]', ["\U0001f600"]),
+        (r'["\ud800", {"\uDFFF": "\ud83dx"}]', [r"\ud800", {r"\uDFFF": r"\ud83dx"}]),
+        (r'["\\ud800"]', [r"\ud800"]),  # text that looks like one
+        (r'["\ud83d\ud83d\ude00"]', ["\\ud83d\U0001f600"]),
+        ("[" * 200 + "]" * 200, None),
+        ('["' + "[" * 500 + '"]', ["[" * 500]),
+    ],
+)
+def test_what_a_program_wrote_can_be_written_again(text: str, value: object) -> None:
+    found = loads(text.encode())
+    assert value is None or found == value
+    assert json.dumps(found, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("text", ["[" * 201 + "]" * 201, "[" * 100_000, b"\xff", "", "9" * 5000])
+def test_what_a_program_wrote_is_refused_with_a_reason(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        loads(text)

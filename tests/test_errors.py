@@ -1,4 +1,17 @@
-from milabench_ddp.errors import did_you_mean, shown_names
+import errno
+
+import pytest
+
+from milabench_ddp.codec import loads
+from milabench_ddp.errors import (
+    PlanError,
+    RunDirError,
+    contained,
+    did_you_mean,
+    may_pass,
+    reason_of,
+    shown_names,
+)
 
 
 def test_the_nearest_word_is_suggested() -> None:
@@ -17,3 +30,28 @@ def test_many_names_are_cut() -> None:
     assert shown_names([f"n{k}" for k in range(20)]).endswith("n7 and 12 more")
     assert shown_names(["a", "b", "c"], 2) == "a, b and 1 more"
     assert shown_names([]) == ""
+
+
+def test_the_reason_of_an_error_says_where_and_what_to_do() -> None:
+    assert reason_of(RunDirError("cannot write x")) == "cannot write x"
+    with pytest.raises(OSError, match="Too many") as raised:
+        raise OSError(errno.EMFILE, "Too many open files", "/x")
+    said = reason_of(raised.value)
+    assert said.startswith("milabench could not go on with it: Too many open files: /x, `ulimit -n")
+    assert said.endswith(f" (test_errors.py:{raised.tb.tb_lineno})")
+    with pytest.raises(ValueError, match="property") as deeper:
+        loads("{")
+    assert "(codec.py:" in reason_of(deeper.value)
+    assert "MemoryError (" in reason_of(MemoryError())
+    assert may_pass(MemoryError())
+    assert may_pass(RunDirError("the disk is full"))
+    assert not may_pass(PlanError("it needs two devices"))
+
+
+def test_an_error_is_contained_and_told_but_not_a_request_to_end() -> None:
+    told: list[Exception] = []
+    with contained(told.append):
+        raise RecursionError("deep")
+    assert [str(each) for each in told] == ["deep"]
+    with pytest.raises(KeyboardInterrupt), contained(told.append):
+        raise KeyboardInterrupt

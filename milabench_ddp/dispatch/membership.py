@@ -240,7 +240,7 @@ class Membership:
             case Problem(text):
                 self._refuse(member, text)
             case Hello(rank, node, address, facts, witness, warnings):
-                if reason := why_not_shared(self._run, witness):
+                if reason := why_not_shared(self._run, witness) or self._why_other(rank):
                     self._refuse(member, reason)
                     return
                 member.handle = NodeHandle(rank, node, address, member.connection.send)
@@ -249,6 +249,13 @@ class Membership:
                 self._records.meet(member.name, node.name, facts, warnings)
                 member.clock_due = self._clock() + self._timeouts.clock
                 self._ping(member)
+
+    def _why_other(self, rank: int) -> str:
+        """Why a node with this rank is not one of those that were started; empty if it is."""
+        if not 0 <= rank < len(self._members):
+            return f"it says that it is node {rank} of {len(self._members)}"
+        known = self._handles.get(rank)
+        return "" if known is None else f"it says that it is node {rank}, as {known.name} does"
 
     def _ping(self, member: _Member) -> None:
         member.ping, member.pinged = uuid.uuid4().hex, self._wall_clock()

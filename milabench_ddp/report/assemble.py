@@ -132,22 +132,19 @@ def _by_us(
     missing = Counter(failure.benchmark for failure in unexplained)
     measured_peaks = peaks(processes_of)
     rows: list[Row] = []
-    for name in configured({*processes_of, *missing, *without_file}, planned):
+    for name in configured({*processes_of, *missing, *without_file, *broken}, planned):
         weight, lost = weights.get(name), without_file[name]
-        if name in processes_of:
-            processes = processes_of[name]
-            with contained(partial(broken.setdefault, name)):
+        processes, config = processes_of.get(name, []), planned.get(name, {})
+        stated = recorded_weight(config) if weight is None else weight
+        made = Row.unmeasured(name, missing[name] + lost, stated, config)
+        with contained(partial(broken.setdefault, name)):
+            if processes:
                 made = summary_row(processes, weight, missing[name], measured_peaks)
-                rows.append(replace(made, n=made.n + lost, fail=made.fail + lost))
-            if name in broken:
-                row, failure = unreadable(name, weight or 1.0, len(processes) + lost, broken[name])
-                rows = [*(each for each in rows if each.name != name), row]
-                failed.append(failure)
-            continue
-        config = planned.get(name, {})
-        if weight is None:
-            weight = recorded_weight(config)
-        rows.append(Row.unmeasured(name, missing[name] + lost, weight, config))
+                made = replace(made, n=made.n + lost, fail=made.fail + lost)
+        if name in broken:
+            made, failure = unreadable(name, stated, len(processes) + lost, broken[name])
+            failed.append(failure)
+        rows.append(made)
     return rows, failed
 
 

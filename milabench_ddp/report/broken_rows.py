@@ -72,8 +72,7 @@ def unreadable(name: str, weight: float, count: float, error: Exception) -> tupl
     return row, Failure(name, "", None, Outcome.FAILED, reason)
 
 
-def broken_finding(name: str, benchmark: str, error: Exception) -> Finding:
+def broken_finding(name: str, error: Exception) -> Finding:
     """What stands in place of a finding that could not be looked for."""
-    of = f"{benchmark}: " if benchmark else ""
-    sentence = f"{of}`{name}` could not be looked for: {reason_of(error)}"
-    return Finding(sentence, benchmark, name=name, severity=Severity.ERROR)
+    sentence = f"`{name}` could not be looked for: {reason_of(error)}"
+    return Finding(sentence, name=name, severity=Severity.ERROR)

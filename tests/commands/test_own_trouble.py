@@ -157,3 +157,11 @@ def test_an_environment_that_is_too_long_for_the_kernel(at: Workplace, suite: Su
     done = at.milabench("run", config.name, *ONE_SLOT)
     assert (done.code, at.statuses()) == (1, {"long": "failed", "good": "ok"})
     assert "Argument list too long" in at.state().benchmarks["long"].reason
+
+
+def test_traces_that_cannot_be_made_do_not_change_the_end_of_the_run(at: Workplace, suite: Suite):
+    blocks = f"{GOOD}\nopen({str(at.run() / 'traces')!r}, 'w').close()"
+    done = at.milabench("run", suite(one=blocks), *ONE_SLOT, "--profile", "always")
+    assert (done.code, at.statuses()) == (0, {"one": "ok"})
+    why = f"milabench: no traces: cannot make {at.run() / 'traces'}: a file is in the way"
+    assert done.err.splitlines()[-1].startswith(why)

@@ -1,5 +1,6 @@
 """An agent in a process of its own, coordinated by the test over its standard input and output."""
 
+import os
 import signal
 import subprocess
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.codec import decode
+from milabench_ddp.dispatch import agent_main
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.protocol import (
     FindPorts,
@@ -28,7 +30,10 @@ from milabench_ddp.dispatch.protocol import (
 )
 from milabench_ddp.dispatch.runners.agents import agent_command
 from milabench_ddp.dispatch.slurm_jobs import LIMIT
+from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome, Verdict
+from milabench_ddp.results.lock import held
+from milabench_ddp.results.run_dir import RunDir
 from tests.support.started_agent import DEAF, RATE, STAYS, StartedAgent, exists
 from tests.support.wait import wait_for
 
@@ -248,3 +253,31 @@ def test_no_plan_is_told_to_the_coordinator(tmp_path: Path) -> None:
         f"choose such a place with --base"
     )
     assert done.stderr.decode() == f"node 3: {message.text}\n"
+
+
+def test_it_waits_until_the_agent_of_an_earlier_coordinator_has_ended(tmp_path: Path) -> None:
+    """That one may still end what it runs on the same devices."""
+    run = RunDir(tmp_path)
+    run.nodes.mkdir()
+    with held(run.node_lock("node0")):
+        it = StartedAgent(tmp_path)
+        it.waits_for_heartbeats(2)
+    hello = it.says(Hello)
+    assert hello.node.name == "node0"
+    it.close()
+
+
+def test_one_that_does_not_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_main, "_LEAVE", 0.0)
+    run = RunDir(tmp_path)
+    run.nodes.mkdir()
+    options = AgentOptions(tmp_path, 0, job="all", timeouts=Timeouts(silence=0.0, reconnect=0.0))
+    me = f"process {os.getpid()} on {os.uname().nodename}, since 20"
+    with (
+        held(run.node_lock("n0", "all")),
+        pytest.raises(DispatchError, match=rf"another agent .* has not ended \({me}"),
+        agent_main._alone(run, "n0", options, 0.0),
+    ):
+        pass
+    with held(run.node_lock("n0", "other")), agent_main._alone(run, "n0", options, 0.0):
+        pass  # another job of the run has the same node

@@ -97,3 +97,23 @@ def test_one_that_cannot_serve_says_why(room: Callable[..., Room]) -> None:
     it.hears()
     assert it.told.messages == ["n0 did not start: no such device"]
     assert not it.nodes.may_grow
+
+
+def test_a_node_with_a_message_that_cannot_be_is_refused_and_the_others_stay(
+    room: Callable[..., Room],
+) -> None:
+    it = room(4, missing=4)
+    it.agents[0].hello()
+    it.agents[1].hello(witness="x" * 300)
+    it.agents[2].rank = 0
+    it.agents[2].hello()
+    it.agents[3].rank = 7
+    it.agents[3].hello()
+    it.hears()
+    assert it.nodes.alive == [0]
+    assert [problem.split(" (")[0] for problem in it.nodes.problems] == [
+        "n1 did not start: milabench could not go on with it: File name too long: "
+        f"{it.dir.nodes}/{'x' * 300}",
+        "n2 did not start: it says that it is node 0, as n0 does",
+        "n3 did not start: it says that it is node 7 of 4",
+    ]

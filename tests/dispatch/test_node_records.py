@@ -10,7 +10,7 @@ from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch import node_records
 from milabench_ddp.dispatch.node_records import NodeRecords, NodeTeller
 from milabench_ddp.results.node_state import NodeDifference, NodeState, NodeStatus, read_nodes
-from milabench_ddp.results.read_state import refuse
+from milabench_ddp.results.read_state import ignore, refuse
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.progress import RecordedProgress
 
@@ -106,3 +106,13 @@ def test_the_state_of_a_node_does_not_wait_for_the_disk(
     assert synced == []
     write_record(tmp_path / "state.json", records.states["n0"])  # of a benchmark, say
     assert len(synced) == 1
+
+
+def test_a_state_that_cannot_be_written_is_told_once_and_ends_nothing(tmp_path: Path) -> None:
+    run, told = RunDir(tmp_path), RecordedProgress()
+    run.node_json("n0").mkdir(parents=True)
+    records = NodeRecords(run, ["n0", "n1"], told)
+    records.meet("n0", "n0", {})
+    assert told.messages == [f"cannot write {run.node_json('n0')}: Is a directory"]
+    assert records.states["n0"].status is NodeStatus.JOINED
+    assert set(read_nodes(run, ignore)) == {"n1"}

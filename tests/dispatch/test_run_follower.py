@@ -241,3 +241,17 @@ def test_launches_and_pauses_between_them_are_told(story: Make, tmp_path: Path) 
     assert run.told.launches == [("a", 1, 2, True)]
     assert "a: 1 launch; 1 more, 10 s" in run.told.messages
     assert run.told.ended == {"a": OK}
+
+
+def test_a_state_that_is_damaged_is_that_benchmarks_trouble(story: Make, tmp_path: Path) -> None:
+    """The others are followed to their ends, and what the jobs tell is its verdict."""
+    run = story("a", "b")
+
+    def damage() -> None:
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "state.json").write_text("{")
+
+    assert run.follow(damage, run.benchmark("b", "ok"), run.job("COMPLETED", ended=True))
+    assert run.told.ended["b"] == OK
+    assert run.told.ended["a"].outcome is Outcome.LOST
+    assert "its job ended" in run.state("a").reason

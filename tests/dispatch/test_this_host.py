@@ -1,6 +1,8 @@
 """This host as the only node, with real launches of small programs."""
 
+import errno
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -11,11 +13,13 @@ from typing import Any
 import pytest
 
 from milabench_ddp.config.schema import Benchmark
+from milabench_ddp.dispatch import this_host
 from milabench_ddp.dispatch.coordinator import Coordinator
-from milabench_ddp.dispatch.protocol import FindPorts, Ports
+from milabench_ddp.dispatch.protocol import FindPorts, LaunchEnded, Ports
 from milabench_ddp.dispatch.this_host import ThisHost, free_ports, run_part
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Event, Metrics, Outcome, Started, Verdict
+from milabench_ddp.launch import keeper
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.plan.command_line import Site
@@ -177,3 +181,48 @@ def test_free_ports_are_free_and_no_two_the_same() -> None:
     ports = free_ports(50)
     assert len(set(ports)) == 50
     assert all(1023 < port < 65536 for port in ports)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (BlockingIOError(errno.EAGAIN, "x"), "Resource temporarily unavailable, as where no more"),
+        (OSError(errno.EMFILE, "x", "/dev/null"), "Too many open files: /dev/null, `ulimit -n`"),
+        (OSError(errno.E2BIG, "x", "python"), "Argument list too long: python, its arguments"),
+        (MemoryError(), "MemoryError ("),
+        (RuntimeError("can't start new thread"), "RuntimeError: can't start new thread ("),
+    ],
+)
+def test_what_hinders_the_start_of_a_launch_is_its_failure(
+    host: Host, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    """No process is left of it, and no descriptor."""
+    real, has_failed = subprocess.Popen, False
+
+    def start(*words: Any, **more: Any) -> Any:
+        nonlocal has_failed
+        if not has_failed:
+            has_failed = True
+            raise error
+        return real(*words, **more)
+
+    monkeypatch.setattr(keeper.subprocess, "Popen", start)
+    one, two = host.benchmark("one", RATE), host.benchmark("two", RATE)
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    assert host.execute(one, two) is Outcome.FAILED
+    assert host.told.ended["two"] == Verdict(Outcome.OK)
+    assert reason in host.told.ended["one"].reason
+    assert not host.state("one").is_final  # `--resume` runs it again
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_no_free_ports_are_an_answer(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_ports(_count: int) -> tuple[int, ...]:
+        raise OSError(errno.EMFILE, "x")
+
+    monkeypatch.setattr(this_host, "free_ports", no_ports)
+    host.nodes[0].send(FindPorts("x", 2))
+    ((_, answer),) = host.nodes.receive(600.0)
+    assert isinstance(answer, LaunchEnded)
+    assert (answer.id, answer.state.outcome) == ("x", Outcome.FAILED)
+    assert "Too many open files" in answer.state.reason

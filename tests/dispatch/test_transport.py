@@ -198,3 +198,18 @@ def test_an_error_in_the_block_ends_the_heartbeats_too() -> None:
     with pytest.raises(ValueError, match="of the block"), heartbeats(lambda: None, 60.0):
         raise ValueError("of the block")
     assert threading.active_count() == before
+
+
+def test_a_message_of_many_environments_arrives_whole() -> None:
+    """As the launch of many processes is: more than the longest line of metrics."""
+    ours, theirs = connections()
+    large = Problem("x" * 3_000_000)
+    sender = threading.Thread(target=theirs.send, args=(large,))
+    sender.start()
+    found: list[FromAgent] = []
+    while not found:
+        found += ours.receive() or []
+    sender.join()
+    assert found == [large]
+    theirs.close()
+    ours.close()

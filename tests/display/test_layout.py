@@ -1,6 +1,8 @@
 """The live view as lines, on terminals of several sizes."""
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -136,3 +138,20 @@ def test_what_runs_is_shown_before_what_waits_and_more_than_fits_is_counted() ->
 def test_styles_tell_a_failure_from_a_warning() -> None:
     styles = {line.text[:7]: line.style for line in layout(a_node_of_8_gpus(), 80, 24)}
     assert (styles["failed "], styles["warning"]) == ("red", "yellow")
+
+
+ODD: list[Any] = [10**400, -(10**400), math.inf, -math.inf, math.nan, True, None, "x", [], [[]], {}]
+ODD += [{"0": {"load": each, "memory": [each, each]}} for each in ODD[:6]]
+ODD += [{"9" * 5000: {"load": 1}}, {"0": {"memory": 10**400}}]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+def test_nothing_that_a_program_tells_ends_the_display(odd: object):
+    """Of two processes, since the mean of their rates is shown."""
+    for key in ("rate", "loss", "units", "warmup", "gpudata", "hostdata", "task"):
+        known, _ = begun(Outline(("a",)))
+        known.begin("a", (), 60.0)
+        for tag in ("a.D0", "a.D1"):
+            known.take(Data(tag, 0.0, {"task": "train", "rate": 1.0, key: odd}))
+        assert layout(known, 80, 24)
+        assert known.end("a", OK)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.events import Data, Note
+from milabench_ddp.events import OWN_EVENTS, Data, Note
 from milabench_ddp.launch.metrics_channel import LONGEST_LINE, Fifo, LineBuffer, parse_line
 
 chunks = st.lists(st.text("ab\n", max_size=6).map(str.encode))
@@ -75,3 +75,23 @@ def test_a_line_that_cannot_be_read_says_so(line: bytes, kind: str):
 def test_nothing_raises_and_everything_can_be_written_down(line: bytes):
     event = parse_line("b", 1.0, line)
     json.dumps(event.payload if isinstance(event, Data) else event.data)
+
+
+@pytest.mark.parametrize("event", sorted(OWN_EVENTS))
+def test_what_only_we_write_is_not_taken_from_a_program(event: str) -> None:
+    line = json.dumps({"$event": event, "$data": {"name": "another"}})
+    found = parse_line("b.D0", 1.0, line.encode())
+    assert isinstance(found, Note)
+    assert (found.kind, found.data["error"]) == (
+        "format_error",
+        f"only milabench writes the event `{event}`",
+    )
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_keys_that_only_we_write_keep_the_name_of_who_wrote_them(wrapped: bool) -> None:
+    payload = {"rate": 1.0, "gpudata": {"0": {}}, "hostdata": {}, "arrived": 5.0}
+    value = {"$event": "data", "$data": payload} if wrapped else payload
+    found = parse_line("b.D0", 1.0, json.dumps(value).encode())
+    assert isinstance(found, Data)
+    assert [*found.payload] == ["rate", "program.gpudata", "program.hostdata", "program.arrived"]

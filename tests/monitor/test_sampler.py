@@ -1,3 +1,4 @@
+import errno
 import threading
 import time
 from collections.abc import Callable
@@ -162,3 +163,21 @@ def test_stopping_twice_or_before_the_start_does_nothing() -> None:
         pass
     run.sampler.stop()
     assert run.source.log == ["open", "close"]
+
+
+def test_what_hinders_a_reading_of_the_host_is_told_and_the_next_one_is_made() -> None:
+    """As a want of file descriptors, which are the same for the whole command."""
+    found: list[Reading] = []
+
+    def host() -> None:
+        if len(found) < 2:
+            raise OSError(errno.EMFILE, "Too many open files", "/proc/stat")
+
+    sampler = Sampler(Scripted(Reading({})), TICK, lambda _, reading: found.append(reading), host)
+    sampler.start()
+    wait_for(lambda: len(found) > 3)
+    sampler.stop()
+    (problem,) = found[0].problems
+    assert "Too many open files: /proc/stat" in problem.sentence
+    assert not problem.is_fault
+    assert found[2].problems == ()

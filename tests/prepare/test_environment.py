@@ -1,5 +1,6 @@
 """Real environments, with a package that needs neither network nor a build tool."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from milabench_ddp.prepare.environment import (
     install_groups,
     make_environment,
 )
+from milabench_ddp.results.lock import held
 from tests.support.launches import benchmark
 
 # A wheel is a zip file: a package with one module, made here.
@@ -202,3 +204,12 @@ def test_a_group_that_names_no_folder(tmp_path: Path, name: str):
 def test_a_file_that_cannot_be_read(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"cannot read .*: No such file"):
         InstallGroup("g", (tmp_path / "gone.txt",), ()).digest()
+
+
+def test_of_two_at_once_one_makes_it(tmp_path, group, fake):
+    (tmp_path / "venv").mkdir()
+    why = rf"another process is making .*venv/g \(process {os.getpid()} on .*\): wait until it is"
+    with held(tmp_path / "venv" / ".g.lock"), pytest.raises(PrepareError, match=why):
+        make_environment(group, tmp_path, silent, uv=None)
+    assert fake.calls == 0
+    assert make_environment(group, tmp_path, silent, uv=None)

@@ -3,6 +3,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.results.lock import alive, claimed, is_alive
+from milabench_ddp.results import lock
+from milabench_ddp.results.lock import alive, claimed, held, holder, is_alive
 
 
 def test_a_run_is_alive_while_its_lock_is_held(tmp_path: Path):
@@ -123,3 +125,69 @@ def test_without_locks_a_process_that_is_gone_counts_on_its_own_host_only(
     assert is_alive(tmp_path) is elsewhere
     with alive(tmp_path) as is_mine:
         assert is_mine is not elsewhere
+
+
+def test_of_many_processes_at_once_one_gets_it(tmp_path: Path):
+    """Real processes, which all try until one has told that it holds the lock."""
+    code = f"""
+import sys; from pathlib import Path; from milabench_ddp.results.lock import held
+sys.stdin.readline()
+with held(Path({str(tmp_path / "lock")!r}), 0.0) as is_mine:
+    print(is_mine, flush=True); sys.stdin.readline()
+"""
+    pipe = subprocess.PIPE
+    with ExitStack() as stack:
+        processes = []
+        for _ in range(4):
+            started = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe)
+            processes.append(stack.enter_context(started))
+        for each in processes:
+            assert each.stdin is not None
+            each.stdin.write(b"go\n")
+            each.stdin.flush()
+        said = [each.stdout.readline() for each in processes if each.stdout is not None]
+        assert sorted(said) == [b"False\n", b"False\n", b"False\n", b"True\n"]
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_without_locks_of_two_that_see_a_process_gone_one_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The second one has seen that before the first one took the lock, and acts on it after."""
+    path = tmp_path / "lock"
+    path.write_text(f"{os.uname().nodename} {2**30} 1\n")
+    has_taken, has_seen = threading.Event(), threading.Event()
+    real = lock._is_stale
+
+    def seen_early(fd: int) -> bool:
+        found = real(fd)
+        if threading.current_thread() is not threading.main_thread():
+            has_seen.set()
+            has_taken.wait(60)
+        return found
+
+    monkeypatch.setattr(lock, "_is_stale", seen_early)
+    found = []
+
+    def second() -> None:
+        with held(path, 0.0) as is_mine:
+            found.append(is_mine)
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    has_seen.wait(60)
+    with held(path) as is_mine:
+        has_taken.set()
+        thread.join()
+        assert (is_mine, found) == (True, [False])
+        assert str(os.getpid()) in holder(path)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path: Path):
+    other = tmp_path / "other"
+    other.write_text("of someone else")
+    (tmp_path / "lock").symlink_to(other)
+    with pytest.raises(RunDirError, match="symbolic"), held(tmp_path / "lock"):
+        pass
+    assert other.read_text() == "of someone else"

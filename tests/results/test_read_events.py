@@ -231,3 +231,15 @@ def test_output_lines(tmp_path: Path) -> None:
     )
     assert list(output_lines(path, "stderr")) == ["one\n", "two\n"]
     assert list(output_lines(path, "stdout")) == ['ends in "pipe": "stderr"}\n']
+
+
+@pytest.mark.parametrize("event", ["config", "start", "end"])
+def test_what_a_program_once_forged_is_not_taken_for_ours(tmp_path: Path, event: str) -> None:
+    """Its lines went through the metrics channel, so they tell that."""
+    data = {"name": "another", "time": 5.0, "return_code": 0, "outcome": "ok", "env": {"RANK": "3"}}
+    path = write(tmp_path, "b", config("b"), start(), line(event, data, "data"), end(1))
+    record = read_events(path)
+    assert (record.name, record.own_rank) == ("b", None)
+    assert record.end is not None
+    assert record.end["return_code"] == 1
+    assert [(each.kind, each.detail) for each in record.defects] == [(DefectKind.FORGED, event)]

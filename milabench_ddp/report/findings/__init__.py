@@ -198,7 +198,7 @@ def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     """All findings, the worst first; those of a name stand together, in the order of the dicts."""
     found: list[Finding] = []
     for name, of_runs in RUN_FINDINGS.items():
-        found += _looked_for(name, of_runs, measured, "")
+        found += _looked_for(name, of_runs, measured)
     by_name: dict[str, list[Finding]] = {name: [] for name in BENCHMARK_FINDINGS}
     for row in measured.rows:
         for finding in findings_of_row(row):
@@ -207,12 +207,10 @@ def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: finding.severity.rank))
 
 
-def _looked_for(
-    name: str, finder: Finder[Subject], subject: Subject, benchmark: str
-) -> list[Finding]:
+def _looked_for(name: str, finder: Finder[Subject], subject: Subject) -> list[Finding]:
     """The findings of one name; where looking for them fails, that is the finding."""
     found: list[Finding] = []
-    with contained(lambda error: found.append(broken_finding(name, benchmark, error))):
+    with contained(lambda error: found.append(broken_finding(name, error))):
         found += finder.findings(name, subject)
     return found
 
@@ -220,7 +218,7 @@ def _looked_for(
 def findings_of_row(row: Row) -> Iterator[Finding]:
     """The findings about a benchmark, in the order of the dict; each names the benchmark."""
     for name, of_row in BENCHMARK_FINDINGS.items():
-        for finding in _looked_for(name, of_row, row, row.name):
+        for finding in _looked_for(name, of_row, row):
             sentence = finding.sentence
             if not sentence.startswith(f"{row.name}."):  # the tag of a process
                 sentence = f"{row.name}: {sentence}"

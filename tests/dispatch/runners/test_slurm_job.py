@@ -17,7 +17,9 @@ from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.runners import slurm_job
 from milabench_ddp.dispatch.runners.agents import agent_script
 from milabench_ddp.dispatch.runners.slurm_job import JobTask
+from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome, Status, Verdict
+from milabench_ddp.results.lock import held
 from milabench_ddp.results.read_state import read_benchmark, read_header
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, JobState
@@ -160,3 +162,20 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     assert status(tmp_path, "b") == ("none" if why == PREEMPTED else "lost")  # it waits, or not
     assert requeued == ([(RunDir(tmp_path), "all")] if why == PREEMPTED else [])
     assert os.environ.get("SLURM_JOB_ID") is None
+
+
+@pytest.mark.usefixtures("handlers")
+def test_of_two_coordinators_of_a_job_one_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a node was taken for dead, and its job was started again elsewhere."""
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.setattr(slurm_job, "_LEASE", 0.0)
+    it = task(tmp_path, one=RATE)
+    with (
+        held(RunDir(tmp_path).job_lock("all")),
+        pytest.raises(DispatchError, match=rf"has a coordinator already \(process {os.getpid()} "),
+    ):
+        it()
+    assert status(tmp_path, "one") == "none"
+    assert it() is Outcome.OK

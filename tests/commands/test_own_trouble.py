@@ -63,7 +63,7 @@ def test_no_line_of_metrics_ends_the_suite_or_its_report(at: Workplace, suite: S
     assert (done.code, at.statuses()) == (1, {"hostile": "failed", "good": "ok"})
     assert "Traceback" not in done.err
     assert "not shown whole" not in done.err
-    for words in (["--format", "json"], ["--format", "html"], ["--format", "markdown"], ["--csv"]):
+    for words in (["--format", "json"], ["--format", "html"]):
         told = at.milabench("report", str(at.run()), *words)
         assert (told.code, told.err) == (1, "")
         assert "good" in told.out
@@ -103,11 +103,9 @@ sys.exit(1)"""
     done = run(at, suite, one=says, good=GOOD)
     assert (done.code, at.statuses()) == (1, {"one": "failed", "good": "ok"})
     assert r"no \udc80 here" in done.out
-    for format in ("json", "html", "markdown", "csv"):
-        told = at.milabench("report", str(at.run()), "--format", format)
-        assert (told.code, told.err) == (1, "")
-        assert "\\ud800" in told.out or "ud80" not in told.out
-    assert msgspec.json.decode(at.milabench("report", str(at.run()), "--format", "json").out)
+    told = at.milabench("report", str(at.run()), "--format", "json")
+    assert (told.code, told.err) == (1, "")
+    assert msgspec.json.decode(told.out)  # which takes no half of a pair
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -126,12 +124,14 @@ def test_a_standard_error_that_nobody_takes_does_not_end_the_run(
 
 
 def test_too_few_file_descriptors(at: Workplace, suite: Suite):
-    """From the second benchmark on: one too few to start it, but enough to say why."""
+    """From the second benchmark on: some too few to start it, but enough to say why."""
     limits = """
 import resource
-parent = os.getppid()
-hard = resource.prlimit(parent, resource.RLIMIT_NOFILE)[1]
-resource.prlimit(parent, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{parent}/fd")) - 1, hard))
+pid = os.getpid()
+while b"milabench_ddp\\0run" not in open(f"/proc/{pid}/cmdline", "rb").read():
+    pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")) - 3, hard))
 """
     done = run(at, suite, first=GOOD + limits, second=GOOD, third=GOOD)
     assert (done.code, at.statuses()) == (1, {"first": "ok", "second": "failed", "third": "failed"})
@@ -139,24 +139,21 @@ resource.prlimit(parent, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{parent
     assert "Traceback" not in done.err
 
 
-def test_a_folder_for_temporary_files_that_goes_away(
+def test_a_launch_that_the_host_does_not_let_begin(
     at: Workplace, suite: Suite, monkeypatch: pytest.MonkeyPatch
 ):
+    """One has too long an environment, another has no folder for temporary files any more."""
     place = at.folder / "tmp"
     place.mkdir()
     monkeypatch.setenv("TMPDIR", str(place))
     renames = f"{GOOD}\nos.rename({str(place)!r}, {str(place)!r} + '2')"
-    done = run(at, suite, first=renames, second=GOOD, third=GOOD)
-    assert (done.code, at.statuses()) == (1, {"first": "ok", "second": "failed", "third": "failed"})
-    assert f"No such file or directory: {place}" in at.state().benchmarks["second"].reason
-
-
-def test_an_environment_that_is_too_long_for_the_kernel(at: Workplace, suite: Suite):
-    config = at.folder / suite(long=GOOD, good=GOOD)
+    config = at.folder / suite(long=GOOD, good=renames, homeless=GOOD)
     config.write_text(config.read_text().replace("{", "{env: {LONG: " + "x" * 140_000 + "}, ", 1))
     done = at.milabench("run", config.name, *ONE_SLOT)
-    assert (done.code, at.statuses()) == (1, {"long": "failed", "good": "ok"})
-    assert "Argument list too long" in at.state().benchmarks["long"].reason
+    found = at.state().benchmarks
+    assert (done.code, at.statuses()) == (1, {"long": "failed", "good": "ok", "homeless": "failed"})
+    assert "Argument list too long" in found["long"].reason
+    assert f"No such file or directory: {place}" in found["homeless"].reason
 
 
 def test_traces_that_cannot_be_made_do_not_change_the_end_of_the_run(at: Workplace, suite: Suite):

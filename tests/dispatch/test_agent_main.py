@@ -74,8 +74,10 @@ def test_it_answers_and_runs_launches(agent: StartedAgent) -> None:
     pong = agent.says(Pong)
     assert (pong.id, before - 5 < pong.clock < time.time() + 5) == ("are you back?", True)
     agent.start(RATE, "first")
+    first = agent.says(LaunchEnded)
+    assert '"rate": 1.0' in agent.run.data("b.D0.node0").read_text()
     agent.start(RATE + "sys.exit(3)", "second")
-    first, second = agent.says(LaunchEnded), agent.says(LaunchEnded)
+    second = agent.says(LaunchEnded)
     assert (first.id, first.state.outcome) == ("first", Outcome.OK)
     assert (second.id, second.state.outcome) == ("second", Outcome.FAILED)
     assert second.state.reason == "exit status 3"
@@ -87,7 +89,6 @@ def test_it_answers_and_runs_launches(agent: StartedAgent) -> None:
     assert (state.outcome, state.reason) == (Outcome.LOST, "its other nodes are gone")
     agent.send(Finish())
     assert agent.code() == 0
-    assert '"rate": 1.0' in agent.run.data("b.D0.node0").read_text()
 
 
 def test_what_a_program_prints_is_no_message(agent: StartedAgent) -> None:

@@ -102,15 +102,16 @@ class StartedAgent:
             count -= len(messages)
 
     def start(self, text: str, launch: str = "1") -> None:
+        """Start a launch; its coordinator has set the files of an earlier one aside."""
+        for path in filter(Path.is_file, self.run.path.glob("b.D0.*")):
+            path.unlink()
         self.send(start_launch(text, launch))
 
     def program(self) -> int:
-        """The pid of the program, as soon as it runs; its output is ready for the next one."""
+        """The pid of the program, as soon as it runs."""
         out = self.run.stream("b.D0.node0", "stdout")
         wait_for(lambda: out.exists() and out.read_text().endswith("\n"))
-        pid = int(out.read_text().split()[0])
-        out.unlink()
-        return pid
+        return int(out.read_text().split()[0])
 
     def leave(self) -> None:
         """Close the connection: the agent loses its coordinator."""

@@ -153,7 +153,7 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     requeued: list[tuple[RunDir, str]] = []
     monkeypatch.setattr(slurm_jobs, "why_stopped", lambda: why)
     monkeypatch.setattr(slurm_job, "restart", lambda *words: requeued.append(words))
-    it = task(tmp_path, stays=f"import os\nos.kill(os.getppid(), {int(number)})\n{STAYS}", b=RATE)
+    it = task(tmp_path, stays=f"import os\nos.kill({os.getpid()}, {int(number)})\n{STAYS}", b=RATE)
     assert it() is Outcome.CANCELLED
     state = read_benchmark(RunDir(tmp_path), "stays")
     assert state is not None

@@ -148,7 +148,8 @@ def test_a_launch_that_the_host_does_not_let_begin(
     monkeypatch.setenv("TMPDIR", str(place))
     renames = f"{GOOD}\nos.rename({str(place)!r}, {str(place)!r} + '2')"
     config = at.folder / suite(long=GOOD, good=renames, homeless=GOOD)
-    config.write_text(config.read_text().replace("{", "{env: {LONG: " + "x" * 140_000 + "}, ", 1))
+    long = ", ".join(f"LONG{k}: {'x' * 130_000}" for k in range(17))
+    config.write_text(config.read_text().replace("{", "{env: {" + long + "}, ", 1))
     done = at.milabench("run", config.name, *ONE_SLOT)
     found = at.state().benchmarks
     assert (done.code, at.statuses()) == (1, {"long": "failed", "good": "ok", "homeless": "failed"})

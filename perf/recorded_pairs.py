@@ -38,7 +38,7 @@ def compared(runs: Sequence[Path]) -> Comparison:
 
 def told(comparison: Comparison) -> str:
     """What a pair's line says."""
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in comparison.counts.items())
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in comparison.verdicts.items())
     farthest = max(comparison.benchmarks, key=lambda each: abs((each.ratio or 1) - 1))
     return f"{counts}; farthest: {farthest.name} {farthest.ratio or 1:.3f}"
 
@@ -56,7 +56,7 @@ def main() -> int:
     for start in starts:
         pair = runs[start : start + size]
         comparison = compared(pair)
-        alarms += any(verdict in comparison.counts for verdict in ALARMS)
+        alarms += any(verdict in comparison.verdicts for verdict in ALARMS)
         print(f"{pair[0].name} to {pair[-1].name}: {told(comparison)}", flush=True)
     print(f"{len(starts)} pairs of {given.launches} launches a side: {alarms} with an alarm")
     return 1 if alarms else 0

@@ -112,7 +112,7 @@ def test_the_whole_on_a_small_checkout(
     record.main()
     shown = (checkout / "README.rst").read_text()
     assert "    Run      runs/first: ok\n" in shown
-    assert re.search(r"^    good  \| 1 \|    1 \| +10[01][.\d]* \|", shown, re.MULTILINE)
+    assert re.search(r"^    good      \| 1 \|    1 \| +10[01][.\d]* \|", shown, re.MULTILINE)
     assert shown.endswith(readme[readme.index("On a machine") :])
     for path in record.RECORDED.rglob("*.json"):
         assert str(tmp_path) not in path.read_text()

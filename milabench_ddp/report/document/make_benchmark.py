@@ -22,6 +22,7 @@ from .benchmark_report import (
     RankReport,
     ToldReport,
 )
+from .document import filled
 
 
 def benchmark_report(
@@ -38,43 +39,30 @@ def benchmark_report(
     ledger = dict(ledger_by_rank(row))
     energy = energy_of_row(row)
     devices = row.measuring
-    return BenchmarkReport(
+    return filled(
+        BenchmarkReport,
+        row,
         **vars(row.summary),
-        name=row.name,
         state=str(state.word),
         reason=state.reason,
-        enabled=row.enabled,
-        weight=row.weight,
         unit=row.unit or None,
-        fail=row.fail,
-        n=row.n,
-        ngpu=row.ngpu,
         nodes=nodes_of(row),
         settings=matrix(row),
-        perf=row.perf,
-        sem=row.sem,
-        std=row.std,
-        drift=row.drift,
-        score=row.score,
-        throughput=row.throughput,
         efficiency=efficiency.value,
         efficiency_error=efficiency.spread,
         efficiency_note=efficiency.note,
-        peak_memory=row.peak_memory,
-        step_ms=row.step_ms,
         mfu=row.used.mfu,
         hfu=row.used.hfu,
         peak=row.used.peak,
         sm_clock=sm_clock(devices),
         held_down_by=held_down(devices),
-        energy=None if energy is None else EnergyReport(**vars(energy), unit=unit_of_work(row)),
+        energy=None if energy is None else filled(EnergyReport, energy, unit=unit_of_work(row)),
         ledger_ms=mean_items(list(ledger.values())),
         ranks=tuple(_ranks(row, ledger)),
         processes=tuple(map(_process, row.processes)),
         devices=tuple(device_means(row)),
         hosts=tuple(host_means(row)),
         told={name: _told(told) for name, told in row.told.items()},
-        tables=row.tables,
         summary=row.milabench,
         repeat_with=tuple(commands_of(report, row.name)),
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ...codec import about
-from ..document.document import Document
+from ..document.document import Document, filled
 from .history import ALPHA, Change, History
 from .tracks import Track
 
@@ -73,14 +73,14 @@ class HistoryDocument(Document):
 
 def history_document(history: History) -> HistoryDocument:
     """The document that has all that a history says."""
-    runs = [RunReport(name=run.name, path=run.path, started=run.started) for run in history.runs]
-    return HistoryDocument(
-        runs=tuple(runs),
+    return filled(
+        HistoryDocument,
+        history,
+        **vars(Document()),
+        runs=tuple(filled(RunReport, run) for run in history.runs),
         tracks=tuple(_track(track, history) for track in history.tracks),
         changes=tuple(change_report(change, history) for change in history.changes),
-        threshold=history.threshold,
         alpha=ALPHA,
-        notes=history.notes,
     )
 
 

@@ -4,9 +4,10 @@ import shlex
 from collections.abc import Iterator
 
 from ...codec import encode
-from ..document.benchmark_report import BenchmarkReport, RankReport
+from ..document.document import filled
 from ..energy import UNKNOWN
 from ..statistics.values import NAN
+from ..tables.ledger_table import HIDDEN, ITEMS
 from .lines import BenchmarkLine, FindingLine, RankLine, RunLine
 from .read_runs import ReportedRun
 
@@ -47,38 +48,14 @@ def benchmark_lines(of: ReportedRun) -> Iterator[BenchmarkLine]:
     for benchmark in of.document.benchmarks:
         low, high = benchmark.interval or (NAN, NAN)
         energy = benchmark.energy or UNKNOWN
-        yield BenchmarkLine(
+        yield filled(
+            BenchmarkLine,
+            benchmark,
             run=of.folder,
             benchmark=benchmark.name,
-            state=benchmark.state,
-            reason=benchmark.reason,
-            enabled=benchmark.enabled,
-            weight=benchmark.weight,
-            unit=benchmark.unit,
-            fail=benchmark.fail,
-            n=benchmark.n,
-            ngpu=benchmark.ngpu,
-            nodes=benchmark.nodes,
-            perf=benchmark.perf,
-            sem=benchmark.sem,
-            std=benchmark.std,
-            drift=benchmark.drift,
-            score=benchmark.score,
-            peak_memory=benchmark.peak_memory,
             settings=encode(benchmark.settings).decode(),
             interval_low=low,
             interval_high=high,
-            interval_holds=benchmark.interval_holds,
-            launches=benchmark.launches,
-            observations=benchmark.observations,
-            throughput=benchmark.throughput,
-            efficiency=benchmark.efficiency,
-            efficiency_error=benchmark.efficiency_error,
-            step_ms=benchmark.step_ms,
-            mfu=benchmark.mfu,
-            hfu=benchmark.hfu,
-            sm_clock=benchmark.sm_clock,
-            held_down_by=benchmark.held_down_by,
             watts=energy.watts,
             joules=energy.joules,
             joules_error=energy.error,
@@ -89,49 +66,12 @@ def rank_lines(of: ReportedRun) -> Iterator[RankLine]:
     """A line for each rank of each benchmark."""
     for benchmark in of.document.benchmarks:
         for rank in benchmark.ranks:
-            yield _rank(of, benchmark, rank)
-
-
-def _rank(of: ReportedRun, benchmark: BenchmarkReport, rank: RankReport) -> RankLine:
-    items = rank.ledger_ms
-    return RankLine(
-        run=of.folder,
-        benchmark=benchmark.name,
-        name=rank.name,
-        node=rank.node,
-        job=rank.job,
-        rank=rank.rank,
-        steps=rank.steps,
-        step_ms=rank.step_ms,
-        step_ms_p95=rank.step_ms_p95,
-        step_ms_std=rank.step_ms_std,
-        wait_ms=rank.wait_ms,
-        own_ms=rank.own_ms,
-        memory_allocated=rank.memory_allocated,
-        memory_reserved=rank.memory_reserved,
-        data_ms=items.get("data", NAN),
-        forward_ms=items.get("forward", NAN),
-        backward_ms=items.get("backward", NAN),
-        forward_backward_ms=items.get("forward_backward", NAN),
-        optimizer_ms=items.get("optimizer", NAN),
-        host_ms=items.get("host", NAN),
-        communication_ms=items.get("communication", NAN),
-        bubble_ms=items.get("bubble", NAN),
-        waiting_ms=items.get("waiting", NAN),
-        jitter_ms=items.get("jitter", NAN),
-        hidden_ms=items.get("hidden", NAN),
-    )
+            items = {f"{name}_ms": rank.ledger_ms.get(name, NAN) for name in (*ITEMS, HIDDEN)}
+            yield filled(RankLine, rank, run=of.folder, benchmark=benchmark.name, **items)
 
 
 def finding_lines(of: ReportedRun) -> Iterator[FindingLine]:
     """A line for each finding, the worst first."""
     for finding in of.document.findings:
-        yield FindingLine(
-            run=of.folder,
-            benchmark=finding.benchmark,
-            severity=str(finding.severity),
-            name=finding.name,
-            place=finding.place,
-            sentence=finding.sentence,
-            advice=finding.advice,
-        )
+        severity = str(finding.severity)
+        yield filled(FindingLine, finding, run=of.folder, severity=severity)

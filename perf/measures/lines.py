@@ -92,7 +92,8 @@ class _Work:
         """Lines a second of voir's multiplexer, until it ends; it writes nothing."""
         self._clear()
         end = self._folder / "end"
-        done = run(python("voir_multiplexer.py", self._writers, end, *self._program()), core)
+        argv = [self._writers, end, *self._program()]
+        done = run(python("voir_multiplexer.py", *argv), core)
         if done.returncode:
             raise FailedRunError(done.said)
         return self._lines / (end.stat().st_mtime - self._begin())

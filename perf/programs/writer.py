@@ -4,6 +4,7 @@ Where there is a start barrier, all writers begin together. Each leaves the time
 """
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -30,6 +31,8 @@ def main() -> None:
             chunk = lines[at : at + CHUNK]
             while chunk:
                 chunk = chunk[os.write(out, chunk) :]
+    if not path:
+        signal.pause()  # voir's multiplexer fails when one program has ended before the others
 
 
 if __name__ == "__main__":

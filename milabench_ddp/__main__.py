@@ -11,12 +11,15 @@ if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
 
 def main() -> int:
     """Run the command line and return its exit code; no signal shows a traceback."""
+    from .cli import asks_for_help
+    from .cli import main as run
+
+    if asks_for_help(sys.argv[1:]):
+        return run()
     from .interrupts import INTERRUPTED, EndedBySignal, leave_at_ctrl_c, raise_at_signals
 
     leave_at_ctrl_c()
     try:
-        from .cli import main as run
-
         code = run(begin=raise_at_signals)
         leave_at_ctrl_c()
     except KeyboardInterrupt:

@@ -1,7 +1,6 @@
 """What the caller of this process gave it, and what Python has made of it since."""
 
 import os
-from pathlib import Path
 
 
 def restore_environment() -> None:
@@ -13,7 +12,8 @@ def restore_environment() -> None:
     os.environ.pop("_", None)
     if os.environ.get("LC_CTYPE") not in ("C.UTF-8", "C.utf8", "UTF-8"):
         return
-    given = Path("/proc/self/environ").read_bytes().split(b"\0")
+    with open("/proc/self/environ", "rb") as file:
+        given = file.read().split(b"\0")
     stated = [pair for pair in given if pair.startswith(b"LC_CTYPE=")]
     if not stated:
         del os.environ["LC_CTYPE"]

@@ -4,23 +4,22 @@
 130: interrupted or cancelled. 141: the reader of the output is gone.
 """
 
-import argparse
-import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 from . import __version__
-from .caller import restore_environment
-from .errors import MilabenchError, shortened
-from .interrupts import INTERRUPTED
 from .streams import prepare_streams
 
 # Functions import the modules that `milabench --help` does not need: they take most of the time.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
     from .options import Options
+
+_USAGE = "usage: milabench [-h] [--version] COMMAND ..."
+_DESCRIPTION = "How fast do your GPUs really train?"
 
 _EPILOG = """\
 examples:
@@ -49,7 +48,7 @@ _EXIT_CODES = {
     **dict.fromkeys(("compare", "history"), _OF_CHANGES),
 }
 
-COMMANDS: Mapping[str, str] = {
+COMMANDS = {
     "run": "run a suite and report on it",
     "dry": "print the bash that `run` would execute",
     "resolve": "print the resolved configuration",
@@ -66,11 +65,24 @@ COMMANDS: Mapping[str, str] = {
 }
 
 
-def build_parser(verb: str = "") -> argparse.ArgumentParser:
+def help_text() -> str:
+    """What ``milabench --help`` prints, as argparse would lay it out."""
+    width = max(map(len, COMMANDS)) + 3
+    commands = "".join(f"    {name:{width}}{help}\n" for name, help in COMMANDS.items())
+    return (
+        f"{_USAGE}\n\n{_DESCRIPTION}\n\npositional arguments:\n  COMMAND\n{commands}\n"
+        "options:\n  -h, --help  show this help message and exit\n"
+        f"  --version   show program's version number and exit\n\n{_EPILOG}"
+    )
+
+
+def build_parser(verb: str = "") -> "argparse.ArgumentParser":
     """The parser of the command line; only the command ``verb`` gets its options."""
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="milabench",
-        description="How fast do your GPUs really train?",
+        description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -90,20 +102,22 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
     return parser
 
 
-def _add_options(parser: argparse.ArgumentParser, verb: str) -> None:
+def _add_options(parser: "argparse.ArgumentParser", verb: str) -> None:
     from dataclasses import fields
 
-    from .options import RECORDS
+    from .options import record
     from .options.option import argument_name
 
-    for option in fields(RECORDS[verb]):
+    for option in fields(record(verb)):
         if option.name == "settings":
             _add_settings(parser.add_argument_group("settings that override the runner profile"))
         else:
             parser.add_argument(argument_name(option), **option.metadata["argparse"])
 
 
-def _add_settings(group: argparse._ArgumentGroup) -> None:
+def _add_settings(group: "argparse._ArgumentGroup") -> None:
+    from functools import partial
+
     from .config.runner_profile import SETTINGS
 
     def named_value(name: str, words: str) -> tuple[str, str | int]:
@@ -121,7 +135,7 @@ def _add_settings(group: argparse._ArgumentGroup) -> None:
             )
 
 
-def parse(argv: Sequence[str]) -> tuple[str, "Options"]:
+def parse(argv: "Sequence[str]") -> tuple[str, "Options"]:
     """The command that the user asked for, and its options.
 
     Raises:
@@ -129,16 +143,16 @@ def parse(argv: Sequence[str]) -> tuple[str, "Options"]:
         SystemExit: for ``--help``, for ``--version``, and for wrong usage.
     """
     given = vars(build_parser(argv[0] if argv else "").parse_args(argv))
-    from .options import RECORDS
+    from .options import record
 
     verb = given.pop("verb")
     for name, value in given.items():
         if isinstance(value, list):
             given[name] = dict(value) if name == "settings" else tuple(value)
-    return verb, RECORDS[verb](**given)
+    return verb, record(verb)(**given)
 
 
-def main(argv: Sequence[str] | None = None, begin: Callable[[], None] | None = None) -> int:
+def main(argv: "Sequence[str] | None" = None, begin: "Callable[[], None] | None" = None) -> int:
     """Run the command line and return its exit code.
 
     Args:
@@ -146,11 +160,21 @@ def main(argv: Sequence[str] | None = None, begin: Callable[[], None] | None = N
         begin: is called when all is imported, right before the command does something.
     """
     prepare_streams()
+    words = sys.argv[1:] if argv is None else list(argv)
+    if asks_for_help(words):
+        sys.stdout.write(help_text())
+        return 0
+    from importlib import import_module
+
+    from .caller import restore_environment
+    from .errors import MilabenchError, shortened
+    from .interrupts import INTERRUPTED
+
     restore_environment()
     try:
         _refuse_lost_folder()
-        verb, options = parse(sys.argv[1:] if argv is None else argv)
-        command = importlib.import_module(f"{__package__}.commands.{verb}")
+        verb, options = parse(words)
+        command = import_module(f"{__package__}.commands.{verb}")
         if begin is not None:
             begin()
         return int(command.main(options))
@@ -169,7 +193,14 @@ def main(argv: Sequence[str] | None = None, begin: Callable[[], None] | None = N
         return 2
 
 
+def asks_for_help(words: list[str]) -> bool:
+    """Whether the words ask for the help on all commands, which needs nothing else."""
+    return words in (["-h"], ["--help"])
+
+
 def _refuse_lost_folder() -> None:
+    from .errors import MilabenchError
+
     try:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:

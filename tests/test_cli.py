@@ -4,33 +4,49 @@ import sys
 import pytest
 
 from milabench_ddp import __version__
-from milabench_ddp.cli import main, parse
+from milabench_ddp.cli import build_parser, help_text, main, parse
 from milabench_ddp.options.run import RunOptions
 from milabench_ddp.options.suite import SuiteOptions
 from tests.support.workplace import GOOD, Suite, Workplace
 
 
-def test_help_and_version_need_nothing_heavy():
+def loaded(*words: str) -> set[str]:
+    """The modules that a command loads, without those that Python itself has."""
     code = (
-        "import sys\nfrom milabench_ddp.cli import main\n"
-        "try: main(['--help'])\nexcept SystemExit: pass\n"
-        "print([m for m in ('torch', 'numpy', 'yaml', 'omegaconf', 'rich', 'pynvml', 'voir')"
-        " if m in sys.modules])"
+        "import sys\nbefore = set(sys.modules)\nfrom milabench_ddp.cli import main\n"
+        f"try: main({list(words)!r})\nexcept SystemExit: pass\n"
+        "print('', *sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    return set(done.stdout.splitlines()[-1].split())
 
 
-def test_dry_loads_nothing_heavy(at: Workplace, suite: Suite):
-    config = at.folder / suite(one=GOOD)
-    code = (
-        "import sys\nfrom milabench_ddp.cli import main\n"
-        f"main(['dry', {str(config)!r}, '--gpus', '8', '--nodes', '2'])\n"
-        "print([m for m in ('torch', 'numpy', 'omegaconf', 'rich', 'pynvml', 'voir')"
-        " if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+HEAVY = {"torch", "numpy", "omegaconf", "rich", "pynvml", "voir", "submitit", "msgspec", "psutil"}
+
+
+def test_help_loads_next_to_nothing():
+    others = {name for name in loaded("--help") if not name.startswith("milabench_ddp")}
+    assert others <= {"io", "os", "sys"}
+
+
+@pytest.mark.parametrize("verb", ["dry", "run", "resolve", "report", "watch", "compare"])
+def test_the_help_of_a_command_does_not_load_the_command(verb: str):
+    found = loaded(verb, "--help")
+    assert not found & (HEAVY | {"yaml", "subprocess", "threading"})
+    assert f"milabench_ddp.commands.{verb}" not in found
+
+
+@pytest.mark.parametrize("verb", ["dry", "list", "resolve"])
+def test_what_plans_loads_nothing_that_runs(at: Workplace, suite: Suite, verb: str):
+    found = loaded(verb, str(at.folder / suite(one=GOOD)), "--gpus", "8", "--nodes", "2")
+    assert not found & (HEAVY | {"subprocess", "threading", "multiprocessing", "socket"})
+    rooms = ("dispatch.coordinator", "dispatch.runners", "launch", "monitor", "report", "results")
+    assert not [name for name in found for room in rooms if f"milabench_ddp.{room}" in name]
+
+
+def test_the_help_is_as_argparse_lays_it_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert help_text() == build_parser().format_help()
 
 
 def test_version(capsys: pytest.CaptureFixture[str]):

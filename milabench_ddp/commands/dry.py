@@ -2,16 +2,16 @@
 
 import io
 import sys
+from collections.abc import Sequence
 
 from ..config.load import load
-from ..dispatch.runners import runner_of
-from ..dispatch.runners.base import ScriptRequest
+from ..config.runner_profile import RunnerProfile
 from ..options.run import DryOptions
+from ..plan.bash import render
+from ..plan.launch import Launch
 from ..plan.order import in_order
 from ..plan.planner import plan_launches
-from ..results.run_dir import RunDir
 from . import setup
-from .traces import traced
 
 NAME = "dry"  # of the run whose script it prints
 
@@ -23,9 +23,10 @@ def main(options: DryOptions) -> int:
     if not options.runner:
         profile = None  # plain bash for any number of nodes, without a scheduler
     cluster, is_synthetic = setup.resolve_cluster(options, system, profile)
-    runner = runner_of(profile)
     if profile is not None:
-        profile = runner.profile(profile, cluster)
+        from ..dispatch.runners import runner_of
+
+        profile = runner_of(profile).profile(profile, cluster)
     facts = setup.machine_facts(cluster, system, base)
     suite = load(setup.request(options, system), facts, without_programs=True)
     site, run = setup.site(options, profile), base / "runs" / NAME
@@ -35,6 +36,9 @@ def main(options: DryOptions) -> int:
         launches += plan_launches(benchmark, cluster, site, repetition.most, run)
     launches = in_order(launches, repetition.seed)
     if options.profile == "always":
+        from ..results.run_dir import RunDir
+        from .traces import traced
+
         for benchmark in suite.benchmarks:
             traces = RunDir(run).traces
             launches += plan_launches(traced(benchmark), cluster, site, run=traces)
@@ -49,9 +53,24 @@ def main(options: DryOptions) -> int:
     warnings = [*suite.warnings, *setup.hazards(suite.benchmarks, cluster)]
     comments += [f"warning: {said}" for said in warnings]
     comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
-    request = ScriptRequest(profile, launches, len(cluster.nodes), site.python, comments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # As `run` gives words to programs: paths need not be UTF-8.
         sys.stdout.reconfigure(encoding=sys.getfilesystemencoding(), errors="surrogateescape")
-    sys.stdout.write(runner.script(request))
+    sys.stdout.write(_script(profile, launches, len(cluster.nodes), site.python, comments))
     return 0
+
+
+def _script(
+    profile: RunnerProfile | None,
+    launches: Sequence[Launch],
+    nodes: int,
+    python: str,
+    comments: Sequence[str],
+) -> str:
+    """The script of a runner; without one, plain bash."""
+    if profile is None:
+        return render(launches, python, comments)
+    from ..dispatch.runners import runner_of
+    from ..dispatch.runners.base import ScriptRequest
+
+    return runner_of(profile).script(ScriptRequest(profile, launches, nodes, python, comments))

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from ..config.load import load
+from ..dispatch.node_request import NodeRequest
 from ..dispatch.run_context import RunContext, RunPlan, create_run, resume_run
 from ..dispatch.runners import runner_of
-from ..dispatch.runners.base import NodeRequest
 from ..display import show_progress
 from ..errors import SelectionError, contained, reason_of
 from ..events import Outcome

@@ -19,9 +19,7 @@ from ..config.schema import Benchmark, Suite
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..config.tree import expanded
-from ..dispatch.repeats import MOST
-from ..dispatch.runners import runner_of
-from ..dispatch.runners.base import NodeRequest, synthetic_nodes
+from ..dispatch.node_request import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
 from ..hazards import hazards_in
 from ..machine.devices import Cluster
@@ -29,8 +27,6 @@ from ..options.run import LaunchOptions
 from ..options.suite import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
 from ..plan.order import new_seed
-from ..report.statistics.stopping import LEAST
-from ..table import given_percent_text
 
 
 def base_folder(options: SuiteOptions) -> Path:
@@ -83,9 +79,18 @@ def resolve_runner(options: RunnerOptions, system: System | None) -> RunnerProfi
     return with_settings(profile, options.settings)
 
 
+def is_scheduler(profile: RunnerProfile | None) -> bool:
+    """Whether the settings of a scheduler apply to the runner of a profile."""
+    if profile is None:
+        return False
+    from ..dispatch.runners import runner_of  # the runners take most of the time of `dry`
+
+    return runner_of(profile).is_scheduler
+
+
 def check_settings(options: RunnerOptions, profile: RunnerProfile | None) -> None:
     """Raise SelectionError for a setting that needs a scheduler, if the runner has none."""
-    if options.settings and not runner_of(profile).is_scheduler:
+    if options.settings and not is_scheduler(profile):
         flag = SETTINGS[next(iter(options.settings))].flag
         raise SelectionError(f"{flag} is for a cluster's scheduler: add --runner slurm")
 
@@ -142,6 +147,8 @@ def resolve_cluster(
     """
     request = node_request(options, system, profile)
     if profile is not None:
+        from ..dispatch.runners import runner_of
+
         runner = runner_of(profile)
         return runner.cluster(replace(request, cpus=runner.node_cpus(profile)))
     if request.nodes == 1:
@@ -214,6 +221,9 @@ class Repetition:
         if self.seed is not None:
             notes.append(f"in random order: --shuffle --seed {self.seed}")
         if self.until is not None:
+            from ..report.statistics.stopping import LEAST
+            from ..table import given_percent_text
+
             notes.append(
                 f"--until {given_percent_text(self.until)}: `run` makes {LEAST} to {self.most} "
                 f"launches of each benchmark, as many as it needs; these are {self.most}"
@@ -230,22 +240,26 @@ def repetition(options: LaunchOptions, profile: RunnerProfile | None) -> Repetit
     if options.seed is not None and not options.shuffle:
         raise SelectionError("--seed is of a random order: add --shuffle")
     is_separate = profile is not None and profile.allocation == "separate"
-    if options.shuffle and is_separate and runner_of(profile).is_scheduler:
+    if options.shuffle and is_separate and is_scheduler(profile):
         raise SelectionError(
             "--shuffle: with a job for each benchmark, Slurm decides what runs when: "
             "add --allocation shared"
         )
-    most = options.repeat
-    if options.until is None:
-        most = most or 1
-    elif most is None:
-        most = MOST
-    elif most < LEAST:
-        raise SelectionError(f"--until needs {LEAST} launches at least: give --repeat {LEAST}")
+    most = options.repeat or 1 if options.until is None else _most_until(options.repeat)
     seed = options.seed
     if options.shuffle and seed is None:
         seed = new_seed()
     return Repetition(most, options.until, seed)
+
+
+def _most_until(repeat: int | None) -> int:
+    """The launches that ``--until`` may make of a benchmark."""
+    from ..dispatch.repeats import MOST
+    from ..report.statistics.stopping import LEAST
+
+    if repeat is not None and repeat < LEAST:
+        raise SelectionError(f"--until needs {LEAST} launches at least: give --repeat {LEAST}")
+    return repeat or MOST
 
 
 def hazards(benchmarks: Iterable[Benchmark], cluster: Cluster) -> list[str]:

@@ -1,6 +1,6 @@
 """The devices to use: of this host, of a part of it, or of a synthetic cluster."""
 
-import socket
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -64,7 +64,7 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
             f"for at most {available}, or for CPU slots with `--device cpu --gpus {count}`"
         )
     # Only the first label: the name becomes a part of tags, whose parts are separated by dots.
-    hostname = socket.gethostname().split(".")[0]
+    hostname = os.uname().nodename.split(".")[0]
     node = Node(hostname, found.devices[:count], cpu_count(), found.notes)
     cluster = Cluster(backend.name, (node,))
     return Detection(cluster, available if cluster.has_gpu else 0)

@@ -3,38 +3,47 @@
 ``cli.py`` makes the parsers from these classes, and the records from the command line.
 """
 
-from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from .compare import CompareOptions
-from .export import ExportOptions
-from .history import HistoryOptions
-from .report import ReportOptions, RunFolderOptions
-from .run import DryOptions, RunOptions
-from .serve import ServeOptions
-from .suite import InstallOptions, ResolveOptions, SuiteOptions
+if TYPE_CHECKING:
+    from .compare import CompareOptions
+    from .export import ExportOptions
+    from .history import HistoryOptions
+    from .report import ReportOptions, RunFolderOptions
+    from .serve import ServeOptions
+    from .suite import SuiteOptions
 
-Options = (
-    SuiteOptions
-    | RunFolderOptions
-    | ReportOptions
-    | CompareOptions
-    | ExportOptions
-    | ServeOptions
-    | HistoryOptions
-)
+    Options = (
+        SuiteOptions
+        | RunFolderOptions
+        | ReportOptions
+        | CompareOptions
+        | ExportOptions
+        | ServeOptions
+        | HistoryOptions
+    )
 
-RECORDS: Mapping[str, type[Options]] = {
-    "run": RunOptions,
-    "dry": DryOptions,
-    "resolve": ResolveOptions,
-    "list": SuiteOptions,
-    "prepare": SuiteOptions,
-    "install": InstallOptions,
-    "watch": RunFolderOptions,
-    "cancel": RunFolderOptions,
-    "report": ReportOptions,
-    "serve": ServeOptions,
-    "export": ExportOptions,
-    "compare": CompareOptions,
-    "history": HistoryOptions,
+# By the command: the module here, and the class in it. A command imports its own alone.
+RECORDS = {
+    "run": ("run", "RunOptions"),
+    "dry": ("run", "DryOptions"),
+    "resolve": ("suite", "ResolveOptions"),
+    "list": ("suite", "SuiteOptions"),
+    "prepare": ("suite", "SuiteOptions"),
+    "install": ("suite", "InstallOptions"),
+    "watch": ("report", "RunFolderOptions"),
+    "cancel": ("report", "RunFolderOptions"),
+    "report": ("report", "ReportOptions"),
+    "serve": ("serve", "ServeOptions"),
+    "export": ("export", "ExportOptions"),
+    "compare": ("compare", "CompareOptions"),
+    "history": ("history", "HistoryOptions"),
 }
+
+
+def record(verb: str) -> "type[Options]":
+    """The class of the options of a command."""
+    module, name = RECORDS[verb]
+    found: type[Options] = getattr(import_module(f".{module}", __name__), name)
+    return found

@@ -8,6 +8,7 @@ then ends with 1. It has neither the check of the GPUs, nor the deadline, nor th
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from .launch import Launch, Process
 
@@ -118,6 +119,10 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     yield f") || failed+=({shlex.quote(title)})\n"
 
 
+# Thousands of processes have the same words.
+_quoted = lru_cache(4096)(shlex.quote)
+
+
 def _needs_port(launch: Launch) -> bool:
     return any(process.job is not None for process in launch.processes)
 
@@ -135,9 +140,9 @@ def command(process: Process) -> str:
     words = []
     for name, value in process.env.items():
         if _NAME.fullmatch(name):
-            words.append(f"{name}={shlex.quote(value)}")
+            words.append(f"{name}={_quoted(value)}")
         else:
-            words.append(shlex.quote(f"{name}={value}"))
+            words.append(_quoted(f"{name}={value}"))
     if "=" in process.argv[0]:  # env would take it for another variable
         words += ["nice", "-n", "0"]
-    return " ".join([*words, *map(shlex.quote, process.argv)])
+    return " ".join([*words, *map(_quoted, process.argv)])

@@ -7,9 +7,7 @@ all launches would hold by chance alone. It also holds where it is not known bef
 repeats each benchmark needs.
 """
 
-import random
 from collections.abc import Sequence
-from hashlib import sha256
 
 from .launch import Launch
 
@@ -18,6 +16,8 @@ SEEDS = 10**6
 
 def new_seed() -> int:
     """A random seed, short enough to be typed."""
+    import random  # few runs are shuffled
+
     return random.SystemRandom().randrange(SEEDS)
 
 
@@ -31,6 +31,8 @@ def place(benchmark: str, repeat: int, seed: int) -> tuple[int, bytes]:
         repeat: from 0.
         seed: of the order.
     """
+    from hashlib import sha256
+
     return repeat, sha256(f"{seed}/{repeat}/{benchmark}".encode()).digest()
 
 

@@ -20,11 +20,12 @@ from ..agent_main import AgentOptions
 from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
 from ..node_records import NodeRecords
+from ..node_request import NodeRequest
 from ..nodes import Nodes
 from ..run_context import RunContext, RunPlan
 from ..this_host import ThisHost, launch_runner
 from .agents import agent_script, agents
-from .base import NodeRequest, Runner
+from .base import Runner
 
 MOST_PARTS = 254  # of this host: each has an address of its own, from 127.0.0.1 on
 

@@ -1,41 +1,20 @@
 """The base of the runners: where a run happens, and how it is started there."""
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...config.runner_profile import RunnerProfile
 from ...config.schema import Benchmark
-from ...config.system import SystemNode
 from ...errors import DispatchError
 from ...events import Outcome
-from ...machine.detect import Detection, detect, synthetic_cluster
 from ...machine.devices import Cluster
 from ...machine.host import cpu_count
 from ...plan.bash import render
 from ...plan.launch import Launch
 from ...progress import ProgressObserver
+from ..node_request import NodeRequest, synthetic_nodes
 from ..run_context import RunContext, RunPlan
-
-
-@dataclass(frozen=True)
-class NodeRequest:
-    """The requested nodes; None means the devices of this host."""
-
-    nodes: int
-    devices: int | None  # per node
-    kind: str | None  # of device
-    hosts: tuple[SystemNode, ...] = ()  # those of the system file
-    cpus: int | None = None  # per node
-
-    def detect(self) -> Detection:
-        """This host with such devices.
-
-        Raises:
-            MachineError: this host does not have them.
-        """
-        return detect(self.kind, self.devices, os.environ)
 
 
 @dataclass(frozen=True)
@@ -47,21 +26,6 @@ class ScriptRequest:
     nodes: int
     python: str  # the Python that finds free ports
     comments: Sequence[str]  # at its top
-
-
-def synthetic_nodes(request: NodeRequest) -> Cluster:
-    """A synthetic cluster of the requested nodes; they have the devices of this host by default.
-
-    Raises:
-        MachineError: the devices of this host are used, and it does not have them.
-    """
-    if request.devices is None:
-        host = request.detect().cluster
-        return synthetic_cluster(
-            host.arch, request.nodes, len(host.nodes[0].devices), host.nodes[0].cpu_count
-        )
-    kind = request.kind or "cuda"
-    return synthetic_cluster(kind, request.nodes, request.devices, request.cpus)
 
 
 class Runner(ABC):

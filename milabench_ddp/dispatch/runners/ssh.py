@@ -13,10 +13,10 @@ from ...errors import DispatchError
 from ...machine.devices import Cluster
 from ...results.run_dir import RunDir
 from ..agent_main import AgentOptions
+from ..node_request import NodeRequest
 from ..run_context import RunContext
 from .agents import agent_script
 from .attached import AgentRunner
-from .base import NodeRequest
 
 
 class SshRunner(AgentRunner):

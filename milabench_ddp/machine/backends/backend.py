@@ -5,11 +5,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ...samples import DeviceProblem, DeviceSample, HostSample
 from ..devices import Accelerator, Accelerators, Device
 from ..host import cpu_list
+
+if TYPE_CHECKING:  # sampling alone needs msgspec
+    from ...samples import DeviceProblem, DeviceSample, HostSample
 
 
 class DriverError(Exception):
@@ -28,9 +30,9 @@ class DiscoveryResult:
 class Reading:
     """Samples of the devices that answered, and the problems of all devices."""
 
-    samples: Mapping[int, DeviceSample]  # by the device's index
-    problems: tuple[DeviceProblem, ...] = ()  # each in every reading for as long as it lasts
-    host: HostSample | None = None  # what the host did
+    samples: "Mapping[int, DeviceSample]"  # by the device's index
+    problems: "tuple[DeviceProblem, ...]" = ()  # each in every reading for as long as it lasts
+    host: "HostSample | None" = None  # what the host did
 
 
 # Entering it connects to the library of the devices and returns a function that reads all devices

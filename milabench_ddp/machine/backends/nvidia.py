@@ -12,7 +12,6 @@ from ..host import cpu_list, usable_cpus
 from ..processes import other_process
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import Inventory, ask, inventory, near_cpus, open_device, read_memory, session
-from .nvml_source import read_all
 
 
 class NvidiaBackend(Backend):
@@ -69,6 +68,8 @@ class NvidiaBackend(Backend):
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
         """A source that reads the devices, also MIG's, and their errors."""
+        from .nvml_source import read_all  # only a run samples
+
         with session() as nvml, read_all(nvml, devices) as read:
             yield read
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, TypedDict
+from typing import TYPE_CHECKING, ClassVar, TypedDict
 
-from ...samples import DeviceProblem, DeviceSample
 from ..devices import Accelerators, Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
+
+if TYPE_CHECKING:  # sampling alone needs msgspec
+    from ...samples import DeviceSample
 
 
 class Entry(TypedDict):
@@ -78,6 +80,8 @@ class VoirBackend(Backend):
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
         """A source that reads all devices of the vendor in one call."""
+        from ...samples import DeviceProblem
+
         with open_library(self.name) as read:
 
             def read_all() -> Reading:
@@ -177,8 +181,10 @@ def _read_once(name: str) -> Entries:
         return read()
 
 
-def sample(entry: Entry) -> DeviceSample:
+def sample(entry: Entry) -> "DeviceSample":
     """The sample that a device's entry holds."""
+    from ...samples import DeviceSample
+
     memory = entry["memory"]
     return DeviceSample(
         memory=(float(memory["used"]), float(memory["total"])),

@@ -13,6 +13,7 @@ import pytest
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch import benchmark_run
 from milabench_ddp.dispatch.agent_main import AgentOptions
+from milabench_ddp.dispatch.node_request import NodeRequest
 from milabench_ddp.dispatch.nodes import Nodes
 from milabench_ddp.dispatch.run_context import RunContext, resume_run
 from milabench_ddp.dispatch.runners import RUNNERS
@@ -22,7 +23,6 @@ from milabench_ddp.dispatch.runners.attached import (
     HostRunner,
     LocalRunner,
 )
-from milabench_ddp.dispatch.runners.base import NodeRequest
 from milabench_ddp.errors import DispatchError, RunDirError
 from milabench_ddp.events import Event, Metrics, Outcome, Started, Status, Verdict
 from milabench_ddp.launch.stop_requests import StopRequests

@@ -1,14 +1,10 @@
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
+from milabench_ddp.dispatch import node_request
+from milabench_ddp.dispatch.node_request import NodeRequest, synthetic_nodes
 from milabench_ddp.dispatch.run_context import RunContext
-from milabench_ddp.dispatch.runners import base
-from milabench_ddp.dispatch.runners.base import (
-    NodeRequest,
-    Runner,
-    ScriptRequest,
-    synthetic_nodes,
-)
+from milabench_ddp.dispatch.runners.base import Runner, ScriptRequest
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome
 from milabench_ddp.machine.backends import BACKENDS
@@ -37,7 +33,7 @@ def test_the_devices_of_this_host_say_nothing_of_them(
     def looked(*_: object) -> None:
         raise AssertionError("this host was looked at")
 
-    monkeypatch.setattr(base, "detect", looked)
+    monkeypatch.setattr(node_request, "detect", looked)
     with pytest.raises(DispatchError, match=r"give --gpus N, or .* or give CPU slots"):
         Elsewhere().cluster(NodeRequest(2, None, kind))
     assert len(Elsewhere().cluster(NodeRequest(2, 4, kind))[0].nodes[1].devices) == 4

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from milabench_ddp.codec import decode
 from milabench_ddp.config.system import SystemNode
 from milabench_ddp.dispatch.agent_main import AgentOptions
+from milabench_ddp.dispatch.node_request import NodeRequest
 from milabench_ddp.dispatch.runners import RUNNERS
 from milabench_ddp.dispatch.runners.agents import agent_command
-from milabench_ddp.dispatch.runners.base import NodeRequest
 from milabench_ddp.dispatch.runners.ssh import ssh_commands
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.results.run_dir import RunDir

@@ -1,0 +1,42 @@
+"""The nodes that a command asks for; it needs no runner, which takes long to import."""
+
+import os
+from dataclasses import dataclass
+
+from ..config.system import SystemNode
+from ..machine.detect import Detection, detect, synthetic_cluster
+from ..machine.devices import Cluster
+
+
+@dataclass(frozen=True)
+class NodeRequest:
+    """The requested nodes; None means the devices of this host."""
+
+    nodes: int
+    devices: int | None  # per node
+    kind: str | None  # of device
+    hosts: tuple[SystemNode, ...] = ()  # those of the system file
+    cpus: int | None = None  # per node
+
+    def detect(self) -> Detection:
+        """This host with such devices.
+
+        Raises:
+            MachineError: this host does not have them.
+        """
+        return detect(self.kind, self.devices, os.environ)
+
+
+def synthetic_nodes(request: NodeRequest) -> Cluster:
+    """A synthetic cluster of the requested nodes; they have the devices of this host by default.
+
+    Raises:
+        MachineError: the devices of this host are used, and it does not have them.
+    """
+    if request.devices is None:
+        host = request.detect().cluster
+        return synthetic_cluster(
+            host.arch, request.nodes, len(host.nodes[0].devices), host.nodes[0].cpu_count
+        )
+    kind = request.kind or "cuda"
+    return synthetic_cluster(kind, request.nodes, request.devices, request.cpus)

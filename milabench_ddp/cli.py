@@ -177,7 +177,8 @@ def main(argv: "Sequence[str] | None" = None, begin: "Callable[[], None] | None"
         command = import_module(f"{__package__}.commands.{verb}")
         if begin is not None:
             begin()
-        return int(command.main(options))
+        code = int(command.main(options))
+        sys.stdout.flush()
     except MilabenchError as error:
         lines = [shortened(line) for line in str(error).split("\n")]
         print("milabench:", "\n".join(lines), file=sys.stderr)
@@ -185,12 +186,21 @@ def main(argv: "Sequence[str] | None" = None, begin: "Callable[[], None] | None"
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output is gone; the interpreter's last flush must not fail, too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 141
     except (OSError, UnicodeEncodeError) as error:  # a name too long, a folder without rights
         print("milabench:", shortened(str(error)), file=sys.stderr)
+        _discard_output()
         return 2
+    return code
+
+
+def _discard_output() -> None:
+    """Drop what standard output does not take: the interpreter's last flush must not fail, too."""
+    try:
+        sys.stdout.flush()
+    except OSError:  # its reader is gone, or its disk is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def asks_for_help(words: list[str]) -> bool:

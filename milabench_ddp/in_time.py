@@ -25,7 +25,10 @@ def in_time(call: Callable[[], T], seconds: float) -> T:
         else:
             done.put(lambda: value)
 
-    threading.Thread(target=run, name="in time", daemon=True).start()
+    try:
+        threading.Thread(target=run, name="in time", daemon=True).start()
+    except RuntimeError:  # no more threads may start here: better without a limit than not at all
+        return call()
     try:
         answer = done.get(timeout=seconds)
     except queue.Empty:

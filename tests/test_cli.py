@@ -94,6 +94,13 @@ def test_names_are_separated_by_commas_and_add_up():
     assert options == SuiteOptions(config="x", select=("a", "b", "c"))
 
 
+def test_a_standard_output_that_is_full_is_a_sentence(at: Workplace, suite: Suite):
+    with open("/dev/full", "w") as full:
+        process = at.start("list", suite(one=GOOD), "--device", "cpu", stdout=full)
+    err = process.communicate()[1]
+    assert (process.returncode, err) == (2, "milabench: [Errno 28] No space left on device\n")
+
+
 def test_a_reader_that_goes_away_is_no_traceback(at: Workplace, suite: Suite):
     with at.start("dry", suite(**{f"b{i}": GOOD for i in range(60)}), "--gpus", "64") as process:
         assert process.stdout is not None

@@ -119,9 +119,13 @@ class Keeper:
             self._fds = ours.pop_all()
 
     def release(self) -> list[KeptProcess]:
-        """Start the programs, as soon as all wait at the latch."""
+        """Start the programs, as soon as all wait at the latch.
+
+        Raises:
+            TimeoutError: one does not come there; it may be stopped.
+        """
         arrived = [_receive(control) for control, _, _ in self._own]
-        waiting = [message for message in arrived if message and message.startswith(WAITS)]
+        waiting = [message for message in arrived if message.startswith(WAITS)]
         moment = time.monotonic_ns()
         if len(waiting) > 1:
             moment += _NOTICE_NS
@@ -129,12 +133,10 @@ class Keeper:
         self._close_release()
         return list(map(self._kept, self._processes, self._own, arrived))
 
-    def _kept(
-        self, process: Process, ends: tuple[int, int, int], message: bytes | None
-    ) -> KeptProcess:
+    def _kept(self, process: Process, ends: tuple[int, int, int], message: bytes) -> KeptProcess:
         """A process that was released, or that did not come to the latch."""
         keeper = pid = 0
-        if message and message.startswith(WAITS):
+        if message.startswith(WAITS):
             keeper, pid = map(int, message.removeprefix(WAITS).split())
             for each in (keeper, pid):
                 stat = reap.read_stat(each)
@@ -145,7 +147,11 @@ class Keeper:
 
     def end(self, kept: KeptProcess) -> ProcessEnd:
         """How a process has ended; one whose keeper does not tell is ended here."""
-        message = _receive(kept.control, patience=0.0)
+        try:
+            message = _receive(kept.control, patience=0.0)
+            how = "was killed"
+        except TimeoutError:
+            message, how = b"", "does not answer"
         if message:
             code, *left = map(int, message.split())
             return ProcessEnd(code, frozenset(left))
@@ -157,7 +163,6 @@ class Keeper:
         # What was orphaned is below the keeper of the launch.
         others = self._born.keys() - {kept.keeper}
         stuck |= reap.kill_family(self._popen.pid, spared=others)
-        how = "does not answer" if message is None else "was killed"
         return ProcessEnd(-signal.SIGKILL, frozenset(stuck), f"its keeper {how}")
 
     def close(self) -> None:
@@ -198,22 +203,23 @@ def _variables(process: Process) -> dict[bytes, bytes]:
     return dict(zip(names, values, strict=True))
 
 
-def _receive(control: int, patience: float = _PATIENCE) -> bytes | None:
-    """The next message of a keeper; empty if it is gone, None if there is none in time."""
+def _receive(control: int, patience: float = _PATIENCE) -> bytes:
+    """The next message of a keeper; empty if it is gone.
+
+    Raises:
+        TimeoutError: there is none in time.
+    """
     poll = select.poll()
     poll.register(control, select.POLLIN)
     if not poll.poll(patience * 1e3):
-        return None
-    try:
+        raise TimeoutError(f"a process did not start within {patience:g} s")
+    with suppress(ConnectionResetError):
         return os.read(control, _MESSAGE)
-    except ConnectionResetError:
-        return b""
+    return b""
 
 
-def _read_report(program: str, report: bytes | None) -> tuple[float, str]:
+def _read_report(program: str, report: bytes) -> tuple[float, str]:
     """When a program was executed, and why it could not be."""
-    if report is None:
-        return time.monotonic(), f"{program} did not start within {_PATIENCE:g} s"
     stamp, _, code = report.removeprefix(EXECUTED).partition(b"!")
     started = int(stamp) / 1e9 if stamp else time.monotonic()
     if code:

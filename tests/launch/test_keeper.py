@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.launch import keeper as keeper_module
 from milabench_ddp.launch import reap
 from milabench_ddp.launch.keeper import Keeper, KeptProcess
 from milabench_ddp.plan.launch import Process
@@ -206,3 +207,13 @@ def test_without_room_for_a_process_the_reason_is_told(start: Start):
         with pytest.raises(OSError, match="temporarily unavailable"):
             start(process("true"))
     assert len(list(Path("/proc/self/fd").iterdir())) == len(before)
+
+
+def test_one_that_is_stopped_at_the_latch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(keeper_module._receive, "__defaults__", (0.0,))
+    keeper = Keeper([process("true")], tmp_path / "folder")
+    os.kill(keeper._popen.pid, signal.SIGSTOP)
+    with pytest.raises(TimeoutError, match="did not start within 0 s"):
+        keeper.release()
+    os.kill(keeper._popen.pid, signal.SIGCONT)
+    keeper.close()

@@ -1,8 +1,9 @@
 """The order of the benchmarks in a report. A new order is a line in ``ORDERS``."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from ..errors import SelectionError, one_of
 from .model import Report, Row
@@ -31,6 +32,11 @@ def configured(names: Iterable[str], planned: Iterable[str]) -> list[str]:
     """Names in the order of the configuration; those that it does not have come last, by name."""
     order = {name: place for place, name in enumerate(planned)}
     return sorted(names, key=lambda name: (order.get(name, len(order)), name))
+
+
+def is_selected(name: str, select: Sequence[str]) -> bool:
+    """Whether a benchmark has one of these names, or fits one of the globs; without any it does."""
+    return not select or any(fnmatchcase(name, each) for each in select)
 
 
 def in_order(report: Report, name: str) -> Report:

@@ -5,12 +5,12 @@ They are those of ``charts``, and the page's charts over time."""
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import RunDirError, SelectionError
 from .model import Report
+from .order import is_selected
 from .replaceable import check_replaceable, refuse
 
 if TYPE_CHECKING:
@@ -43,9 +43,8 @@ def write_charts(
     from .charts import charts_of
     from .course_charts import course_charts
 
-    if select:
-        rows = (row for row in report.rows if any(fnmatchcase(row.name, one) for one in select))
-        report = replace(report, rows=tuple(rows))
+    rows = (row for row in report.rows if is_selected(row.name, select))
+    report = replace(report, rows=tuple(rows))
     charts = [*charts_of(report), *course_charts(report)]
     if not charts:
         raise SelectionError("--plots: no benchmark that was asked for has anything to draw")

@@ -10,7 +10,6 @@ communication, which all ranks reach together, or of their steps where no rank t
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from ..results.rank import MOST, Rank
 from ..results.records import Record
 from ..samples import DeviceSample
 from .model import Finding, Report
+from .order import is_selected
 from .process import ProcessResult
 from .ranks.rank_launch import EXPOSED
 from .replaceable import check_replaceable
@@ -73,7 +73,7 @@ def write_timeline(
     """
     shown = []
     for row in report.rows:
-        if not select or any(fnmatchcase(row.name, glob) for glob in select):
+        if is_selected(row.name, select):
             shown += [each for each in row.processes if _timed(each.record)]
     if not shown:
         raise SelectionError("--timeline: no benchmark that was asked for has timed its steps")

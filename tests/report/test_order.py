@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Report, Row
-from milabench_ddp.report.order import configured, in_order
+from milabench_ddp.report.order import configured, in_order, is_selected
 from tests.support.result_files import config, end, rates, start, write, write_state
 
 A = Row("a", 0, 1, 1, 5.0, NAN, 0.03, 300.0, 5.0, 1.0, unit="images/s")
@@ -48,3 +49,10 @@ def test_a_report_is_in_the_order_of_the_configuration(tmp_path: Path) -> None:
     assert [row.name for row in made.rows] == list("cabd")
     compat = report_of([tmp_path / "r"], compat_formulas=True)
     assert [row.name for row in compat.rows] == list("abc")
+
+
+@pytest.mark.parametrize(
+    ("select", "found"), [((), True), (["b"], False), (["b", "g*"], True), (["gpt"], True)]
+)
+def test_a_benchmark_is_selected_by_name_or_glob(select: Sequence[str], found: bool) -> None:
+    assert is_selected("gpt", select) is found

@@ -4,12 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 
 from ...errors import RunDirError, SelectionError, did_you_mean, shown_names
 from ...results.read_run import read_run
+from ..order import is_selected
 from ..pooling import Difference, differences_of
 from .change_points import Step
 from .noise import FEWEST
@@ -113,12 +113,10 @@ def _selected(runs: Sequence[RunPoint], select: Sequence[str]) -> list[str]:
     """The names of the benchmarks, in the order in which they first appear."""
     names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
     for pattern in select:
-        if not any(fnmatchcase(name, pattern) for name in names):
+        if not any(is_selected(name, [pattern]) for name in names):
             hint = did_you_mean(pattern, names)
             raise SelectionError(f"--select {pattern}: no run measured such a benchmark{hint}")
-    if not select:
-        return names
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in select)]
+    return [name for name in names if is_selected(name, select)]
 
 
 def _changes(track: Track, threshold: float) -> Iterator[Change]:

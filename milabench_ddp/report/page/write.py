@@ -4,11 +4,11 @@ import tempfile
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...errors import RunDirError, SelectionError
 from ..model import Report
+from ..order import is_selected
 from ..replaceable import check_replaceable
 
 NAME = "report.html"
@@ -46,7 +46,7 @@ def write_page(
 
 def _selected(report: Report, select: Sequence[str]) -> Report:
     """The report on some benchmarks, with the findings that are about none."""
-    names = {row.name for row in report.rows if any(fnmatchcase(row.name, one) for one in select)}
+    names = {row.name for row in report.rows if is_selected(row.name, select)}
     if not names:
         raise SelectionError("--select: there is no such benchmark in the report")
     return replace(

@@ -2,16 +2,28 @@
 
 import io
 import os
+import select
 import sys
+
+PATIENCE = 5.0
+"""Seconds that a reader of standard error has, once: then what it does not take is lost."""
 
 
 class _Unheard(io.FileIO):
-    """A stream that takes what is written also when its reader is gone, or its disk is full."""
+    """A stream that takes what is written also when nobody reads it, or its disk is full."""
+
+    _patience = PATIENCE
 
     def write(self, data: "io.ReadableBuffer") -> int:  # type: ignore[name-defined]
         """Write what can be written; the rest is lost."""
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLOUT)
+        if not poll.poll(self._patience * 1000):
+            self._patience = 0.0
+            return len(data)
         try:
-            return super().write(data) or 0
+            # A pipe that is ready takes so much without a wait.
+            return super().write(memoryview(data)[: select.PIPE_BUF]) or 0
         except OSError:
             return len(data)
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 CODE = """
-import sys; from milabench_ddp.streams import prepare_streams
+import sys; from milabench_ddp.streams import _Unheard, prepare_streams
+_Unheard._patience = 0.5
 prepare_streams(); prepare_streams()
 for _ in range(3): print("said \\udc80", file=sys.stderr, flush=True)
 sys.stderr.write("x" * 100_000); sys.stderr.flush()
@@ -44,3 +45,12 @@ def test_a_standard_error_that_takes_nothing_ends_nothing(way: str) -> None:
     done = run(stderr=fd, **options)
     os.close(fd)
     assert (done.returncode, done.stdout) == (0, b"goes on\n")
+
+
+def test_a_reader_that_reads_nothing_is_not_waited_for() -> None:
+    read, write = os.pipe()
+    done = run(stderr=write)
+    assert (done.returncode, done.stdout) == (0, b"goes on\n")
+    os.close(write)
+    with os.fdopen(read, "rb") as late:  # what there was room for
+        assert late.read().startswith(b"said \\udc80\n" * 3 + b"x" * 50_000)

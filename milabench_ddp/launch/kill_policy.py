@@ -36,6 +36,11 @@ class KillPolicy:
             self.verdict = verdict
             self._due = now
 
+    def begin_grace(self, now: float) -> None:
+        """Count the grace period from now: SIGTERM has been sent, maybe later than it was due."""
+        if self.stage is Stage.TERMINATED:
+            self._due = now + self._grace
+
     def kill(self, now: float) -> None:
         """Skip the rest of the grace period; call it after ``stop``."""
         if self.stage < Stage.KILLED:

@@ -74,6 +74,11 @@ class Look:
             self._answers[pid].ask()
 
     @property
+    def can_ask(self) -> bool:
+        """Whether there is a process that can be asked."""
+        return bool(self._answers)
+
+    @property
     def is_complete(self) -> bool:
         """Whether all that were asked have answered, or cannot."""
         return all(answer.is_complete for answer in self._answers.values())
@@ -103,13 +108,17 @@ class Look:
 
 
 def look(looks: Sequence[Look]) -> list[list[Looked]]:
-    """What each look finds: twice, to know what moves. Takes at most ``PATIENCE``."""
+    """What each look finds: twice, to know what moves. Takes at most ``PATIENCE``.
+
+    Where no process can be asked, nothing is waited for.
+    """
     deadline = time.monotonic() + PATIENCE
-    _wait(looks, deadline - PAUSE)
-    time.sleep(max(min(PAUSE, deadline - time.monotonic()), 0))
-    for each in looks:
-        each.ask()
-    _wait(looks, deadline)
+    if any(each.can_ask for each in looks):
+        _wait(looks, deadline - PAUSE)
+        time.sleep(max(min(PAUSE, deadline - time.monotonic()), 0))
+        for each in looks:
+            each.ask()
+        _wait(looks, deadline)
     return [each.found(deadline) for each in looks]
 
 

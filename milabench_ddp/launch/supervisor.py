@@ -210,6 +210,8 @@ class Supervisor:
                 child.terminate()
             elif stage is Stage.KILLED:
                 child.kill()
+        if stage is Stage.TERMINATED:
+            self._policy.begin_grace(self._clock())
         if stage is Stage.GIVEN_UP:
             for child in list(self._alive):
                 self._finish(child)

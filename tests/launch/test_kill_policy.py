@@ -20,6 +20,17 @@ def test_the_deadline_is_a_timeout_and_the_grace_comes_after_it():
     assert it.advance(165.0) is Stage.KILLED
 
 
+def test_a_sigterm_that_is_sent_late_has_its_whole_grace():
+    it = policy()
+    it.begin_grace(100.0)  # nothing was sent
+    assert it.advance(160.0) is Stage.TERMINATED
+    it.begin_grace(162.0)
+    assert it.advance(166.9) is None
+    assert it.advance(167.0) is Stage.KILLED
+    it.begin_grace(168.0)
+    assert it.advance(167.0 + PATIENCE) is Stage.GIVEN_UP
+
+
 def test_what_does_not_end_by_sigkill_is_given_up():
     it = policy()
     for moment in (160.0, 165.0):

@@ -190,11 +190,14 @@ def test_what_still_measures_does_not_hang():
     assert events[-1].reason == "ended at its max_duration of 600 s"
 
 
-def test_a_signal_is_sent_to_those_alone_that_catch_it(tmp_path: Path):
+def test_a_signal_is_sent_to_those_alone_that_catch_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """The folder has a file of a process that does not catch it, such as one that was replaced."""
     pid = os.getpid()
     (tmp_path / str(pid)).touch()
     assert signal.getsignal(stacks.SIGNAL) is signal.SIG_DFL  # it would end this process
+    monkeypatch.setattr(stacks.time, "sleep", None)  # there is nothing to wait for
     ((seen,),) = stacks.look([stacks.Look(lambda: {pid}, pid, 3, tmp_path)])
     assert (seen.pid, seen.rank, seen.is_rank, list(seen.threads)) == (pid, 3, True, [])
 

@@ -40,6 +40,8 @@ def _run(context: RunContext, options: RunOptions) -> int:
         shown = outline(context.run, context.header, context.plan, names, is_watched=False)
         with show_progress(shown, quiet=options.quiet) as observer:
             outcome = runner.execute(context, observer)
+            size, count = disk_use(context.run)
+            observer.message(f"{context.run.path}: {size_text(size)} in {count} files")
     else:
         outcome = context.header.outcome or Outcome.FAILED
         count = len(context.plan.benchmarks)
@@ -47,9 +49,6 @@ def _run(context: RunContext, options: RunOptions) -> int:
     code = report.SUCCEEDED if outcome is Outcome.OK else report.FAILED
     with contained(partial(_tell, f"{context.run.path}: it cannot be reported on")):
         code = report.show(context.run.path, sys.stdout, options.fail_on)
-    if not options.quiet:
-        size, count = disk_use(context.run)
-        print(f"{context.run.path}: {size_text(size)} in {count} files", file=sys.stderr)
     has_ended = context.header.outcome is not None and outcome is not Outcome.CANCELLED
     if options.profile != "never" and has_ended:
         print()

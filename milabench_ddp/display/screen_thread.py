@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TextIO
 
+from ..errors import reason_of
+
 INTERVAL = 1.0
 """Seconds between two drawings: more would compete with the measured programs."""
 
@@ -40,6 +42,7 @@ class ScreenThread:
     def __init__(self, interval: float = INTERVAL) -> None:
         self._interval = interval
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._has_told = False  # of a job that failed
 
     def put(self, job: Job) -> None:
         """Have a job done; does not wait for it."""
@@ -70,23 +73,35 @@ class ScreenThread:
         with suppress(OSError), _closed_at_end(stream):
             if picture is None:
                 while job := self._jobs.get():
-                    job()
+                    self._do(job, stream)
             else:
                 with picture as draw:
-                    self._draw_between(draw)
+                    self._draw_between(draw, stream)
 
-    def _draw_between(self, draw: Job) -> None:
+    def _do(self, job: Job, stream: TextIO) -> None:
+        """Do a job; one that fails is told once, and the others are done."""
+        try:
+            job()
+        except OSError:  # the terminal is gone
+            raise
+        except Exception as error:  # noqa: BLE001 - what it is does not matter to the others
+            if not self._has_told:
+                self._has_told = True
+                said = f"the progress is not shown whole: {reason_of(error)}"
+                print(said, file=stream, flush=True)
+
+    def _draw_between(self, draw: Job, stream: TextIO) -> None:
         due = time.monotonic() + self._interval
         while True:
             try:
                 job = self._jobs.get(timeout=max(0.0, due - time.monotonic()))
             except queue.Empty:
-                draw()
+                self._do(draw, stream)
                 due = time.monotonic() + self._interval
                 continue
             if job is None:
                 return
-            job()
+            self._do(job, stream)
 
 
 @contextmanager

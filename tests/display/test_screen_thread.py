@@ -62,6 +62,26 @@ def test_a_terminal_that_is_gone_gets_nothing_more():
         screen.put(fail)
 
 
+def test_what_cannot_be_shown_is_told_once_and_the_rest_is_shown():
+    def fail() -> None:
+        raise ValueError("no such style")
+
+    class Out(io.StringIO):
+        said = ""
+
+        def close(self) -> None:
+            self.said = self.getvalue()
+
+    out, screen = Out(), ScreenThread()
+    with screen.running(out):
+        for job in (fail, fail, lambda: print("the rest", file=out)):
+            screen.put(job)
+    told, rest = out.said.splitlines()
+    assert "the progress is not shown whole: " in told
+    assert "ValueError: no such style" in told
+    assert rest == "the rest"
+
+
 @pytest.mark.parametrize("kind", ["a stopped terminal", "a pipe that nobody reads"])
 def test_a_run_does_not_wait_for(kind: str, monkeypatch: pytest.MonkeyPatch):
     read, write = pty.openpty() if kind == "a stopped terminal" else os.pipe()

@@ -15,6 +15,7 @@ from milabench_ddp.table import (
     given_percent_text,
     is_unknown,
     percent_text,
+    size_text,
     text_lines,
     with_alike_below,
     without_unknown,
@@ -208,3 +209,19 @@ def test_a_fraction_in_per_cent(fraction: float, text: str) -> None:
 def test_a_fraction_beside_one_that_was_asked_for(fraction: float, asked: float, text: str) -> None:
     assert percent_text(fraction, asked) == text
     assert given_percent_text(asked) == f"{100 * asked:g}%"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (999_600, "1 MB"),
+        (12_345_678, "12.3 MB"),
+        (3e9, "3 GB"),
+        (5e14, "500 TB"),
+    ],
+)
+def test_a_size_is_told_in_the_unit_that_suits_it(size: float, text: str) -> None:
+    assert size_text(size) == text

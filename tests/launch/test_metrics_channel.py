@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.events import OWN_EVENTS, Data, Note
-from milabench_ddp.launch.metrics_channel import LONGEST_LINE, Fifo, LineBuffer, parse_line
+from milabench_ddp.events import OWN_EVENTS, Data, Event, Metrics, Note
+from milabench_ddp.launch.metrics_channel import (
+    LONGEST_LINE,
+    Fifo,
+    LineBuffer,
+    parse_line,
+    parse_lines,
+)
+from tests.support.supervised import singly
 
 chunks = st.lists(st.text("ab\n", max_size=6).map(str.encode))
 
@@ -95,3 +102,47 @@ def test_keys_that_only_we_write_keep_the_name_of_who_wrote_them(wrapped: bool) 
     found = parse_line("b.D0", 1.0, json.dumps(value).encode())
     assert isinstance(found, Data)
     assert [*found.payload] == ["rate", "program.gpudata", "program.hostdata", "program.arrived"]
+
+
+whole_lines = st.lists(
+    st.sampled_from(
+        [
+            b'{"task": "train", "rate": 1.5}',
+            b'{"rate": 2, "rank": 3, "warmup": true}',
+            b'{"loss": 1}',
+            b'{"loss": NaN}',
+            b"{}",
+            b'{"$event": "ready", "$data": {}}',
+            b'{"gpudata": {}}',
+            b'{"a": {',
+            b'"b": 1}}',
+            b'{"a": 1}{"b": 2}',
+            b"\xff",
+            b"not json",
+            b"",
+            b'{"a": 1}\r',
+            '{"units": "µs"}'.encode(),
+        ]
+    ),
+    max_size=30,
+)
+
+
+@given(whole_lines, st.sampled_from([b"", b"{", b'{"rate": 1}']))
+def test_lines_together_are_as_each_by_itself(lines: list[bytes], rest: bytes):
+    """Damaged ones among them, and one without its end."""
+    text = b"".join(line + b"\n" for line in lines) + rest
+    together: list[Event] = []
+    for event in parse_lines("b", 1.0, text):
+        together += singly(event)
+    alone = [parse_line("b", 1.0, line + b"\n") for line in lines]
+    if rest:
+        alone.append(parse_line("b", 1.0, rest))
+    assert repr(together) == repr(alone)  # NaN is not equal to itself
+
+
+def test_most_lines_of_a_flood_are_read_together():
+    text = b'{"rate": 1.5}\n' * 500 + b"damaged\n" + b'{"rate": 1.5}\n' * 500
+    events = list(parse_lines("b", 1.0, text))
+    assert sum(len(event.lines) for event in events if isinstance(event, Metrics)) == 1000
+    assert len(events) < 30

@@ -1,0 +1,147 @@
+"""What secrets look like: by the name that they have, and by their form.
+
+To hide more, add a word to ``NAMES`` or ``LAST_WORDS``, or a form to ``FORMS``; a configuration
+names more with the key ``secrets``.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+
+# What a name has in it, without what divides its words, if it is of a secret.
+NAMES = (
+    *("password", "passwd", "passphrase", "secret", "credential", "jwt", "sshpass"),
+    *("apikey", "accesskey", "authkey", "encryptionkey", "privatekey", "signingkey"),
+    *("accesstoken", "authtoken", "bearertoken", "refreshtoken", "sessiontoken"),
+)
+# The last word of a name that is of a secret, unless one of these stands before it.
+LAST_WORDS: Mapping[str, tuple[str, ...]] = {
+    "token": (
+        *("bos", "cls", "eos", "first", "image", "last", "mask", "max", "next", "num", "pad"),
+        *("per", "sep", "sos", "special", "text", "unk"),
+    ),
+    "key": (
+        *("cache", "dict", "foreign", "group", "label", "metric", "num", "partition", "primary"),
+        *("public", "query", "sort"),
+    ),
+    "pass": ("backward", "forward", "per", "single"),
+    **dict.fromkeys(("auth", "pat", "pwd"), ()),
+}
+# The last word of a name that is about a secret, and not of one.
+ABOUT = (
+    *("count", "dim", "dir", "env", "file", "folder", "id", "ids", "len", "length", "manager"),
+    *("name", "path", "policy", "prompt", "size", "sock", "stdin", "ttl", "type", "uri", "url"),
+)
+PLAIN = ("PWD", "OLDPWD")  # names of variables that only look so
+
+# How a secret begins, and a regular expression for its rest.
+FORMS: Mapping[str, str] = {
+    **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{20,}"),  # GitHub
+    "github_pat_": r"\w{20,}",
+    "glpat-": r"[\w.-]{16,}",  # GitLab
+    **dict.fromkeys(("hf_", "api_org_"), r"[A-Za-z0-9]{16,}"),  # Hugging Face
+    "wandb_v1_": r"\w{20,}",  # Weights & Biases; its older keys have no form
+    "local-": r"[0-9a-f]{40}",
+    "nvapi-": r"[\w-]{20,}",  # NVIDIA
+    "sk-": r"(?=[\w-]*\d)[\w-]{16,}",  # OpenAI, Anthropic
+    **dict.fromkeys(("sk_live_", "rk_live_", "sk_test_"), r"[A-Za-z0-9]{16,}"),  # Stripe
+    **dict.fromkeys(("AKIA", "ASIA"), r"[0-9A-Z]{16}"),  # AWS
+    "AIza": r"[\w-]{35}",  # Google
+    "ya29.": r"[\w-]{20,}",
+    **dict.fromkeys(
+        ("xoxa-", "xoxb-", "xoxe.", "xoxp-", "xoxr-", "xoxs-", "xapp-"), r"[\w.-]{10,}"
+    ),
+    "eyJ": r"[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)*",  # a JSON web token
+    "npm_": r"[A-Za-z0-9]{30,}",
+    "pypi-": r"[\w-]{30,}",
+    "dapi": r"[0-9a-f]{32}",  # Databricks
+    "dop_v1_": r"[0-9a-f]{40,}",  # DigitalOcean
+    "SG.": r"[\w-]{16,}\.[\w-]{16,}",  # SendGrid
+    "-----BEGIN ": r"[A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
+}
+# What stands before a secret and is none, by how it begins; and the secret.
+BEHIND: Mapping[str, tuple[str, str]] = {
+    "://": (r"[^/\s:@\"'<>]*:", r"[^/\s\"'<>]+(?=@)"),  # a password in an address
+    "hooks.slack.com/services/": ("", r"[\w/]{20,}"),
+    **dict.fromkeys(
+        ("Bearer ", "bearer ", "Basic ", "basic "), ("", r"(?=\S*[A-Z\d=])[\w.~+/=-]{12,}")
+    ),
+}
+_BEGINNINGS = (*FORMS, *BEHIND)
+FEWEST = 12  # characters of a form
+
+_QUOTED = r"\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)'"
+# A name and its value, as a shell, an option and JSON have them.
+_NAMED: Mapping[str, str] = {  # by a character that it has
+    "=": rf"(?P<name>[A-Za-z_*-][\w.*-]*)=(?:{_QUOTED}|(?P<c>[^\s;&|\"'()]+))",
+    " ": rf"(?<!\S)(?P<name>--?[A-Za-z][\w-]*) +(?:{_QUOTED}|(?P<c>(?!-)[^\s;&|\"'()]+))",
+    ":": rf"\b(?P<name>[A-Za-z_][\w-]*)[\"']?: ?(?:{_QUOTED}(?P<c>(?!)))",
+}
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NO_VALUE = re.compile(
+    r"|true|false|yes|no|on|off|none|null|auto|default|<.*>|\[.*\]|\(hidden.*", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=10_000)
+def is_secret(name: str) -> bool:
+    """Whether the value of a variable, an option or a key of this name is a secret."""
+    if name in PLAIN:
+        return False
+    words: list[str] = [word.lower() for word in _WORD.findall(name)]
+    if not words or words[-1] in ABOUT:
+        return False
+    joined = "".join(words)
+    if any(each in joined for each in NAMES):
+        return True
+    last = words[-1]
+    if last not in LAST_WORDS:
+        return last.endswith("token")
+    return len(words) == 1 or words[-2] not in LAST_WORDS[last]
+
+
+def is_value(name: str, value: str) -> bool:
+    """Whether a secret of this name may have this value: a short number is none of a weak name."""
+    if _NO_VALUE.fullmatch(value):
+        return False
+    joined = "".join(_WORD.findall(name)).lower()
+    return not (value.isdecimal() and len(value) < 8) or any(each in joined for each in NAMES)
+
+
+@cache
+def _form(begin: str) -> re.Pattern[str]:
+    """What stands ``before`` a secret that begins so, and the ``secret``; few are ever needed."""
+    if begin in FORMS:
+        before, rest = r"(?<![A-Za-z0-9_])(?P<before>)", re.escape(begin) + FORMS[begin]
+    else:
+        between, rest = BEHIND[begin]
+        before = rf"(?P<before>{re.escape(begin)}{between})"
+    return re.compile(rf"{before}(?P<secret>{rest})")
+
+
+def with_forms(text: str, mark: Callable[[str], str]) -> str:
+    """The text with what ``mark`` makes of each secret in it that has a form."""
+    if len(text) < FEWEST:
+        return text
+    for begin in _BEGINNINGS:
+        if begin in text:
+            text = _form(begin).sub(lambda found: found["before"] + mark(found["secret"]), text)
+    return text
+
+
+def with_named(text: str, mark: Callable[[str, str], str]) -> str:
+    """The same of each secret behind its name, from both: ``HF_TOKEN=...``, ``--password ...``."""
+
+    def marked(found: re.Match[str]) -> str:
+        part = next(part for part in "abc" if found[part] is not None)
+        name, value = found["name"], found[part]
+        if not (is_secret(name) and is_value(name, value)):
+            return found[0]
+        begin, end = found.span(part)
+        begin, end = begin - found.start(), end - found.start()
+        return found[0][:begin] + mark(name, value) + found[0][end:]
+
+    for character, pattern in _NAMED.items():
+        if character in text:
+            text = re.sub(pattern, marked, text)
+    return text

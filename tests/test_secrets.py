@@ -1,0 +1,123 @@
+"""What looks like a secret, by its name and by its form, and what only seems to."""
+
+import pytest
+
+from milabench_ddp.secrets import BEHIND, FORMS, is_secret, is_value, with_forms, with_named
+
+OF_SECRETS = [
+    "HF_TOKEN", "HFTOKEN", "hfToken", "token", "--token", "--hub-token", "HUGGING_FACE_HUB_TOKEN",
+    "GITHUB_TOKEN_2", "WANDB_API_KEY", "--api-key", "apiKey", "API_KEY_PROD",
+    "AWS_SECRET_ACCESS_KEY", "PRIVATE_KEY", "--key", "GPG_KEY", "PASSWORD", "PGPASSWORD",
+    "MYSQL_PWD", "DB_PASS", "SSHPASS", "--password", "client_secret", "CLIENT_SECRET_ID_VALUE",
+    "AZURE_CREDENTIALS", "SLURM_JWT", "REDISCLI_AUTH", "GITHUB_PAT", "bench.env.DB_PASSWORD",
+    "*.argv.--auth-token",
+]  # fmt: skip
+OF_OTHERS = [
+    "PWD", "OLDPWD", "PATH", "HOME", "SSH_AUTH_SOCK", "--tokenizer", "--max-tokens",
+    "--num-key-value-heads", "--max-token", "--pad-token", "--pad-token-id", "--sort-key",
+    "monkey", "KEYBOARD", "--password-file", "TOKEN_PATH", "AWS_ACCESS_KEY_ID", "--token-dim",
+    "--bypass", "--forward-pass", "XAUTHORITY", "CUDA_VISIBLE_DEVICES", "keys", "sshkey", "author",
+    "pattern",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_SECRETS)
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_names_of_other_things(name: str) -> None:
+    assert not is_secret(name)
+
+
+EXAMPLES = {
+    **{begin: begin + "0123456789abcdefABCDEF" for begin in ("ghp_", "gho_", "ghu_", "ghs_")},
+    "ghr_": "ghr_0123456789abcdefABCDEF",
+    "github_pat_": "github_pat_11ABCDEFG0123456789_abcdef",
+    "glpat-": "glpat-0123456789abcdefABCD",
+    "hf_": "hf_aBcDeFgHiJkLmNoPqR",
+    "api_org_": "api_org_aBcDeFgHiJkLmNoPqR",
+    "wandb_v1_": "wandb_v1_0123456789abcdef_ABCDEF",
+    "local-": "local-" + "0a" * 20,
+    "nvapi-": "nvapi-0123456789abcdefABCDEF",
+    "sk-": "sk-ant-api03-0123456789abcdef",
+    **{begin: begin + "0123456789abcdefABCDEF" for begin in ("sk_live_", "rk_live_", "sk_test_")},
+    **{begin: begin + "0123456789ABCDEF" for begin in ("AKIA", "ASIA")},
+    "AIza": "AIza" + "Sy0_-" * 7,
+    "ya29.": "ya29.a0123456789_abcdef-ABC",
+    **{f"xox{kind}-": f"xox{kind}-123456789012-abcdefABCDEF" for kind in "abprs"},
+    "xoxe.": "xoxe.1-0123456789abcdef",
+    "xapp-": "xapp-1-A0123456789-abcdef",
+    "eyJ": "eyJhbGciOiJIUzI1.eyJzdWIi.c2ln",
+    "npm_": "npm_" + "0aB" * 12,
+    "pypi-": "pypi-" + "AgEIcHlwaS5vcmc_" * 3,
+    "dapi": "dapi" + "0a" * 16,
+    "dop_v1_": "dop_v1_" + "0a" * 32,
+    "SG.": "SG.0123456789abcdef_-AB.0123456789abcdef_-AB",
+    "-----BEGIN ": "-----BEGIN RSA PRIVATE KEY-----\nb3BlbnNz\n-----END RSA PRIVATE KEY-----",
+}
+
+
+def test_every_form_has_an_example() -> None:
+    assert EXAMPLES.keys() == FORMS.keys()
+
+
+@pytest.mark.parametrize("secret", EXAMPLES.values())
+def test_forms_in_a_text(secret: str) -> None:
+    assert with_forms(f"a={secret}, b", lambda _: "?") == "a=?, b"
+    if not secret.startswith("-"):
+        assert with_forms(f"in{secret}", lambda _: "?") == f"in{secret}"
+
+
+def test_what_stands_before_a_secret_is_kept() -> None:
+    texts = {
+        "https://me:hunter2@example.org/x": "https://me:?@example.org/x",
+        "git+ssh://:p@ss@host": "git+ssh://:?@host",
+        "Authorization: Bearer abcDEF012345": "Authorization: Bearer ?",
+        "basic dXNlcjpwYXNz": "basic ?",
+        "https://hooks.slack.com/services/T012/B345/"
+        + "x" * 24: "https://hooks.slack.com/services/?",
+    }
+    for text, shown in texts.items():
+        assert with_forms(text, lambda _: "?") == shown
+    assert {begin for text in texts for begin in BEHIND if begin in text} == BEHIND.keys() - {
+        "bearer ",
+        "Basic ",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://localhost:8080/a@b",
+        '{"a":"http://h:80","b":"x@y"}',
+        "a basic configuration",
+        "hf_hub_download_and_unpack",
+        "scikit task-0123456789abcdefgh sk-learn",
+        "-----BEGIN CERTIFICATE-----",
+    ],
+)
+def test_texts_without_a_secret(text: str) -> None:
+    assert with_forms(text, lambda _: "?") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("export HF_TOKEN=abc; echo x", "export HF_TOKEN=<HF_TOKEN>; echo x"),
+        ("A='b' DB_PASS='x y' c", "A='b' DB_PASS='<DB_PASS>' c"),
+        ("prog --api-key k3y --n 4", "prog --api-key <--api-key> --n 4"),
+        ('{"password": "x", "n": 4}', '{"password": "<password>", "n": 4}'),
+        ("f(token='abc', n=1)", "f(token='<token>', n=1)"),
+        ("https://h/?a=1&access_token=abc&b=2", "https://h/?a=1&access_token=<access_token>&b=2"),
+        ("token=None --pad-token x --key 4", "token=None --pad-token x --key 4"),
+        ("--token --verbose", "--token --verbose"),
+    ],
+)
+def test_secrets_behind_their_names(text: str, shown: str) -> None:
+    assert with_named(text, lambda name, _: f"<{name}>") == shown
+
+
+def test_a_short_number_is_no_key_but_may_be_a_password() -> None:
+    assert (is_value("--key", "4096"), is_value("PASSWORD", "4096")) == (False, True)

@@ -164,13 +164,22 @@ def main(argv: "Sequence[str] | None" = None, begin: "Callable[[], None] | None"
     if asks_for_help(words):
         sys.stdout.write(help_text())
         return 0
-    from importlib import import_module
-
     from .caller import restore_environment
-    from .errors import MilabenchError, shortened
-    from .interrupts import INTERRUPTED
+    from .shown_streams import shown_output
 
     restore_environment()
+    with shown_output():
+        return _main(words, begin)
+
+
+def _main(words: list[str], begin: "Callable[[], None] | None") -> int:
+    from importlib import import_module
+
+    from .errors import MilabenchError, shortened
+    from .hidden import SECRETS
+    from .interrupts import INTERRUPTED
+
+    SECRETS.learn(words)
     try:
         _refuse_lost_folder()
         verb, options = parse(words)
@@ -180,8 +189,10 @@ def main(argv: "Sequence[str] | None" = None, begin: "Callable[[], None] | None"
         code = int(command.main(options))
         sys.stdout.flush()
     except MilabenchError as error:
-        lines = [shortened(line) for line in str(error).split("\n")]
-        print("milabench:", "\n".join(lines), file=sys.stderr)
+        # What it quotes may have lines: none of them looks like one of ours.
+        first, *others = map(shortened, str(error).split("\n"))
+        others = [line if line.startswith(" ") else f"  {line}" for line in others]
+        print("milabench:", "\n".join([first, *others]), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -19,6 +19,8 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from .errors import RunDirError
+from .hidden import SECRETS
+from .visible import NUMBERS
 
 T = TypeVar("T")
 DEEPEST = 200  # levels of lists and objects in what a program writes
@@ -40,8 +42,12 @@ def encode(record: object) -> bytes:
     try:
         return msgspec.json.encode(record, enc_hook=_encode_other)
     except UnicodeEncodeError:  # a path or an argument with bytes that are not UTF-8
-        plain = msgspec.to_builtins(record, enc_hook=_encode_other)
-        return json.dumps(_finite(plain)).encode()
+        return json.dumps(_finite(plain(record))).encode()
+
+
+def plain(record: object) -> Any:
+    """A record as JSON can hold it."""
+    return msgspec.to_builtins(record, enc_hook=_encode_other)
 
 
 def _finite(value: Any) -> Any:
@@ -57,8 +63,11 @@ def _finite(value: Any) -> Any:
 
 
 def encode_indented(record: object) -> bytes:
-    """A record as JSON for people, with a newline at its end; NaN and infinity are null."""
-    return _indented(encode(record)) + b"\n"
+    """A record as JSON for people, with a newline at its end; NaN and infinity are null.
+
+    What cannot be seen is escaped, and the same when it is read.
+    """
+    return _seen(_indented(encode(record))) + b"\n"
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
@@ -144,7 +153,8 @@ def write_record(path: Path, record: object, *, is_durable: bool = True) -> None
     """
     try:
         path.parent.mkdir(exist_ok=True)
-        replace_file(path, _indented(encode(record)) + b"\n", is_durable=is_durable)
+        content = encode_indented(SECRETS.hide_all(plain(record)))
+        replace_file(path, content, is_durable=is_durable)
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
@@ -179,7 +189,7 @@ def new_file(path: Path) -> int:
         OSError: it cannot be made; FileExistsError if there is anything, also a link or a FIFO.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(path, flags, 0o666)
+    return os.open(path, flags, SECRETS.mode)
 
 
 def append_file(path: Path) -> BinaryIO:
@@ -189,7 +199,7 @@ def append_file(path: Path) -> BinaryIO:
         OSError: it cannot be opened.
     """
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.fdopen(_checked(os.open(path, flags, 0o666)), "ab", buffering=0)
+    return os.fdopen(_checked(os.open(path, flags, SECRETS.mode)), "ab", buffering=0)
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -222,20 +232,28 @@ def read_bytes(path: Path) -> bytes:
         return file.read()
 
 
-def read_record(path: Path, kind: type[T]) -> T:
-    """Read a file that ``write_record`` wrote.
+def read_record(path: Path, kind: type[T], prepared: Callable[[bytes], bytes] = bytes) -> T:
+    """Read a file that ``write_record`` wrote; ``prepared`` changes its JSON before.
 
     Raises:
         RunDirError: the file is missing, or is not a record of this type; the message says which.
     """
     try:
-        return decode(read_bytes(path), kind)
+        return decode(prepared(read_bytes(path)), kind)
     except OSError as error:
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise RunDirError(
             f"{path} was not written by this version of milabench: {error}"
         ) from error
+
+
+def _seen(text: bytes) -> bytes:
+    """JSON without characters that a terminal or a person would take for something else."""
+    if text.isascii() and b"\x7f" not in text:
+        return text
+    escaped = [json.dumps(c)[1:-1] if ord(c) in NUMBERS else c for c in text.decode()]
+    return "".join(escaped).replace("\x7f", "\\u007f").encode()
 
 
 def _indented(line: bytes) -> bytes:

@@ -144,6 +144,10 @@ class Secrets:
         """A text without the secrets that this process was given, or that have a form."""
         return with_forms(self._without_known(text), lambda _: HIDDEN)
 
+    def hide_known(self, text: bytes) -> bytes:
+        """Lines of JSON without the secrets that this process was given; fast."""
+        return self._without_known(text.decode()).encode() if self._needles else text
+
     def _without_known(self, text: str) -> str:
         for needle, pattern, mark in self._needles:
             if needle in text:
@@ -213,9 +217,10 @@ class Secrets:
                 return dict(self.hide_all(payload))
         return payload
 
-    def opener(self, path: str, flags: int) -> int:
-        """Open a file for ``open``: if a run has secrets, nobody else may read what it writes."""
-        return os.open(path, flags | os.O_CLOEXEC, 0o600 if self.given else 0o666)
+    @property
+    def mode(self) -> int:
+        """The mode of new files: if a run has secrets, nobody else may read what it writes."""
+        return 0o600 if self.given else 0o666
 
     def _key(self, name: str) -> str:
         """A key of a mapping, of which one that is a word of an ``argv`` may be a secret."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from milabench_ddp.hidden import SECRETS
 from milabench_ddp.report import assemble
 from milabench_ddp.report.comparison import compare
 from milabench_ddp.report.comparison.model import Comparison
@@ -47,6 +48,13 @@ def _checked_documents() -> Iterator[None]:
         patch.setattr(history, "History", checked("history", History))
         patch.setattr(predict, "predicted", checked("prediction", predict.predicted))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets() -> Iterator[None]:
+    """What a test plants as a secret is none in the next."""
+    yield
+    SECRETS.forget()
 
 
 @pytest.fixture

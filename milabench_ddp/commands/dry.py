@@ -11,6 +11,7 @@ from ..plan.bash import render
 from ..plan.launch import Launch
 from ..plan.order import in_order
 from ..plan.planner import plan_launches
+from ..shown_streams import behind
 from . import setup
 
 NAME = "dry"  # of the run whose script it prints
@@ -29,6 +30,7 @@ def main(options: DryOptions) -> int:
         profile = runner_of(profile).profile(profile, cluster)
     facts = setup.machine_facts(cluster, system, base)
     suite = load(setup.request(options, system), facts, without_programs=True)
+    setup.learn_secrets(suite.benchmarks, profile)
     site, run = setup.site(options, profile), base / "runs" / NAME
     repetition = setup.repetition(options, profile)
     launches = []
@@ -53,9 +55,9 @@ def main(options: DryOptions) -> int:
     warnings = [*suite.warnings, *setup.hazards(suite.benchmarks, cluster)]
     comments += [f"warning: {said}" for said in warnings]
     comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
-    if isinstance(sys.stdout, io.TextIOWrapper):
+    if isinstance(out := behind(sys.stdout), io.TextIOWrapper):
         # As `run` gives words to programs: paths need not be UTF-8.
-        sys.stdout.reconfigure(encoding=sys.getfilesystemencoding(), errors="surrogateescape")
+        out.reconfigure(encoding=sys.getfilesystemencoding(), errors="surrogateescape")
     sys.stdout.write(_script(profile, launches, len(cluster.nodes), site.python, comments))
     return 0
 

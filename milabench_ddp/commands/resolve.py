@@ -9,7 +9,17 @@ import yaml
 
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, resolve
-from ..config.tree import Entries, ListNode, MappingNode, Scalar, ScalarNode, TreeNode, shown
+from ..config.tree import (
+    Entries,
+    ListNode,
+    MappingNode,
+    Scalar,
+    ScalarNode,
+    TreeNode,
+    shown,
+    to_plain,
+)
+from ..hidden import SECRETS
 from ..options.suite import ResolveOptions
 from . import setup
 
@@ -29,6 +39,7 @@ def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) 
     for name, result in resolved.benchmarks.items():
         if resolved.selection.reason_against(name, result.entry) is None:
             chosen[name] = result.entry
+    SECRETS.learn({name: to_plain(entry) for name, entry in chosen.items()})
     out.write(f"# {shown(resolved.path)}, preset {resolved.preset}\n")
     for said in resolved.warnings:
         out.write(f"# warning: {said}\n")

@@ -88,6 +88,7 @@ def _create(options: RunOptions) -> RunContext:
         node = Node(socket.gethostname().split(".")[0], (), 0)
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
+    setup.learn_secrets(suite.benchmarks, profile)
     for said in suite.warnings:
         print(f"milabench: warning: {said}", file=sys.stderr)
     if not suite.benchmarks:

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..config.facts import MachineFacts
@@ -22,6 +22,7 @@ from ..config.tree import expanded
 from ..dispatch.node_request import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
 from ..hazards import hazards_in
+from ..hidden import SECRETS
 from ..machine.devices import Cluster
 from ..options.run import LaunchOptions
 from ..options.suite import RunnerOptions, SuiteOptions
@@ -45,6 +46,18 @@ def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
         system=system,
         nodes=options.nodes,
     )
+
+
+def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None = None) -> None:
+    """Learn the secrets of what is configured, so that nothing shows them."""
+    for benchmark in benchmarks:
+        SECRETS.also(benchmark.record.get("secrets") or ())
+        SECRETS.spare((benchmark.name, benchmark.group))
+    for benchmark in benchmarks:
+        # Its command line first, by which a script calls what both of them have.
+        SECRETS.learn([dict(benchmark.env), list(benchmark.argv), dict(benchmark.record)])
+    if profile is not None:
+        SECRETS.learn(asdict(profile))
 
 
 def load_local_suite(options: SuiteOptions) -> Suite:

@@ -1,5 +1,6 @@
 """Checks of the values of keys: small functions, which tables put together."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from math import inf, isfinite
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, did_you_mean
+from ..visible import in_line
 from .tree import (
     ListNode,
     MappingNode,
@@ -84,6 +86,10 @@ def _scalar(expected: str, accepts: Callable[[Scalar], bool]) -> Check:
 
 flag = _scalar("true or false", lambda value: isinstance(value, bool))
 text = _scalar("a text", lambda value: isinstance(value, str) and value != "")
+one_line = _scalar(
+    "a text in one line, without characters that cannot be seen",
+    lambda value: isinstance(value, str) and value != "" and in_line(value) == value,
+)
 any_text = _scalar("a text", lambda value: isinstance(value, str))
 
 
@@ -251,9 +257,18 @@ def _options(options: MappingNode) -> tuple[str, ...]:
 
 def _word(key: str, node: TreeNode) -> str:
     word = scalar_text(single(key, node))
+    return for_process(key, word, node)
+
+
+def for_process(key: str, word: str, node: TreeNode) -> str:
+    """The word itself; raises ConfigError if no process can be given it."""
     if "\0" in word:
         raise ConfigError(f"`{key}` in {node.origin} holds a null character")
-    if len(word.encode(errors="surrogateescape")) > TEXT:
+    try:
+        size = len(os.fsencode(word))
+    except UnicodeEncodeError:
+        raise ConfigError(f"`{key}` in {node.origin} holds half of a character") from None
+    if size > TEXT:
         raise ConfigError(
             f"`{key}` in {node.origin} has more than {TEXT:,} bytes, the most that a program takes "
             "as an argument or a variable: give it a file"

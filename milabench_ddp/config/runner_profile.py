@@ -4,13 +4,25 @@ Each setting is declared once: its default, its check, its help text, its flag o
 and its names in sbatch and submitit.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..errors import ConfigError
-from .checks import Check, as_mapping, check_entries, flag, one_of, single, text, texts, whole
+from .checks import (
+    Check,
+    as_mapping,
+    check_entries,
+    flag,
+    for_process,
+    one_line,
+    one_of,
+    single,
+    texts,
+    whole,
+)
 from .shipped import find_shipped, not_found
 from .tree import (
     Origin,
@@ -41,7 +53,7 @@ class Setting:
 
     def from_flag(self, words: str) -> str | int:
         """The value that the command line gives; raises ConfigError if the check refuses it."""
-        is_number = words.isdecimal() and len(words) < _LONGEST and self.check is not text
+        is_number = words.isdecimal() and len(words) < _LONGEST and self.check is not one_line
         value = int(words) if is_number else words
         self.check(self.flag, ScalarNode(value, Origin("the command line")))
         return value
@@ -54,11 +66,33 @@ def setting(default: T, check: Check, help: str, *, is_fixed: bool = False, **na
     return made
 
 
-def _scalar_texts(key: str, node: TreeNode) -> dict[str, str]:
+# As `export` takes it; other names would end its word, or begin another.
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of an option of sbatch
+
+
+def _environment(key: str, node: TreeNode) -> dict[str, str]:
     values = {}
     for name, value in as_mapping(key, node).entries.items():
-        values[name] = scalar_text(single(f"{key}.{name}", value))
+        if not _VARIABLE.fullmatch(name):
+            raise ConfigError(f"`{name}` in {value.origin} cannot name a variable of a shell")
+        values[name] = for_process(key, scalar_text(single(f"{key}.{name}", value)), value)
     return values
+
+
+def _options(key: str, node: TreeNode) -> dict[str, str]:
+    """Each is a line of a script for sbatch, of which the next line would be a command."""
+    values = {}
+    for name, value in as_mapping(key, node).entries.items():
+        if not _LONG_NAME.fullmatch(name):
+            raise ConfigError(f"`{name}` in {value.origin} cannot name an option of sbatch")
+        stated = scalar_text(single(f"{key}.{name}", value))
+        values[name] = one_line(f"{key}.{name}", ScalarNode(stated, value.origin))
+    return values
+
+
+def _commands(key: str, node: TreeNode) -> tuple[str, ...]:
+    return tuple(for_process(key, command, node) for command in texts(key, node))
 
 
 @dataclass(frozen=True)
@@ -89,23 +123,23 @@ class RunnerProfile:
         sbatch="signal=USR2@{}", submitit="slurm_signal_delay_s",
     )  # fmt: skip
     partition: str | None = setting(
-        None, text, "the partition to submit to",
+        None, one_line, "the partition to submit to",
         flag="--partition", metavar="NAME", sbatch="partition", submitit="slurm_partition",
     )  # fmt: skip
     account: str | None = setting(
-        None, text, "the account to charge",
+        None, one_line, "the account to charge",
         flag="--account", metavar="NAME", sbatch="account", submitit="slurm_account",
     )  # fmt: skip
     qos: str | None = setting(
-        None, text, "the quality of service to request",
+        None, one_line, "the quality of service to request",
         flag="--qos", metavar="NAME", sbatch="qos", submitit="slurm_qos",
     )  # fmt: skip
     exclude: str | None = setting(
-        None, text, "nodes that must not be used",
+        None, one_line, "nodes that must not be used",
         flag="--exclude-nodes", metavar="A,B", sbatch="exclude", submitit="slurm_exclude",
     )  # fmt: skip
     constraint: str | None = setting(
-        None, text, "features that the nodes must have",
+        None, one_line, "features that the nodes must have",
         sbatch="constraint", submitit="slurm_constraint",
     )  # fmt: skip
     # Exclusive, because other jobs on the same nodes would distort the measurements.
@@ -114,12 +148,12 @@ class RunnerProfile:
         True, flag, "whether Slurm knows the GPUs of its nodes; if not, none are requested"
     )
     options: Mapping[str, str] = setting(
-        {}, _scalar_texts, "other options of sbatch, by their long names"
+        {}, _options, "other options of sbatch, by their long names"
     )
-    setup: tuple[str, ...] = setting((), texts, "shell commands that run before a node's agent")
+    setup: tuple[str, ...] = setting((), _commands, "shell commands that run before a node's agent")
     environment: Mapping[str, str] = setting(
         {},
-        _scalar_texts,
+        _environment,
         "environment variables of the agents and of the processes that they start",
     )
     array_parallelism: int = setting(
@@ -136,7 +170,7 @@ class RunnerProfile:
         "torchrun; or tasks: the agent starts one process per GPU, without torchrun",
     )  # fmt: skip
     job_dir: str | None = setting(
-        None, text, "the folder for submitit's files, which all nodes must see "
+        None, one_line, "the folder for submitit's files, which all nodes must see "
         "(default: in the run folder)",
         flag="--job-dir", metavar="DIR",
     )  # fmt: skip

@@ -223,6 +223,7 @@ KEYS: Mapping[str, Key] = {
     "relative_to": Key(text),  # the benchmark that its speed is compared with
     "requires_capabilities": Key(texts),  # the conditions under which it runs
     "scaling": Key(one_of("weak", "strong")),
+    "secrets": Key(texts),  # names of variables and options whose values are hidden
     "server": Key(free),
     "sweep": Key(text),  # the entry whose matrix a variant is of, once it is expanded
     "tags": Key(_tags),

@@ -1,5 +1,6 @@
 """The file ``system.yaml``: the user's description of a machine, which wins over detection."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..machine.backends import BACKENDS
 from .checks import (
+    Check,
     Checks,
     check_keys,
     flag,
@@ -20,6 +22,7 @@ from .checks import (
     path,
     text,
     whole,
+    wrong,
 )
 from .merge import MULTIRUN, finalize, multirun_warning
 from .read import read_yaml
@@ -117,15 +120,28 @@ def _capacity(key: str, node: TreeNode) -> float | None:
     return None if value_of(node) == "All" else memory_mib(key, node)
 
 
+def _word(expected: str, pattern: str) -> Check:
+    """A text that is made of such characters alone, and that no program takes for an option."""
+    accepted = re.compile(pattern)
+
+    def check(key: str, node: TreeNode) -> str:
+        stated: str = text(key, node)
+        if not accepted.fullmatch(stated):
+            raise wrong(key, node, expected)
+        return stated
+
+    return check
+
+
 _UNUSED = {"hostname", "port"}  # of a node, which milabench reads
 _NODE: Checks = {
     "hostname": text,
-    "ip": text,
+    "ip": _word("an address or the name of a host", r"[A-Za-z0-9:_][A-Za-z0-9.:%_-]*"),
     "main": flag,
-    "name": text,
+    "name": _word("a name of letters, digits and any of `_ . : -`", r"\w[\w.:-]*"),
     "port": whole(1),
     "sshport": whole(1),
-    "user": text,
+    "user": _word("the name of a user", r"\w[\w.@+\\-]*"),
 }
 _SIZER: Checks = {
     "auto": _switch,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..caller import restore_environment
-from ..codec import decode, read_record
+from ..codec import decode
 from ..errors import DispatchError, MilabenchError
 from ..interrupts import EndedBySignal, raise_at_signals
 from ..launch.stop_requests import stopped_by_signals
@@ -22,6 +22,7 @@ from ..machine.preflight import node_facts
 from ..machine.provenance import collect, meta
 from ..results.lock import held, holder
 from ..results.run_dir import RunDir
+from ..shown_streams import shown_output
 from ..streams import prepare_streams
 from . import shared_folder
 from .agent import Agent, CoordinatorConnection, CoordinatorLostError
@@ -29,7 +30,7 @@ from .awake_clock import AwakeClock
 from .gpu_preflight import check_gpus
 from .protocol import Heartbeat, Hello, Problem, Timeouts, ToAgent
 from .restarts import start_again
-from .run_context import RunPlan
+from .run_context import read_plan
 from .this_host import launch_runner, own_node
 from .transport import Connection, heartbeats
 
@@ -64,7 +65,8 @@ def main(words: str) -> int:
     options = decode(words, AgentOptions)
     connection = _stdio()
     try:
-        _serve(options, connection)
+        with shown_output():
+            _serve(options, connection)
     except MilabenchError as error:
         _complain(options.rank, error)
         connection.send(Problem(str(error)))
@@ -89,7 +91,7 @@ def _stdio() -> CoordinatorConnection:
 def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     run = RunDir(options.run)
     witness = shared_folder.leave_witness(run)
-    plan = read_record(run.plan_json, RunPlan)
+    plan = read_plan(run)
     node, visible = own_node(plan, options.rank, options.parts, options.name)
     machine = collect(plan.arch, node, sys.argv, os.environ)
     environ = {**os.environ, NODE: node.name}

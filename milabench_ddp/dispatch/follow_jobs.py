@@ -1,5 +1,6 @@
 """Follows the jobs of a run to their end, and writes how the run ended; only one command does."""
 
+import shlex
 import time
 from contextlib import closing, nullcontext
 
@@ -38,7 +39,7 @@ def follow_jobs(
             requests.stops = 0
             has_ended = follower.follow(lambda: bool(requests.stops))
         if not has_ended:
-            observer.message(GOES_ON.format(run.path))
+            observer.message(GOES_ON.format(shlex.quote(str(run.path))))
             return Outcome.CANCELLED
         return _write_end(run, header, follower)
 
@@ -89,7 +90,7 @@ def watch_run(run: RunDir, header: RunHeader, observer: ProgressObserver) -> Out
                 lambda: bool(requests.stops or (header.jobs and not is_alive(run.path)))
             )
             if requests.stops and not has_ended:
-                observer.message(GOES_ON.format(run.path))
+                observer.message(GOES_ON.format(shlex.quote(str(run.path))))
                 return Outcome.CANCELLED
         if has_ended:
             return require_state(run).header.outcome or Outcome.LOST

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .. import __version__
-from ..codec import read_record, write_record
+from ..codec import encode, plain, read_record, write_record
 from ..config.runner_profile import RunnerProfile, with_settings
 from ..config.schema import Benchmark, Suite
 from ..config.system import SystemNode
 from ..errors import RunDirError
 from ..events import Outcome, Status
+from ..hidden import SECRETS
 from ..plan.command_line import Site
 from ..results.lock import claimed, goes_on, is_alive
 from ..results.read_state import ignore, read_benchmark, read_header
@@ -47,6 +48,17 @@ class RunPlan:
     until: float | None = None  # how narrow intervals are to be, as a fraction of the rate
     seed: int | None = None  # of the random order; None: the order of the configuration
     schema: Literal[2] = 2  # a plan of another schema is refused
+
+
+def read_plan(run: RunDir) -> RunPlan:
+    """The plan of a run, with the secrets that its file hides.
+
+    They are those of this process or, where they were left out, of its environment.
+
+    Raises:
+        RunDirError: it cannot be read, or a secret is missing.
+    """
+    return read_record(run.plan_json, RunPlan, SECRETS.reveal)
 
 
 @dataclass
@@ -119,6 +131,7 @@ def create_run(
     Raises:
         RunDirError: the folder cannot be made.
     """
+    SECRETS.learn(plain(plan))
     run = create(base, name)
     lock = ExitStack()
     lock.enter_context(claimed(run.path))
@@ -137,6 +150,7 @@ def create_run(
     context = RunContext(run, header, plan, suite.benchmarks, lock=lock)
     context.save()
     write_record(run.plan_json, plan)
+    SECRETS.take_plan(encode(SECRETS.hide_all(plain(plan))).decode())
     return context
 
 
@@ -182,7 +196,7 @@ def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
 
 
 def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
-    plan = read_record(run.plan_json, RunPlan)
+    plan = read_plan(run)
     if plan.runner is not None:  # for example another queue or more time
         plan = replace(plan, runner=with_settings(plan.runner, settings))
     header = read_header(run)

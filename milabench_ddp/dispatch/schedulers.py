@@ -56,7 +56,7 @@ class ProcessJobs:
 def _exists(job: str) -> bool:
     """Whether the job's process exists, and its pid does not belong to another program by now."""
     try:
-        return b"submitit" in Path("/proc", job, "cmdline").read_bytes()
+        return job.isdecimal() and b"submitit" in Path("/proc", job, "cmdline").read_bytes()
     except OSError:
         return False
 

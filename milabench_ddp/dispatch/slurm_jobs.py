@@ -28,6 +28,7 @@ NO_FILES = "could not open the files of its job"
 _NO_FILES_SIGNAL = "53"  # Slurm's sign of that; it is no signal
 _OOM_SIGNAL = "125"  # Slurm's sign of want of memory, which its word for the end says, too
 _TRIES = 3
+_ID = re.compile(r"\d+(?:_\d+)?")
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,9 @@ def _seconds(text: str) -> float | None:
 
 
 def cancel(ids: Sequence[str]) -> bool:
-    """Cancel jobs; returns whether Slurm accepted that."""
-    return not ids or output_of("scancel", *ids) is not None
+    """Cancel jobs; returns whether Slurm accepted that, for those that are ids."""
+    known = [job for job in ids if _ID.fullmatch(job)]  # `--user=me` would end all of a user's
+    return not known or output_of("scancel", *known) is not None
 
 
 def requeue(job: str) -> bool:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..machine.provenance import hide_secrets
+from ..hidden import SECRETS
 from . import reap
 from .frames import Threads, of_faulthandler, of_py_spy
 
@@ -254,7 +254,7 @@ def _command(pid: int) -> str:
         whole = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="backslashreplace")
     except OSError:
         return ""
-    return " ".join(hide_secrets(whole.split("\0"))).strip()[:200]
+    return " ".join(SECRETS.hide_words(whole.split("\0"))).strip()[:200]
 
 
 def _kernel(pid: int) -> str:

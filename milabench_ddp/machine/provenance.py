@@ -1,7 +1,6 @@
 """Provenance: the machine and software of a measurement, collected once, without secrets."""
 
 import platform
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..hidden import SECRETS
 from .backends import BACKENDS
 from .devices import Accelerators, Node
 from .host import host
@@ -43,13 +43,6 @@ PREFIXES = (
     "ZE_",
 )
 NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_CONF", "PYTHONPATH", "VIRTUAL_ENV")
-HIDDEN = "(hidden)"
-
-_SECRET = {
-    *("auth", "credential", "credentials", "jwt", "key", "apikey", "passwd", "password"),
-    *("passphrase", "pwd", "secret", "secrets", "token"),
-    *("accesskey", "privatekey", "secretkey"),
-}
 
 
 def collect(
@@ -76,7 +69,7 @@ def collect(
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "milabench": {"version": __version__, **commit},
-        "command": hide_secrets(argv),
+        "command": SECRETS.hide_words(argv),
         "environment": of_interest(environ),
         "host": host(),
         "accelerators": _known(asdict(accelerators)),
@@ -110,44 +103,9 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def of_interest(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of ``environ`` that can change a measurement, sorted, with secrets hidden."""
-    return {
-        name: HIDDEN if _is_secret(name) or _TOKEN.search(value) else hide_password(value)
-        for name, value in sorted(environ.items())
-        if name in NAMES or name.startswith(PREFIXES)
-    }
-
-
-def hide_secrets(argv: Sequence[str]) -> list[str]:
-    """``argv`` without the values of options and settings whose names look like secrets.
-
-    It hides ``--override bench.env.HF_TOKEN=x`` as well as ``--api-key x``.
-    """
-    words: list[str] = []
-    is_secret = False
-    for word in argv:
-        name, equals, _ = word.partition("=")
-        if is_secret:
-            words.append(HIDDEN)
-        elif equals and _is_secret(name):
-            words.append(f"{name}={HIDDEN}")
-        else:
-            words.append(hide_password(word))
-        is_secret = word.startswith("-") and not equals and _is_secret(word)
-    return words
-
-
-def hide_password(text: str) -> str:
-    """``text`` without the passwords of the addresses in it."""
-    return re.sub(r"(://[^/\s:@]*):[^/\s@]+@", rf"\1:{HIDDEN}@", text)
-
-
-# What GitHub, GitLab, Hugging Face, NVIDIA, Slack, AWS, OpenAI and others give as keys; a JSON web
-# token, and what stands in a header of HTTP.
-_TOKEN = re.compile(
-    r"(?<!\w)(?:gh[oprsu]_|github_pat_|glpat-|hf_|nvapi-|xox[a-z]-|AKIA|ASIA|sk-|eyJ"
-    r"|(?i:bearer|basic) )[\w.+/=-]{12,}"
-)
-
-
-def _is_secret(name: str) -> bool:
-    return not _SECRET.isdisjoint(re.split(r"[^a-z]+", name.lower()))
+    kept = {}
+    for name, value in sorted(environ.items()):
+        if name in NAMES or name.startswith(PREFIXES):
+            kept[name] = value
+    found: dict[str, str] = SECRETS.hide_all(kept)
+    return found

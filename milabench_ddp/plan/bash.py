@@ -1,18 +1,25 @@
 """Renders launches as a bash script that does the same as `run`, for hosts that have only bash.
 
+No text of a configuration ends a word or a line of it: a word is quoted, and what cannot be seen is
+written by its bytes, so that a terminal shows the script as bash reads it.
+
 The script starts each process as `run` does, waits for it by its pid, goes on after a failure, and
 then ends with 1. It has neither the check of the GPUs, nor the deadline, nor the start barrier of
 `run`; its programs still measure the GPUs or fail.
 """
 
+import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from ..hidden import MARK, SECRETS
+from ..visible import in_line
 from .launch import Launch, Process
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE = re.compile(r'"\$([A-Za-z_][A-Za-z0-9_]*)"')
 # The variables that bash sets for itself, hides from programs, or refuses to set; those of the
 # script, in small letters, which a caller may have, too.
 _OWN = (
@@ -71,6 +78,7 @@ _PORTS = """\
 free_port() {
   {python} -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
 }
+case ${MASTER_PORT:-0} in *[!0-9]*) echo "MASTER_PORT is not a number" >&2; exit 2 ;; esac
 """
 
 _END = """
@@ -82,15 +90,15 @@ def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()
     """The script of these launches, one after another; ``comments`` stand at its top."""
     nodes = max((launch.nodes for launch in launches), default=1)
     parts = ["#!/usr/bin/env bash"]
-    for text in comments:
-        parts.append("# " + " ".join(text.splitlines()))
+    parts += map(comment, comments)
     parts.append(_PREAMBLE.replace("{own}", _OWN))
+    blocks = [line for launch in launches for line in _block(launch, nodes > 1)]
+    parts += needs(blocks)
     if nodes > 1:
         parts.append(_NODES.replace("{nodes}", str(nodes)))
     if any(_needs_port(launch) for launch in launches):
-        parts.append(_PORTS.replace("{python}", shlex.quote(python)))
-    for launch in launches:
-        parts += _block(launch, nodes > 1)
+        parts.append(_PORTS.replace("{python}", quoted(python)))
+    parts += blocks
     return "\n".join(parts) + _END
 
 
@@ -98,7 +106,7 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     name = launch.benchmark.name
     title = name if launch.repeat is None else f"{name} R{launch.repeat}"
     yield 'echo "---"'
-    yield f"echo {shlex.quote(title)}"
+    yield f"echo {quoted(title)}"
     yield 'echo "===="'
     yield f"# `run` ends it after {launch.benchmark.max_duration:g} s"
     if _needs_port(launch):
@@ -108,19 +116,16 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     yield "  pids=()"
     yield "  trap stop HUP INT TERM"
     for name, value in launch.defaults.items():
-        yield f"  export {name}=${{{name}-{shlex.quote(value)}}}"
+        yield f"  export {name}=${{{name}-{quoted(value)}}}"
     for process in launch.processes:
         where = "" if process.job is None else f"{_rendezvous(process, process.job)} "
-        line = f"start {where}{command(process)} & pids+=($!)"
+        secrets, words = command(process)
+        line = f"{secrets}start {where}{words} & pids+=($!)"
         if several:
             line = f"if on {process.node}; then {line}; fi"
         yield f"  {line}"
     yield "  join"
-    yield f") || failed+=({shlex.quote(title)})\n"
-
-
-# Thousands of processes have the same words.
-_quoted = lru_cache(4096)(shlex.quote)
+    yield f") || failed+=({quoted(title)})\n"
 
 
 def _needs_port(launch: Launch) -> bool:
@@ -135,14 +140,75 @@ def _rendezvous(process: Process, job: int) -> str:
     return f'PET_RDZV_ENDPOINT="$host:{port}"'
 
 
-def command(process: Process) -> str:
-    """One process as the words of ``env``: its environment, then its command line."""
+def command(process: Process) -> tuple[str, str]:
+    """One process: the variables of its secrets, and the words of ``env`` for all else."""
     words = []
-    for name, value in process.env.items():
-        if _NAME.fullmatch(name):
-            words.append(f"{name}={_quoted(value)}")
+    secrets = []
+    for name, value in SECRETS.learn(dict(process.env)).items():
+        word = expanded(value)
+        if not _NAME.fullmatch(name):
+            words.append(expanded(f"{name}={value}"))
+        elif _VARIABLE.search(word):
+            secrets.append(f"{name}={word} ")  # not on a command line, which all can see
         else:
-            words.append(_quoted(f"{name}={value}"))
+            words.append(f"{name}={word}")
     if "=" in process.argv[0]:  # env would take it for another variable
         words += ["nice", "-n", "0"]
-    return " ".join([*words, *map(_quoted, process.argv)])
+    words += map(expanded, SECRETS.learn(list(process.argv)))
+    return "".join(secrets), " ".join(words)
+
+
+def expanded(hidden: str) -> str:
+    """A text whose secrets are hidden as one word, in which they come from their variables."""
+    if "(hidden: " not in hidden:
+        return quoted(hidden)
+    known, words, begin = SECRETS.known, [], 0
+    for found in MARK.finditer(hidden):
+        if found[1] in known:  # else somebody wrote it so
+            if text := hidden[begin : found.start()]:
+                words.append(quoted(text))
+            words.append(f'"${found[1]}"')
+            begin = found.end()
+    if begin < len(hidden) or not words:
+        words.append(quoted(hidden[begin:]))
+    return "".join(words)
+
+
+def needs(lines: Iterable[str]) -> Iterator[str]:
+    """What ends a script at once if the secret of one of its lines is not in the environment."""
+    known = SECRETS.known
+    if known:
+        found = dict.fromkeys(name for line in lines for name in _VARIABLE.findall(line))
+        for name in filter(known.__contains__, found):
+            yield f': "${{{name}:?is a secret that this script does not have: set it}}"'
+
+
+@lru_cache(4096)  # thousands of processes have the same words
+def quoted(text: str) -> str:
+    """A text as one word of bash, in one line."""
+    if in_line(text) == text:
+        return shlex.quote(text)
+    characters = []
+    for character in text:
+        if character in "\\'":
+            characters.append(f"\\{character}")
+        elif in_line(character) == character:
+            characters.append(character)
+        else:
+            characters += [f"\\x{byte:02x}" for byte in os.fsencode(character)]
+    return f"$'{''.join(characters)}'"
+
+
+def comment(text: str) -> str:
+    """A text as a comment, which is one line."""
+    return f"# {in_line(text)}"
+
+
+def here_document(lines: Sequence[str], word: str) -> Iterator[str]:
+    """``<<'WORD'``, the lines as they are, and the word that ends them: one that is not in them."""
+    text = "\n".join(lines)
+    while word in text:
+        word += "_"
+    yield f"<<'{word}'"
+    yield text
+    yield word

@@ -12,6 +12,7 @@ known to one node only (``nolock``, ``local_lock``, ``localflock``), nodes do no
 
 import fcntl
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -74,7 +75,7 @@ def goes_on(folder: Path) -> str:
     """That a run, or a benchmark, has not ended, and which process has it, if known."""
     run = folder if (folder / "run.json").exists() else folder.parent
     said = f"{folder} has not ended{holder(folder / _LOCK)}"
-    return f"{said}: `milabench watch {run}` follows it"
+    return f"{said}: `milabench watch {shlex.quote(str(run))}` follows it"
 
 
 def holder(path: Path) -> str:

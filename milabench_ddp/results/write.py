@@ -14,7 +14,6 @@ History of what we add to milabench's format (added fields only):
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as encode_text
@@ -25,6 +24,7 @@ import msgspec
 from ..codec import replace_file
 from ..errors import RunDirError
 from ..events import Data, Ended, Event, Metrics, Note, Output, Started
+from ..hidden import SECRETS
 from ..plan.launch import Launch, Process
 from .file_writer import FileWriter
 from .run_dir import RunDir
@@ -65,7 +65,7 @@ class LaunchWriter:
             RunDirError: a file cannot be written.
         """
         for tag, process in self._processes.items():
-            self._put(tag, "config", self._config(process))
+            self._put(tag, "config", SECRETS.hide_all(self._config(process)))
             self._put(tag, "meta", self._header.meta)
             for stream in ("stdout", "stderr"):
                 self._append(tag, stream, b"")  # an empty file says that nothing was printed
@@ -86,18 +86,19 @@ class LaunchWriter:
                     "pid": event.pid,
                     "env": dict(self._processes[tag].env),
                 }
-                self._put(tag, "start", start)
+                self._put(tag, "start", SECRETS.hide_all(start))
             case Output(stream=stream, text=text):
+                text = SECRETS.hide(text)
                 self._append(tag, stream, text.encode("utf-8", "backslashreplace"))
                 self._append(tag, "data", _output_events(stream, text))
             case Metrics():
-                self._append(tag, "data", _metric_events(event))
+                self._append(tag, "data", SECRETS.hide_known(_metric_events(event)))
             case Data(payload=payload):
                 if "rate" in payload:  # how long the rate was measured may follow from its time
                     payload = {**payload, "arrived": round(event.time, 6)}
-                self._put(tag, "data", payload, "data")
+                self._put(tag, "data", SECRETS.hide_told(payload), "data")
             case Note(kind=kind, data=data):
-                self._put(tag, kind, data, "data")
+                self._put(tag, kind, SECRETS.hide_all(data), "data")
             case Ended():
                 end = {
                     "command": self._processes[tag].argv,
@@ -106,7 +107,7 @@ class LaunchWriter:
                     "outcome": event.outcome,
                     "reason": event.reason,
                 }
-                self._put(tag, "end", end)
+                self._put(tag, "end", SECRETS.hide_all(end))
 
     def _config(self, process: Process) -> Mapping[str, object]:
         """The benchmark's configuration, with the fields that milabench's tools look for."""
@@ -178,7 +179,7 @@ def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
     path = run_dir.script(benchmark)
     try:
         path.parent.mkdir(exist_ok=True)
-        content = os.fsencode(script)  # paths need not be UTF-8
-        replace_file(path, content, is_durable=False)  # the plan and the results make it again
+        # the plan and the results make it again
+        replace_file(path, script.encode(), is_durable=False)
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error

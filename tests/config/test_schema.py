@@ -94,6 +94,7 @@ GOOD = {
     "requires_capabilities": [[], ["len(nodes) >= 2"]],
     "scaling": ["weak", "strong"],
     "sweep": ["resnet-sweep"],
+    "secrets": [["LICENSE_*"], []],
     "server": [[1]],
     "tags": [[], ["a"]],
     "url": ["https://example.org"],

@@ -13,11 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from milabench_ddp.events import Event, Output
+from milabench_ddp.hidden import SECRETS
 from milabench_ddp.launch.metrics_channel import METRICS, START
 from milabench_ddp.launch.stacks import STACKS
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
-from milabench_ddp.plan.bash import render
+from milabench_ddp.plan.bash import comment, here_document, render
 from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.plan.planner import plan_launches
 from tests.golden import check_golden
@@ -88,6 +89,8 @@ def told(text: str) -> tuple[list[str], dict[str, str]]:
 @settings(max_examples=25)
 @given(argv=st.lists(words, max_size=3), env=st.dictionaries(names, words, max_size=4))
 @example(argv=["a b", "$HOME", "`id`", "it's", "", "\n", "--x=$(id)"], env={"A": "$HOME 'x' \n"})
+@example(argv=["\n", "\x1b[2J", "\u202e", "\udcff", "a\n\\'b", "(hidden: HOME)"], env={"A": "\r"})
+@example(argv=["-n"], env={"PATH": "/nowhere", "UID": "5"})
 @example(argv=["-n"], env={"UID": "5", "A.B": "-u", "-x": "1", "IFS": ":", "SHLVL": "9"})
 def test_dry_gives_each_program_what_run_gives_it(argv: list[str], env: dict[str, str]):
     launch = echoes(argv, env)
@@ -251,3 +254,47 @@ def test_ranks_without_torchrun_are_told_where_they_meet():
     first, second = result.stdout.splitlines()[3:]
     assert first == second
     assert re.fullmatch(r"127\.0\.0\.1:\d+", first)
+
+
+@given(st.text(st.characters(exclude_characters="\0")))
+@example("\ud83d")
+def test_a_comment_is_one_line(text: str):
+    assert comment(text).startswith("# ")
+    assert len(comment(text).splitlines()) == 1
+
+
+@settings(max_examples=20)
+@given(st.lists(st.sampled_from(["END", "END_", "a", ""]), min_size=1, max_size=4))
+def test_a_here_document_ends_where_it_should(lines: list[str]):
+    start, *rest = here_document(lines, "END")
+    done = bash("\n".join([f"cat {start}", *rest, "echo after"]))
+    assert done.stdout == "\n".join(lines) + "\nafter\n"
+
+
+def test_a_port_that_is_none_is_not_computed(tmp_path: Path):
+    canary = tmp_path / "canary"
+    env = {**os.environ, "MASTER_ADDR": "head", "MASTER_PORT": f"a[$(touch {canary})]"}
+    result = bash(render([nodes_launch(2)], sys.executable), env=env)
+    assert (result.returncode, result.stderr) == (2, "MASTER_PORT is not a number\n")
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("own", [None, "hunter-one", "hunter-two"])
+def test_secrets_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, own: str | None):
+    """By the caller's own names where they have them; without them a script ends at once."""
+    monkeypatch.delenv("MY_TOKEN", raising=False)
+    if own is not None:
+        monkeypatch.setenv("MY_TOKEN", own)
+    SECRETS.learn_environ(os.environ)
+    script = render([echoes(["--x", "a'hunter-one b"], {"MY_TOKEN": "hunter-one"})], sys.executable)
+    assert "hunter" not in script
+    name = "MY_TOKEN_2" if own == "hunter-two" else "MY_TOKEN"
+    assert f'MY_TOKEN="${name}" ' in script
+    env = {key: value for key, value in os.environ.items() if key != name}
+    missing = bash(script, env=env)
+    assert missing.returncode != 0
+    assert f"{name}: is a secret that this script does not have: set it" in missing.stderr
+    given = bash(script, env={**env, name: "hunter-one"})
+    argv, seen = told(next(line for line in given.stdout.splitlines() if line.startswith("[[")))
+    assert argv[:2] == ["--x", "a'hunter-one b"]
+    assert seen["MY_TOKEN"] == "hunter-one"

@@ -1,18 +1,22 @@
 """Starts agents as child processes, each behind two pipes, and ends them."""
 
+import os
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...codec import append_file, encode
 from ...errors import DispatchError
+from ...hidden import GIVEN, SECRETS
 from ...launch.stop_requests import StopRequests
 from ...progress import ProgressObserver
 from ...results.run_dir import RunDir, make_folder
+from ...visible import in_line
 from ..agent_main import AgentOptions
 from ..agent_process import AgentProcess
 from ..membership import AgentConnection, Membership
@@ -24,6 +28,20 @@ from ..transport import Connection
 _LEAVE = 10.0  # seconds after the grace for an agent to end
 
 
+@dataclass(frozen=True)
+class AgentCommand:
+    """The command that starts an agent; all can see its command line, which has no script."""
+
+    shell: tuple[str, ...]  # runs its next word, as ``sh -c`` or ``ssh host --`` does
+    script: str
+
+    @property
+    def words(self) -> list[str]:
+        """The command; it reads the script from its standard input, and no byte more."""
+        size = len(os.fsencode(self.script))
+        return [*self.shell, f'eval "$(dd bs=1 count={size} 2>/dev/null)"']
+
+
 def agent_command(options: AgentOptions) -> list[str]:
     """The command of a node's agent."""
     return [sys.executable, "-m", "milabench_ddp.dispatch.agent_main", encode(options).decode()]
@@ -32,35 +50,42 @@ def agent_command(options: AgentOptions) -> list[str]:
 def agent_script(
     options: AgentOptions, setup: Sequence[str], environment: Mapping[str, str]
 ) -> str:
-    """A shell script that prepares a node, and then becomes its agent.
+    """A shell script that prepares a node, and then becomes its agent, with the plan's secrets.
 
     Args:
         options: of the agent.
         setup: shell commands to run before; one that fails ends the script, and is named.
         environment: the variables to export to the agent.
     """
-    lines = [*setup_lines(setup, environment), f"exec {shlex.join(agent_command(options))}"]
-    return "\n".join(lines)
+    lines = setup_lines(setup, environment)
+    if secrets := SECRETS.given:
+        lines.append(f"export {GIVEN}={shlex.quote(secrets)}")
+    return "\n".join([*lines, f"exec {shlex.join(agent_command(options))}"])
 
 
-def setup_lines(setup: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+def setup_lines(
+    setup: Sequence[str],
+    environment: Mapping[str, str],
+    quoted: Callable[[str], str] = shlex.quote,
+) -> list[str]:
     """The lines of a shell script for the ``setup`` and the ``environment`` of a runner profile.
 
-    A command of ``setup`` may have a comment, and may change the shell, as ``module load`` does.
+    ``quoted`` makes a word of that shell of any text. A command of ``setup`` may have a comment,
+    and may change the shell, as ``module load`` does.
     """
     lines = []
     for command in setup:
-        said = shlex.quote(f"the setup command failed: {command}")
+        said = shlex.quote(in_line(f"the setup command failed: {SECRETS.learn(command)}"))
         # Standard input and output are the agent's connection, or the rest of the script.
-        run = f"eval {shlex.quote(command)} </dev/null >&2"
+        run = f"eval {quoted(command)} </dev/null >&2"
         lines.append(f"{run} || {{ code=$?; echo {said} >&2; exit $code; }}")
-    lines += [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+    lines += [f"export {name}={quoted(value)}" for name, value in environment.items()]
     return lines
 
 
 @contextmanager
 def started_agents(
-    run: RunDir, commands: Mapping[str, Sequence[str]], grace: float
+    run: RunDir, commands: Mapping[str, AgentCommand], grace: float
 ) -> Iterator[dict[str, AgentConnection]]:
     """Start agents; gives their connections, by the names of their nodes.
 
@@ -78,20 +103,20 @@ def started_agents(
     connections: dict[str, AgentConnection] = {}
     with ExitStack() as stack:
         stack.callback(_await_ends, running, grace + _LEAVE)
-        for node, words in commands.items():
+        for node, command in commands.items():
             start = _size(run.node_log(node))
-            popen = _start(run, node, words)
+            popen = _start(run, node, command)
             running.append(popen)
             connections[node] = _connection(popen, run.node_log(node), start)
         yield connections
 
 
-def _start(run: RunDir, node: str, words: Sequence[str]) -> "subprocess.Popen[bytes]":
-    path = run.node_log(node)
+def _start(run: RunDir, node: str, command: AgentCommand) -> "subprocess.Popen[bytes]":
+    path, words = run.node_log(node), command.words
     make_folder(path.parent)
     try:
         with append_file(path) as log:
-            return subprocess.Popen(
+            popen = subprocess.Popen(
                 words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -100,6 +125,11 @@ def _start(run: RunDir, node: str, words: Sequence[str]) -> "subprocess.Popen[by
             )
     except OSError as error:
         raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
+    assert popen.stdin is not None
+    with suppress(BrokenPipeError):  # it has ended: its log says why
+        popen.stdin.write(os.fsencode(command.script))
+        popen.stdin.flush()
+    return popen
 
 
 def _size(path: Path) -> int:
@@ -138,7 +168,7 @@ def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -
 def agents(
     run: RunDir,
     plan: RunPlan,
-    commands: Mapping[str, Sequence[str]],
+    commands: Mapping[str, AgentCommand],
     requests: StopRequests,
     observer: ProgressObserver,
 ) -> Iterator[Nodes]:

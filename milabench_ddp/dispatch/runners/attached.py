@@ -24,7 +24,7 @@ from ..node_request import NodeRequest
 from ..nodes import Nodes
 from ..run_context import RunContext, RunPlan
 from ..this_host import ThisHost, launch_runner
-from .agents import agent_script, agents
+from .agents import AgentCommand, agent_script, agents
 from .base import Runner
 
 MOST_PARTS = 254  # of this host: each has an address of its own, from 127.0.0.1 on
@@ -110,7 +110,7 @@ class AgentRunner(AttachedRunner):
     """Base of the runners that start an agent for each node."""
 
     @abstractmethod
-    def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+    def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
         """The commands that start the agents, by the names of their nodes."""
 
     def nodes(
@@ -158,7 +158,7 @@ class LocalRunner(AgentRunner):
                 raise MachineError(f"{node.name}: {error}") from error
         return ()  # the agents tell their warnings
 
-    def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+    def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
         """An agent for each part of this host."""
         nodes, profile = context.plan.nodes, context.plan.runner or RunnerProfile("local")
         commands = {}
@@ -166,5 +166,5 @@ class LocalRunner(AgentRunner):
             # All of 127.0.0.0/8 is loopback: each node gets its own address.
             options = AgentOptions(context.run.path, rank, f"127.0.0.{rank + 1}", parts=nodes)
             script = agent_script(options, profile.setup, profile.environment)
-            commands[f"node{rank}"] = ["bash", "-c", script]
+            commands[f"node{rank}"] = AgentCommand(("bash", "-c"), script)
         return commands

@@ -1,6 +1,8 @@
 """Runs on Slurm: submits jobs, and follows them until they have ended."""
 
 import io
+import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -10,9 +12,11 @@ from ...codec import write_record
 from ...config.runner_profile import RunnerProfile
 from ...errors import DispatchError, RunDirError
 from ...events import Outcome
+from ...hidden import GIVEN, SECRETS
 from ...progress import ProgressObserver
 from ...results.run_dir import RunDir
 from ...results.state import JobState, RunHeader
+from ...visible import in_line
 from .. import slurm_jobs
 from ..follow_jobs import follow_jobs
 from ..job_ends import job_folder
@@ -79,7 +83,7 @@ class SlurmRunner(Runner):
         for job in jobs:
             observer.message(f"job {job.id}: nodes: {job.nodes}, benchmarks: {len(job.benchmarks)}")
         if context.detach:
-            observer.message(f"detached: `milabench watch {run.path}` follows it")
+            observer.message(f"detached: `milabench watch {shlex.quote(str(run.path))}` follows it")
             return Outcome.OK
         return follow_jobs(run, header, observer, scheduler, cancels=True)
 
@@ -128,6 +132,11 @@ def _submit_array(
     import submitit
 
     folder = job_folder(run, profile)
+    if in_line(str(folder)) != str(folder):  # each is a line of a script
+        raise DispatchError(
+            f"{folder} cannot be a folder of Slurm's jobs: it has characters that "
+            f"cannot be seen; choose another --base or --job-dir"
+        )
     wanted = parameters(profile, nodes)
     if profile.cluster != "slurm":
         wanted = {key: value for key, value in wanted.items() if not key.startswith("slurm_")}
@@ -137,6 +146,7 @@ def _submit_array(
         executor = submitit.AutoExecutor(folder / "%j", profile.cluster)
         executor.update_parameters(name=run.name, **wanted)
         # The error has what sbatch prints when it refuses.
+        os.environ[GIVEN] = SECRETS.given  # sbatch hands the environment on
         with redirect_stderr(io.StringIO()), executor.batch():
             handles = [executor.submit(JobTask(str(run.path), job.name)) for job in jobs]
     except submitit.core.utils.FailedJobError as error:
@@ -148,6 +158,8 @@ def _submit_array(
             f"cannot write {error.filename or folder}: {error.strerror}; choose a folder that "
             f"all nodes see with --job-dir"
         ) from error
+    finally:
+        os.environ.pop(GIVEN, None)
     for job, handle in zip(jobs, handles, strict=True):
         if profile.cluster == "debug":  # runs the job in this process, when its result is read
             handle.results()

@@ -5,6 +5,7 @@ exchanges messages with them through srun's pipes. So Slurm starts, ends and acc
 """
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -27,17 +28,18 @@ from ...results.lock import held, holder
 from ...results.read_state import ignore, read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
+from ...shown_streams import shown_output
 from .. import slurm_jobs
 from ..agent_main import AgentOptions
 from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
 from ..nodes import Nodes
 from ..restarts import restart
-from ..run_context import RunPlan
+from ..run_context import RunPlan, read_plan
 from ..schedulers import missing_of_job, most_nodes
 from ..slurm_commands import own_id
 from ..slurm_nodes import keep_nodes
-from .agents import agent_script, agents
+from .agents import AgentCommand, agent_script, agents
 from .attached import this_host
 
 _SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",
@@ -69,18 +71,18 @@ class JobTask:
         restore_environment()
         run = RunDir(Path(self.run))
         lock = run.job_lock(self.job)
-        with held(lock, _LEASE) as is_mine:
+        with shown_output(), held(lock, _LEASE) as is_mine:
             if not is_mine:
                 raise DispatchError(f"the job {self.job} has a coordinator already{holder(lock)}")
             return self._alone(run)
 
     def _alone(self, run: RunDir) -> str:
-        plan = read_record(run.plan_json, RunPlan)
+        plan = read_plan(run)
         benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))
         if not benchmarks:
             return Outcome.OK  # a job that starts again may have nothing left to do
         if not _is_on_record(run, own_id()):
-            print(ORPHAN.format(run.path), flush=True)
+            print(ORPHAN.format(shlex.quote(str(run.path))), flush=True)
             return Outcome.CANCELLED
         with slurm_jobs.ended_by_slurm():
             return self._run(run, plan, benchmarks)
@@ -121,7 +123,8 @@ class JobTask:
             for rank, host in enumerate(keep_nodes(count)):
                 options = AgentOptions(run.path, rank, host, job=self.job)
                 script = agent_script(options, profile.setup, profile.environment)
-                commands[host] = [*_SRUN, f"--nodelist={host}", "bash", "-c", script]
+                step = (*_SRUN, f"--nodelist={host}", "bash", "-c")
+                commands[host] = AgentCommand(step, script)
             with agents(run, plan, commands, requests, observer) as nodes:
                 yield nodes
         else:

@@ -13,7 +13,8 @@ from typing import Any
 
 from ...config.runner_profile import SETTINGS, RunnerProfile
 from ...config.schema import Benchmark
-from ...plan.bash import render
+from ...hidden import SECRETS
+from ...plan.bash import comment, expanded, here_document, needs, render
 from ...results.state import JobState
 from ..schedulers import split_into_jobs
 from ..slurm_nodes import placed
@@ -34,20 +35,23 @@ def render_jobs(request: ScriptRequest) -> str:
     benchmarks: dict[str, Benchmark] = {}
     for launch in request.launches:
         benchmarks.setdefault(launch.benchmark.name, launch.benchmark)
-    parts = ["#!/usr/bin/env bash", *(f"# {text}" for text in request.comments)]
+    parts = ["#!/usr/bin/env bash", *map(comment, request.comments)]
     for job in split_into_jobs(list(benchmarks.values()), request.nodes, profile.allocation):
         mine = [each for each in request.launches if each.benchmark.name in job.benchmarks]
-        body = [
+        hidden = SECRETS.learn(list(profile.setup)), SECRETS.learn(dict(profile.environment))
+        prepare = setup_lines(*hidden, expanded)
+        of_node = [*needs(prepare), *prepare, render(mine, request.python).rstrip()]
+        start, *node = here_document(of_node, "MILABENCH_NODE")
+        of_job = [
             "#!/usr/bin/env bash",
             *(f"#SBATCH --{flag}" for flag in flags(profile, job)),
             _FIRST,
             _PORT,
-            f"srun bash -c {shlex.quote(_NODE)} <<'MILABENCH_NODE'",
-            *setup_lines(profile.setup, profile.environment),
-            render(mine, request.python).rstrip(),
-            "MILABENCH_NODE",
+            f"srun bash -c {shlex.quote(_NODE)} {start}",
+            *node,
         ]
-        parts += ["", "sbatch <<'MILABENCH_JOB'", *body, "MILABENCH_JOB"]
+        start, *body = here_document(of_job, "MILABENCH_JOB")
+        parts += ["", f"sbatch {start}", *body]
     return "\n".join(parts) + "\n"
 
 
@@ -67,7 +71,7 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
         if value is True:
             found.append(option)
         elif value is not None:
-            found.append(f"{option}={value}")
+            found.append(f"{option}={shlex.quote(str(value))}")
     return found
 
 

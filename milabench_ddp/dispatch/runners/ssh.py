@@ -15,7 +15,7 @@ from ...results.run_dir import RunDir
 from ..agent_main import AgentOptions
 from ..node_request import NodeRequest
 from ..run_context import RunContext
-from .agents import agent_script
+from .agents import AgentCommand, agent_script
 from .attached import AgentRunner
 
 
@@ -40,7 +40,7 @@ class SshRunner(AgentRunner):
         if not request.hosts:
             raise DispatchError("--runner ssh needs the hosts: give a system.yaml with --system")
 
-    def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+    def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
         """An agent on each host."""
         plan = context.plan
         profile = plan.runner
@@ -55,7 +55,7 @@ def ssh_commands(
     key: Path | None,
     setup: Sequence[str],
     environment: Mapping[str, str],
-) -> dict[str, list[str]]:
+) -> dict[str, AgentCommand]:
     """The commands that start the agents, by the names of their nodes; the main node is first.
 
     Args:
@@ -70,19 +70,19 @@ def ssh_commands(
     for rank, host in enumerate(ordered):
         options = AgentOptions(run.path, rank, host.ip, host.name)
         script = agent_script(options, setup, environment)
-        prefix = ["sh", "-c"] if _is_this_host(host) else _ssh(host, key)
-        commands[host.name] = [*prefix, script]
+        shell = ("sh", "-c") if _is_this_host(host) else _ssh(host, key)
+        commands[host.name] = AgentCommand(shell, script)
     return commands
 
 
-def _ssh(host: SystemNode, key: Path | None) -> list[str]:
+def _ssh(host: SystemNode, key: Path | None) -> tuple[str, ...]:
     # No password prompt, since no one would see it; keep-alives notice a host that is lost.
     words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5"]
     words += ["-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport)]
     if key is not None:
         words += ["-i", str(key)]
     where = f"{host.user}@{host.ip}" if host.user else host.ip
-    return [*words, "--", where]
+    return (*words, "--", where)
 
 
 def _is_this_host(host: SystemNode) -> bool:

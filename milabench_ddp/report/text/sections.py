@@ -1,5 +1,6 @@
 """The sections at the end of the text report: what was not run, traces, failures."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from ...config.schema import SkippedBenchmark
@@ -51,7 +52,9 @@ def failures(report: Report, width: int) -> Iterator[str]:
                 names = some([other.tag or other.benchmark for other in others])
                 yield from wrapped(f"the same: {names}", width, "    ", "      ")
         if first.script:
-            yield from wrapped(f"to repeat it: bash {first.script}", width, "    -> ")
+            yield from wrapped(
+                f"to repeat it: bash {shlex.quote(str(first.script))}", width, "    -> "
+            )
 
 
 def _with_output(failure: Failure, width: int, *, of_several: bool) -> Iterator[str]:

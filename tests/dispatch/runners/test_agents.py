@@ -1,5 +1,6 @@
 """Agents as child processes: how they start, fail to start, and end."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.membership import AgentConnection
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Pong, Problem, Timeouts
 from milabench_ddp.dispatch.runners import agents
-from milabench_ddp.dispatch.runners.agents import agent_command, started_agents
+from milabench_ddp.dispatch.runners.agents import AgentCommand, agent_command, started_agents
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.results.run_dir import RunDir
 
@@ -22,8 +23,8 @@ def test_the_command_of_an_agent() -> None:
     assert decode(words, AgentOptions) == options
 
 
-def python(text: str) -> list[str]:
-    return [sys.executable, "-c", text]
+def python(text: str) -> AgentCommand:
+    return AgentCommand(("sh", "-c"), f"exec {shlex.join([sys.executable, '-c', text])}")
 
 
 def rest_of(connection: AgentConnection) -> list[FromAgent]:
@@ -80,7 +81,7 @@ def test_one_that_does_not_leave_is_killed(tmp_path: Path, monkeypatch: pytest.M
 
 def test_one_that_cannot_be_started(tmp_path: Path) -> None:
     left = f"import sys; sys.stdin.read(); open({str(tmp_path / 'left')!r}, 'w')"
-    commands = {"n0": python(left), "n1": ["/nowhere/ssh", "host"]}
+    commands = {"n0": python(left), "n1": AgentCommand(("/nowhere/ssh", "host"), "")}
     with (
         pytest.raises(DispatchError, match=r"cannot start /nowhere/ssh: No such file"),
         started_agents(RunDir(tmp_path), commands, 5.0),

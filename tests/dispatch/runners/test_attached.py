@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from milabench_ddp.dispatch.node_request import NodeRequest
 from milabench_ddp.dispatch.nodes import Nodes
 from milabench_ddp.dispatch.run_context import RunContext, resume_run
 from milabench_ddp.dispatch.runners import RUNNERS
-from milabench_ddp.dispatch.runners.agents import agent_script
+from milabench_ddp.dispatch.runners.agents import AgentCommand, agent_script
 from milabench_ddp.dispatch.runners.attached import (
     AgentRunner,
     HostRunner,
@@ -134,8 +134,8 @@ def test_nodes_that_cannot_be_started(tmp_path: Path) -> None:
     run, told = context(tmp_path, program(tmp_path, "a", RATE)), RecordedProgress()
 
     class Nowhere(AgentRunner):
-        def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
-            return {"n0": ["/nowhere/ssh", "n0"]}
+        def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
+            return {"n0": AgentCommand(("/nowhere/ssh", "n0"), "")}
 
     with pytest.raises(DispatchError, match="cannot start /nowhere/ssh"):
         Nowhere().execute(run, told)
@@ -201,9 +201,10 @@ def test_each_part_has_an_address_of_its_own(tmp_path: Path) -> None:
     profile = RunnerProfile("local", setup=("ulimit -n 64",), environment={"A": "1"})
     found = LocalRunner().commands(context(tmp_path, nodes=3, runner=profile))
     assert list(found) == ["node0", "node1", "node2"]
-    for rank, words in enumerate(found.values()):
+    for rank, command in enumerate(found.values()):
         options = AgentOptions(tmp_path, rank, f"127.0.0.{rank + 1}", parts=3)
-        assert words == ["bash", "-c", agent_script(options, ("ulimit -n 64",), {"A": "1"})]
+        script = agent_script(options, ("ulimit -n 64",), {"A": "1"})
+        assert command == AgentCommand(("bash", "-c"), script)
 
 
 def test_a_run_on_two_parts(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from milabench_ddp.dispatch import slurm_jobs, slurm_nodes
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.runners import slurm_job
-from milabench_ddp.dispatch.runners.agents import agent_script
+from milabench_ddp.dispatch.runners.agents import AgentCommand, agent_script
 from milabench_ddp.dispatch.runners.slurm_job import JobTask
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome, Status, Verdict
@@ -79,10 +79,10 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
         return ""
 
     monkeypatch.setattr(slurm_nodes, "output_of", ask)
-    found: dict[str, Sequence[str]] = {}
+    found: dict[str, AgentCommand] = {}
 
     @contextmanager
-    def agents(_run: RunDir, _plan: Any, commands: Mapping[str, Sequence[str]], *_: Any) -> Any:
+    def agents(_run: RunDir, _plan: Any, commands: Mapping[str, AgentCommand], *_: Any) -> Any:
         found.update(commands)
         yield None
 
@@ -100,13 +100,15 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     assert JobTask(str(tmp_path), "all")() is Outcome.OK
     assert list(found) == ["n01", "n02"]  # the third is not needed any more
     assert asked == [("scontrol", "update", "JobId=7", "NumNodes=2")]
-    for rank, (host, words) in enumerate(found.items()):
+    for rank, (host, command) in enumerate(found.items()):
+        words = command.shell
         assert words[0] == "srun"
         step = {"--overlap", "--nodes=1", "--ntasks=1", "--kill-on-bad-exit=0", "--no-kill"}
         assert {*step, f"--nodelist={host}"} <= set(words)
-        assert words[-3:-1] == ["bash", "-c"]
+        assert words[-2:] == ("bash", "-c")
         options = AgentOptions(tmp_path, rank, host, job="all")
-        assert words[-1] == agent_script(options, ("module load cuda",), {"NCCL_DEBUG": "WARN"})
+        script = agent_script(options, ("module load cuda",), {"NCCL_DEBUG": "WARN"})
+        assert command.script == script
 
 
 def test_a_job_with_nothing_left_to_do_ends_at_once(

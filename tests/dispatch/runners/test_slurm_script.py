@@ -1,4 +1,7 @@
+import os
+import shlex
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +12,7 @@ from milabench_ddp.dispatch.runners import RUNNERS
 from milabench_ddp.dispatch.runners.base import ScriptRequest
 from milabench_ddp.dispatch.runners.slurm_script import flags, parameters
 from milabench_ddp.errors import DispatchError
+from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.plan.planner import plan_launches
 from milabench_ddp.results.state import JobState
 from tests.golden import check_golden
@@ -103,3 +107,71 @@ def test_what_a_profile_does_not_say_is_left_to_the_cluster() -> None:
     found = parameters(RunnerProfile(kind="slurm", exclusive=False), 1)
     assert found["slurm_additional_parameters"] == {"no_kill": True}
     assert not {"slurm_partition", "slurm_account", "gpus_per_node"} & set(found)
+
+
+SBATCH = """\
+#!/bin/sh
+cat > {folder}/job.$$.sh
+export SLURM_JOB_ID=$$ SLURM_NODEID=0 SLURM_JOB_NODELIST=here
+exec bash {folder}/job.$$.sh
+"""
+ATTACKS = [
+    "\nMILABENCH_NODE\nMILABENCH_JOB\ntouch {canary}\n",
+    "MILABENCH_NODE\nMILABENCH_NODE_\nMILABENCH_JOB\nMILABENCH_JOB_\ntouch {canary}",
+    "'; touch {canary}; '",
+    "$(touch {canary})`touch {canary}`",
+    "\r\n#SBATCH --wrap='touch {canary}'\ntouch {canary}\n\x1b[2J\u2028touch {canary}",
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_text_becomes_a_command(tmp_path: Path, attack: str) -> None:
+    """In any place of a configuration, where the script is submitted or where it runs."""
+    canary = tmp_path / "canary"
+    text = attack.format(canary=canary)
+    for name, script in (
+        ("sbatch", SBATCH.format(folder=tmp_path)),
+        ("srun", '#!/bin/sh\nexec "$@"\n'),
+        ("scontrol", "#!/bin/sh\necho here\n"),
+    ):
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    code = (
+        "import os, sys; print([sys.argv[1:], os.environ['A'], os.environ['B'], os.environ['C']])"
+    )
+    words = (sys.executable, "-S", "-c", code, text)
+    process = Process(("b", "D0"), words, {"A": text}, 0, (0,))
+    launches = [Launch(benchmark(text), None, (process,), defaults={"C": text})]
+    setup = (f": {shlex.quote(text)}",)
+    profile = RunnerProfile("slurm", setup=setup, environment={"B": text})
+    script = RUNNERS["slurm"].script(ScriptRequest(profile, launches, 1, sys.executable, [text]))
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash"], input=script, env=env, capture_output=True, text=True, check=False
+    )
+    assert str([[text], text, text, text]) in done.stdout.splitlines(), done.stderr
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("attack", ["a b", "a --wrap=x", 'it\'s "so"', "$(id)", "#x", "a\\b"])
+def test_the_value_of_an_option_is_one_word(attack: str) -> None:
+    found = flags(RunnerProfile("slurm", account=attack), JobState("j", 1, ("a",)))
+    (word,) = (word for word in found if word.startswith("account="))
+    assert shlex.split(word) == [f"account={attack}"]
+
+
+def test_secrets_of_a_profile_come_from_the_environment() -> None:
+    setup, environment = ("login --password 'hunter 2' x",), {"HF_TOKEN": "hunter3"}
+    profile = replace(RUNNER, setup=setup, environment=environment)
+    launches = plan_launches(benchmark("b"), cluster(gpus=1), SITE)
+    text = RUNNERS["slurm"].script(ScriptRequest(profile, launches, 1, SITE.python, []))
+    assert "hunter" not in text
+    assert 'export HF_TOKEN="$HF_TOKEN"' in text
+    assert ': "${PASSWORD:?' in text
+    line = next(line for line in text.splitlines() if line.startswith("eval "))
+    shown = line.partition(" </dev/null")[0].replace("eval", "echo", 1)
+    env = {"PATH": os.environ["PATH"], "PASSWORD": "hunter 2"}
+    done = subprocess.run(
+        ["bash", "-c", shown], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "login --password 'hunter 2' x\n"

@@ -27,7 +27,7 @@ RUN = RunDir(Path("/shared/runs/mine"))
 
 def script(name: str, folder: str = "/shared/runs/mine", **options: object) -> str:
     values = {"key": None, "setup": (), "environment": {}, **options}
-    return ssh_commands(RunDir(Path(folder)), [ONE, TWO], **values)[name][-1]  # type: ignore[arg-type]
+    return ssh_commands(RunDir(Path(folder)), [ONE, TWO], **values)[name].script  # type: ignore[arg-type]
 
 
 def test_the_main_node_is_first_and_each_has_its_rank() -> None:
@@ -35,24 +35,24 @@ def test_the_main_node_is_first_and_each_has_its_rank() -> None:
     assert list(found) == ["one", "two"]
     for rank, host in enumerate((ONE, TWO)):
         words = agent_command(AgentOptions(RUN.path, rank, host.ip, host.name))
-        assert found[host.name][-1] == f"exec {shlex.join(words)}"  # without a setup
+        assert found[host.name].script == f"exec {shlex.join(words)}"  # without a setup
 
 
 def test_ssh_asks_nothing_and_notices_a_host_that_is_gone() -> None:
-    words = ssh_commands(RUN, [ONE, TWO], Path("/keys/id"), (), {})["two"]
+    words = ssh_commands(RUN, [ONE, TWO], Path("/keys/id"), (), {})["two"].shell
     assert words[0] == "ssh"
-    assert words[-3:-1] == ["--", "10.0.0.2"]
-    options = words[1:-3]
+    assert words[-2:] == ("--", "10.0.0.2")
+    options = words[1:-2]
     assert {"BatchMode=yes", "ServerAliveInterval=5", "ConnectTimeout=15"} <= set(options)
     assert options[options.index("-p") + 1] == "2222"
     assert options[options.index("-i") + 1] == "/keys/id"
-    assert ssh_commands(RUN, [ONE], None, (), {})["one"][-2] == "me@10.0.0.1"
+    assert ssh_commands(RUN, [ONE], None, (), {})["one"].shell[-1] == "me@10.0.0.1"
 
 
 @pytest.mark.parametrize("ip", ["localhost", "127.0.0.1", "::1"])
 def test_this_host_needs_no_ssh(ip: str) -> None:
-    words = ssh_commands(RUN, [SystemNode("here", ip)], None, ("true",), {})["here"]
-    assert words[:2] == ["sh", "-c"]
+    command = ssh_commands(RUN, [SystemNode("here", ip)], None, ("true",), {})["here"]
+    assert command.shell == ("sh", "-c")
 
 
 def test_setup_comes_first_and_a_failure_of_it_is_the_end() -> None:

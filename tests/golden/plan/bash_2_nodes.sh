@@ -44,6 +44,7 @@ if [ -n "${NODE_RANK:-}" ]; then : "${MASTER_ADDR:?}" "${MASTER_PORT:?}"; fi
 free_port() {
   /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
 }
+case ${MASTER_PORT:-0} in *[!0-9]*) echo "MASTER_PORT is not a number" >&2; exit 2 ;; esac
 
 echo "---"
 echo 'flops R0'

@@ -73,16 +73,19 @@ class Secrets:
         finally:
             self._learns = before
 
-    def also(self, names: Iterable[str]) -> None:
-        """From now on hide the values of these names, too; they may have `*` and `?`."""
-        self.more.update(names)
-        self.learn_environ(self._environ)
+    def heed(self, names: Iterable[str], spared: Iterable[str] = ()) -> None:
+        """Heed what a benchmark says.
 
-    def spare(self, texts: Iterable[str]) -> None:
-        """Leave these texts as they are, such as the names of benchmarks."""
-        self._public.update(texts)
+        Args:
+            names: whose values are hidden from now on, too; they may have `*` and `?`.
+            spared: texts that are left as they are, such as its own name.
+        """
+        self._public.update(spared)
         self._needles = [needle for needle in self._needles if needle[0] not in self._public]
         self._hidden.clear()
+        if new := set(names) - self.more:
+            self.more |= new
+            self.learn_environ(self._environ)
 
     def _names_secret(self, name: str, value: str) -> bool:
         if self.more and any(fnmatchcase(name.lower(), each.lower()) for each in self.more):

@@ -83,13 +83,13 @@ def test_a_short_secret_is_hidden_in_its_place_alone(secrets: Secrets) -> None:
 
 def test_names_of_benchmarks_stay(secrets: Secrets) -> None:
     secrets.learn_environ({"PASSWORD": "resnet50-x"})
-    secrets.spare(["resnet50-x"])
+    secrets.heed((), ["resnet50-x"])
     assert secrets.hide("resnet50-x") == "resnet50-x"
 
 
 def test_further_names_of_a_configuration(secrets: Secrets) -> None:
     secrets.learn_environ({"LICENSE_SERVER": "27000@lic.example", "LICENSE": "x"})
-    secrets.also(["license_*"])
+    secrets.heed(["license_*"])
     assert secrets.hide("to 27000@lic.example") == "to (hidden: LICENSE_SERVER)"
     assert secrets.learn({"LICENSE_CODE": "abcdef"}) == {"LICENSE_CODE": "(hidden: LICENSE_CODE)"}
 

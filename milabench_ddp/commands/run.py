@@ -1,24 +1,32 @@
 """``milabench run``: plan the suite, run it, and report."""
 
+import json
 import os
 import socket
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from ..config.load import load
+from ..config.merge import finalize, read_suite
+from ..config.runner_profile import read_profile
+from ..config.shipped import find_config
+from ..config.tree import to_plain
 from ..dispatch.node_request import NodeRequest
 from ..dispatch.run_context import RunContext, RunPlan, create_run, resume_run
 from ..dispatch.runners import runner_of
 from ..display import show_progress
-from ..errors import SelectionError, contained, reason_of
+from ..errors import MilabenchError, SelectionError
 from ..events import Outcome
+from ..hidden import SECRETS
 from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
 from ..options.run import RunOptions, fixed_options
 from ..plan.planner import plan_launches
 from ..results.former import former_runs
+from ..results.read_state import read_header
 from ..results.run_dir import RunDir, disk_use
 from ..table import size_text
 from . import report, setup
@@ -124,6 +132,7 @@ def _resume(options: RunOptions) -> RunContext:
     if flags := fixed_options(options):
         raise SelectionError(f"--resume cannot change the plan of a run: leave out {flags[0]}")
     run = RunDir(Path(options.resume or "").absolute())
+    _learn_again(run)
     context = resume_run(run, options.settings)
     plan = context.plan
     setup.check_settings(options, plan.runner)
@@ -136,6 +145,19 @@ def _resume(options: RunOptions) -> RunContext:
         if not options.quiet:
             _announce(context, cluster)
     return context
+
+
+def _learn_again(run: RunDir) -> None:
+    """Learn the secrets of a run that is resumed, as its configuration and its profile have them.
+
+    What they do not have any more is asked of the environment, when the plan is read.
+    """
+    with suppress(MilabenchError, ValueError):
+        suite = read_suite(find_config(read_header(run).config), lambda _: None)
+        SECRETS.learn(to_plain(finalize(suite)))
+        stated = json.loads(run.plan_json.read_bytes())["runner"] or {}
+        if path := stated.get("path"):
+            SECRETS.learn(asdict(read_profile(Path(path))))
 
 
 def _announce(context: RunContext, cluster: Cluster) -> None:

@@ -51,8 +51,7 @@ def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
 def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None = None) -> None:
     """Learn the secrets of what is configured, so that nothing shows them."""
     for benchmark in benchmarks:
-        SECRETS.also(benchmark.record.get("secrets") or ())
-        SECRETS.spare((benchmark.name, benchmark.group))
+        SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
     for benchmark in benchmarks:
         # Its command line first, by which a script calls what both of them have.
         SECRETS.learn([dict(benchmark.env), list(benchmark.argv), dict(benchmark.record)])

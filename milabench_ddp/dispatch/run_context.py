@@ -58,7 +58,10 @@ def read_plan(run: RunDir) -> RunPlan:
     Raises:
         RunDirError: it cannot be read, or a secret is missing.
     """
-    return read_record(run.plan_json, RunPlan, SECRETS.reveal)
+    plan = read_record(run.plan_json, RunPlan, SECRETS.reveal)
+    for benchmark in plan.benchmarks:
+        SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
+    return plan
 
 
 @dataclass

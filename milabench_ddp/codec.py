@@ -20,7 +20,7 @@ import msgspec
 
 from .errors import RunDirError
 from .hidden import SECRETS
-from .visible import NUMBERS
+from .visible import NUMBERS, in_line
 
 T = TypeVar("T")
 DEEPEST = 200  # levels of lists and objects in what a program writes
@@ -246,6 +246,22 @@ def read_record(path: Path, kind: type[T], prepared: Callable[[bytes], bytes] = 
         raise RunDirError(
             f"{path} was not written by this version of milabench: {error}"
         ) from error
+
+
+def encode_shown(record: object) -> bytes:
+    """A record for a page, which shows its texts: without secrets, and with what cannot be seen."""
+    return encode(_shown(plain(record)))
+
+
+def _shown(value: Any) -> Any:
+    match value:
+        case str():
+            return in_line(SECRETS.hide(value))
+        case dict():
+            return {key: _shown(each) for key, each in value.items()}
+        case list() if not set(map(type, value)) <= {int, float, type(None)}:
+            return [_shown(each) for each in value]
+    return value
 
 
 def _seen(text: bytes) -> bytes:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .table import (
+    Lines,
     Table,
     column_widths,
     is_unknown,
@@ -11,6 +12,7 @@ from .table import (
     text_lines,
     with_alike_below,
 )
+from .visible import in_line
 from .wrapped import width_of, wrapped
 
 WIDEST_TEXT = 0.3  # of the width, for a column of texts
@@ -104,7 +106,7 @@ def _with_wrapped_texts(table: Table, width: int, separator: str) -> Table:
         values = list(row)
         for index, room in rooms.items():
             text = table.columns[index].text(row[index])
-            values[index] = "\n".join(wrapped(text, room, cut=True))
+            values[index] = Lines("\n".join(wrapped(text, room, cut=True)))
         rows.append(tuple(values))
     return replace(table, rows=tuple(rows))
 
@@ -155,8 +157,9 @@ def _keys(table: Table, widths: Sequence[int], most: float, separator: str) -> i
 def _blocks(table: Table, width: int) -> Iterator[str]:
     """Each row as lines of a name and a value, with an empty line between rows."""
     if table.title:
-        yield table.title
-        yield "-" * len(table.title)
+        title = in_line(table.title)
+        yield title
+        yield "-" * len(title)
     widest = max(width_of(column.name) for column in table.columns)
     for number, row in enumerate(table.rows):
         if number:

@@ -52,7 +52,7 @@ class Secrets:
     def learn_environ(self, environ: Mapping[str, str]) -> None:
         """Learn the secrets of the caller, and those that were given with a plan."""
         self._environ = {name: value for name, value in environ.items() if name != GIVEN}
-        for name, value in json.loads(environ.get(GIVEN, "{}")).items():
+        for name, value in json.loads(environ.get(GIVEN) or "{}").items():
             self._learn(name, value)
         for name, value in self._environ.items():
             if self._names_secret(name, value) or with_forms(value, lambda _: HIDDEN) != value:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from .hidden import SECRETS
 from .table import Table
 from .visible import visible
 
@@ -28,7 +29,7 @@ def marked(text: str) -> str:
 
 def _within(text: str) -> str:
     """The text where it does not begin a line, as in a cell."""
-    lines = map(visible, _BLANK.split(text.strip()))
+    lines = map(visible, _BLANK.split(SECRETS.hide(text).strip()))
     return "<br>".join(_MEANS_SOMETHING.sub(_harmless, line) for line in lines)
 
 
@@ -41,7 +42,7 @@ def _harmless(found: re.Match[str]) -> str:
 
 def code_block(lines: Sequence[str]) -> Iterator[str]:
     """Lines as they are, in a fence that is longer than any in them."""
-    text = "\n".join(map(visible, lines))
+    text = visible(SECRETS.hide("\n".join(lines)))
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield fence
@@ -54,7 +55,7 @@ def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield "<details>"
         # up to the next empty line all is HTML, in which Markdown means nothing
-        shown = visible(" ".join(title.split()))
+        shown = visible(SECRETS.hide(" ".join(title.split())))
         shown = _NOTIFIES.sub(lambda found: f"{found[0]}&#8203;", escape(shown, quote=False))
         yield f"<summary>{shown}</summary>"
         yield ""

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +11,11 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
 
-from .visible import visible
+from .visible import in_line, visible
 from .wrapped import width_of
 
 UNKNOWN = "-"
+_NUMBER = re.compile(r"-|[-+][\d.]+(?:e[-+]?\d+)?|-inf")
 MOST_DIGITS = 6  # of a number that is known to more
 SMALLEST = sys.float_info.min  # below it a float has no power of ten of its own
 LOST = 20  # a number keeps its first digit unless its uncertainty is so many times as large
@@ -125,6 +127,12 @@ def duration_text(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours < 10 else f"{hours} h"
 
 
+class Lines(str):
+    """A text in several lines, as a cell shows it; any other text is shown in one."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: its name, and the format of its numbers, which are aligned to the right.
@@ -150,7 +158,9 @@ class Column:
             return value.text(self.format)
         if isinstance(value, float) and self.format:
             return without_exponent(value, self.format)
-        return format(value, self.format) if self.format else visible(str(value))
+        if isinstance(value, Lines):
+            return visible(value)
+        return format(value, self.format) if self.format else in_line(str(value))
 
 
 @dataclass(frozen=True)
@@ -217,9 +227,10 @@ def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> 
         ruled: whether to put a line of dashes below the header.
     """
     if table.title:
-        yield table.title
-        yield "-" * len(table.title)
-    header = [column.name for column in table.columns]
+        title = in_line(table.title)
+        yield title
+        yield "-" * len(title)
+    header = [in_line(column.name) for column in table.columns]
     rows = [_cells(table.columns, row) for row in table.rows]
     widths = column_widths(table)
     yield from _lines(table.columns, header, widths, separator)
@@ -236,7 +247,7 @@ def _cells(columns: Sequence[Column], row: Sequence[Any]) -> list[str]:
 
 def column_widths(table: Table) -> list[int]:
     """How wide the columns are as text."""
-    header = [column.name for column in table.columns]
+    header = [in_line(column.name) for column in table.columns]
     rows = [_cells(table.columns, row) for row in table.rows]
     return [max(map(_widest_line, texts)) for texts in zip(header, *rows, strict=True)]
 
@@ -258,7 +269,7 @@ def _lines(
 
 
 def csv_text(table: Table, unknown: str = "") -> str:
-    """The table for a spreadsheet, at full precision.
+    """The table for a spreadsheet, at full precision; no text of it is taken for a formula.
 
     Args:
         table: the table.
@@ -266,11 +277,23 @@ def csv_text(table: Table, unknown: str = "") -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in table.columns])
+    writer.writerow([csv_cell(column.name) for column in table.columns])
     for row in table.rows:
         writer.writerow([_csv_value(value, unknown) for value in row])
     return out.getvalue()
 
 
 def _csv_value(value: Any, unknown: str) -> Any:
-    return unknown if is_unknown(value) and value != "" else value
+    return unknown if is_unknown(value) and value != "" else csv_cell(value)
+
+
+def csv_cell(value: Any) -> Any:
+    """A value for a CSV file: with all that cannot be seen, and a ``'`` before a formula."""
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return (
+        f"'{text}"
+        if text.startswith(("=", "+", "-", "@")) and not _NUMBER.fullmatch(text)
+        else text
+    )

@@ -30,7 +30,7 @@ _UNSEEN = (
     *range(0xE0100, 0xE01F0),
 )
 NUMBERS = {code: f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}" for code in _UNSEEN}
-_IN_LINE = NUMBERS | dict.fromkeys(map(ord, "\t\n"), " ")
+_IN_LINE = NUMBERS | {ord("\n"): " "}
 
 
 def visible(text: str) -> str:
@@ -39,7 +39,7 @@ def visible(text: str) -> str:
 
 
 def in_line(text: str) -> str:
-    """The same in one line: with blanks for tabs and newlines, so that it begins no line itself."""
+    """The same in one line: with blanks for newlines, so that it begins no line itself."""
     return text if _is_plain(text) else text.translate(_IN_LINE)
 
 

@@ -10,6 +10,7 @@ from ..config.schema import Suite
 from ..config.tree import shown
 from ..options.suite import SuiteOptions
 from ..table import Column, Table, text_lines
+from ..visible import in_line
 from . import setup
 
 _COLUMNS = tuple(map(Column, ("name", "plan", "preset", "tags", "program")))
@@ -41,10 +42,10 @@ def _lines(suite: Suite) -> Iterator[str]:
         yield ""
         yield from text_lines(Table(_COLUMNS, tuple(rows)), "  ")
     for said in suite.warnings:
-        yield f"warning: {said}"
+        yield f"warning: {in_line(said)}"
     if suite.skipped:
         yield ""
         yield "not run:"
         width = max(len(skipped.name) for skipped in suite.skipped)
         for skipped in suite.skipped:
-            yield f"  {skipped.name:{width}}  {skipped.reason}"
+            yield f"  {skipped.name:{width}}  {in_line(skipped.reason)}"

@@ -9,6 +9,7 @@ from ..config.schema import FakeImageNet, Suite
 from ..errors import ConfigError, PrepareError
 from ..options.suite import SuiteOptions
 from ..prepare.fake_imagenet import is_complete, make
+from ..streams import behind
 from . import setup
 
 
@@ -62,7 +63,7 @@ def progress_bar(title: str, total: int, unit: str, out: TextIO) -> Iterator[Adv
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
         columns = (BarColumn(), MofNCompleteColumn(), unit, TimeRemainingColumn())
-        with Progress(title, *columns, console=Console(file=out)) as bar:
+        with Progress(title, *columns, console=Console(file=behind(out))) as bar:
             task = bar.add_task(title, total=total)
             yield lambda count: bar.advance(task, count)
     else:

@@ -21,6 +21,7 @@ from ..config.tree import (
 )
 from ..hidden import SECRETS
 from ..options.suite import ResolveOptions
+from ..visible import in_line
 from . import setup
 
 
@@ -40,9 +41,9 @@ def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) 
         if resolved.selection.reason_against(name, result.entry) is None:
             chosen[name] = result.entry
     SECRETS.learn({name: to_plain(entry) for name, entry in chosen.items()})
-    out.write(f"# {shown(resolved.path)}, preset {resolved.preset}\n")
+    out.write(f"# {in_line(shown(resolved.path))}, preset {resolved.preset}\n")
     for said in resolved.warnings:
-        out.write(f"# warning: {said}\n")
+        out.write(f"# warning: {in_line(said)}\n")
     out.write(to_yaml(chosen, explain=explain))
     return 0
 

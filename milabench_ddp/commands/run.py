@@ -18,7 +18,7 @@ from ..dispatch.node_request import NodeRequest
 from ..dispatch.run_context import RunContext, RunPlan, create_run, resume_run
 from ..dispatch.runners import runner_of
 from ..display import show_progress
-from ..errors import MilabenchError, SelectionError
+from ..errors import MilabenchError, SelectionError, contained, reason_of
 from ..events import Outcome
 from ..hidden import SECRETS
 from ..machine.devices import Cluster, Node
@@ -29,6 +29,7 @@ from ..results.former import former_runs
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, disk_use
 from ..table import size_text
+from ..visible import in_line
 from . import report, setup
 from .forecast import forecast, outline
 from .traces import make_traces
@@ -98,9 +99,9 @@ def _create(options: RunOptions) -> RunContext:
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
     setup.learn_secrets(suite.benchmarks, profile)
     for said in suite.warnings:
-        print(f"milabench: warning: {said}", file=sys.stderr)
+        print(f"milabench: warning: {in_line(said)}", file=sys.stderr)
     if not suite.benchmarks:
-        why = "".join(f"\n  {skip.name}: {skip.reason}" for skip in suite.skipped)
+        why = "".join(f"\n  {skip.name}: {in_line(skip.reason)}" for skip in suite.skipped)
         raise SelectionError(f"{options.config}: nothing to run{why}")
     plan = RunPlan(
         benchmarks=suite.benchmarks,
@@ -172,4 +173,4 @@ def _announce(context: RunContext, cluster: Cluster) -> None:
         lines += filter(None, [forecast(context.plan, context.benchmarks, former)])
     lines += cluster.nodes[0].notes
     lines += [f"warning: {said}" for said in setup.hazards(context.benchmarks, cluster)]
-    print(*lines, sep="\n", file=sys.stderr, flush=True)
+    print(*map(in_line, lines), sep="\n", file=sys.stderr, flush=True)

@@ -64,9 +64,13 @@ def main(words: str) -> int:
     restore_environment()
     options = decode(words, AgentOptions)
     connection = _stdio()
+    with shown_output():
+        return _answer(options, connection)
+
+
+def _answer(options: AgentOptions, connection: CoordinatorConnection) -> int:
     try:
-        with shown_output():
-            _serve(options, connection)
+        _serve(options, connection)
     except MilabenchError as error:
         _complain(options.rank, error)
         connection.send(Problem(str(error)))

@@ -64,6 +64,17 @@ def read_plan(run: RunDir) -> RunPlan:
     return plan
 
 
+def write_plan(run: RunDir, plan: RunPlan) -> None:
+    """Write the plan of a run, and note which secrets those need who read it.
+
+    Raises:
+        RunDirError: it cannot be written.
+    """
+    hidden = SECRETS.learn(plain(plan))
+    SECRETS.take_plan(encode(hidden).decode())
+    write_record(run.plan_json, hidden)
+
+
 @dataclass
 class RunContext:
     """A run with the benchmarks that it still has to run; ``close`` releases its lock."""
@@ -134,7 +145,6 @@ def create_run(
     Raises:
         RunDirError: the folder cannot be made.
     """
-    SECRETS.learn(plain(plan))
     run = create(base, name)
     lock = ExitStack()
     lock.enter_context(claimed(run.path))
@@ -151,9 +161,8 @@ def create_run(
         seed=plan.seed,
     )
     context = RunContext(run, header, plan, suite.benchmarks, lock=lock)
+    write_plan(run, plan)
     context.save()
-    write_record(run.plan_json, plan)
-    SECRETS.take_plan(encode(SECRETS.hide_all(plain(plan))).decode())
     return context
 
 
@@ -174,7 +183,7 @@ def begin_traces(context: RunContext, benchmarks: tuple[Benchmark, ...]) -> RunC
     plan = replace(context.plan, benchmarks=benchmarks, repeats=1, until=None)
     inner = RunContext(run, header, plan, benchmarks, lock=lock)
     inner.save()
-    write_record(run.plan_json, plan)
+    write_plan(run, plan)
     return inner
 
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..events import Outcome
+from ..hidden import SECRETS
 from ..table import Column, Table, duration_text, text_lines, without_unknown
+from ..visible import in_line
 from .run_progress import DeviceNow, RunningBenchmark, RunProgress
 
 COLUMNS = (
@@ -51,7 +53,7 @@ def layout(known: RunProgress, width: int, height: int) -> list[Line]:
         if known.waiting:
             below.append(Line(_listed("waiting  ", known.waiting, width), "dim"))
     lines += _running(known, width, room - len(lines) - len(below))
-    return (lines + below)[:room]
+    return [Line(_shown(line.text), line.style) for line in (lines + below)[:room]]
 
 
 def _style(problem: str) -> str:
@@ -235,7 +237,12 @@ def _listed(label: str, names: Sequence[str], width: int) -> str:
     return text
 
 
+def _shown(text: str) -> str:
+    return in_line(SECRETS.hide(text))
+
+
 def _cut(text: str, width: int) -> str:
+    text = _shown(text)
     return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
 
 

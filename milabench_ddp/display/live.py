@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import contained, reason_of
 from ..events import Event, Outcome, Verdict
+from ..hidden import SECRETS
 from ..progress import LaunchCount
 from ..results.tail import Tail
+from ..visible import in_line
 from .layout import layout
 from .outline import Outline
 from .run_progress import RunProgress
@@ -83,7 +85,8 @@ class LiveProgress:
     def _print(self, text: str, style: str) -> None:
         from rich.text import Text
 
-        line = Text(f"{time.strftime('%H:%M:%S')} {text}", style)
+        shown = in_line(SECRETS.hide(text))
+        line = Text(f"{time.strftime('%H:%M:%S')} {shown}", style)
 
         def show() -> None:
             self._wipe_wrapped()

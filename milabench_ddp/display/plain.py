@@ -6,7 +6,9 @@ from functools import partial
 from typing import TextIO
 
 from ..events import Ended, Event, Outcome, Verdict
+from ..hidden import SECRETS
 from ..progress import LaunchCount
+from ..visible import in_line
 from .outline import Outline
 from .run_progress import RunProgress
 from .screen_thread import Job, at_once
@@ -64,5 +66,5 @@ class PlainProgress:
 
     def message(self, text: str) -> None:
         """Write a message."""
-        line = f"{time.strftime('%H:%M:%S')} {text}"
+        line = f"{time.strftime('%H:%M:%S')} {in_line(SECRETS.hide(text))}"
         self._put(partial(print, line, file=self._out, flush=True))

@@ -10,20 +10,23 @@ def test_a_runner_is_a_file_and_two_lines(package_copy: PackageCopy) -> None:
         '''
         """Parts of this host, each in a box: here, an environment variable."""
 
-        from collections.abc import Mapping, Sequence
+        from collections.abc import Mapping
+        from dataclasses import replace
 
         from ..run_context import RunContext
+        from .agents import AgentCommand
         from .attached import LocalRunner
 
 
         class BoxedRunner(LocalRunner):
             """Starts each agent in its box."""
 
-            def commands(self, context: RunContext) -> Mapping[str, Sequence[str]]:
+            def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
                 """An agent for each part of this host, in its box."""
                 boxed = {}
-                for rank, (node, words) in enumerate(super().commands(context).items()):
-                    boxed[node] = ["env", f"BOX={rank}", *words]
+                for rank, (node, command) in enumerate(super().commands(context).items()):
+                    shell = ("env", f"BOX={rank}", *command.shell)
+                    boxed[node] = replace(command, shell=shell)
                 return boxed
         ''',
     )

@@ -12,9 +12,10 @@ from milabench_ddp.codec import read_record, write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.config.schema import Benchmark, FakeImageNet, PlanSpec
 from milabench_ddp.config.system import SystemNode
-from milabench_ddp.dispatch.run_context import RunPlan
+from milabench_ddp.dispatch.run_context import RunPlan, read_plan, write_plan
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.plan.command_line import Site
+from milabench_ddp.results.run_dir import RunDir
 from tests.support.launches import benchmark
 
 texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)
@@ -79,9 +80,9 @@ GOOD = RunPlan((benchmark(),), 1, Site("python", {}, Path("x")), "cpu", 1, 2, 5.
 
 @given(plans)
 def test_what_is_saved_is_read(tmp_path_factory: pytest.TempPathFactory, plan: RunPlan) -> None:
-    path = tmp_path_factory.getbasetemp() / "plan.json"
-    write_record(path, plan)
-    assert read_record(path, RunPlan) == plan
+    run = RunDir(tmp_path_factory.getbasetemp())
+    write_plan(run, plan)
+    assert read_plan(run) == plan
 
 
 def test_a_profile_is_what_it_was(tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
+from ...hidden import SECRETS
+from ...visible import visible
+
 SIZE = 13.0  # of the text
 WIDE = 1.0  # the width of a wide character, such as a Chinese one, relative to its height
 USUAL = 0.6  # and that of the others: fonts differ, so that it is that of a wide font
@@ -35,8 +38,8 @@ def number(value: float) -> str:
 
 
 def clean(words: str) -> str:
-    """The words with a replacement for each character that XML does not keep."""
-    return _NOT_XML.sub("\ufffd", words)
+    """The words with a replacement for each character that XML does not keep, or nobody sees."""
+    return _NOT_XML.sub("\ufffd", visible(SECRETS.hide(words)))
 
 
 def text(words: str) -> str:

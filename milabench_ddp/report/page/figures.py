@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from ...visible import visible
 from ..charts import CHARTS
 from ..charts.chart import WIDTH, Chart
 from ..model import Report
@@ -26,7 +25,7 @@ def svg_figure(chart: Chart, width: float = WIDTH) -> Html:
 
 def svg(chart: Chart, width: float) -> Html:
     """The drawing of a chart."""
-    return Html(visible(chart.svg(width)))
+    return Html(chart.svg(width))
 
 
 def sweep_figures(report: Report) -> Html:

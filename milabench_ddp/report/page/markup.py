@@ -3,6 +3,7 @@
 import re
 from html import escape
 
+from ...hidden import SECRETS
 from ...visible import NUMBERS
 
 _ESCAPED = NUMBERS | {ord(mark): escape(mark) for mark in "&<>\"'"}
@@ -20,7 +21,7 @@ def text(value: object) -> Html:
     """A value as text of the page; what cannot be seen in it is shown by its number."""
     if isinstance(value, Html):
         return value
-    return Html(str(value).translate(_ESCAPED))
+    return Html(SECRETS.hide(str(value)).translate(_ESCAPED))
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:

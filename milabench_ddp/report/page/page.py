@@ -3,7 +3,7 @@
 The sections of benchmarks are compressed where there are many, and so are their series always.
 """
 
-from ...codec import encode
+from ...codec import encode_shown
 from ..model import Report
 from ..tables.findings_tables import validation
 from .figures import charts_by_benchmark, sweep_figures
@@ -85,7 +85,7 @@ def _sections(sections: list[Section]) -> Html:
             "data_place": f"{place // TOGETHER} {place % TOGETHER}",
         }  # fmt: skip
         made.append(tag("details", summary, inside, open=len(sections) <= FEW, **attributes))
-        courses = encode(section.courses).decode()
+        courses = encode_shown(section.courses).decode()
         contents.append(Packed(body if is_packed else "", courses))
     for number, first in enumerate(range(0, len(contents), TOGETHER)):
         data = Html(packed(contents[first : first + TOGETHER]))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...codec import encode
+from ...codec import encode_shown
 from ...errors import RunDirError
 from ...events import Status
 from ...results.read_run import is_run
@@ -149,7 +149,7 @@ class Runs:
         """Where a run stands now, as JSON."""
         now = self.progress(path)
         told = {field.name: getattr(now, field.name) for field in dataclasses.fields(now)}
-        return encode({"sentence": now.sentence, **told})
+        return encode_shown({"sentence": now.sentence, **told})
 
     def progress(self, path: Path) -> Progress:
         """Where a run stands now."""

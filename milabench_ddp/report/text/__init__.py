@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...fitted import fitted_lines
 from ...table import Table, text_lines, without_unknown
+from ...visible import in_line
 from ...wrapped import wrapped
 from ..model import Report
 from ..sentences import score
@@ -55,7 +56,7 @@ def _sweep(sweep: Sweep, width: int) -> Iterator[str]:
         if place:
             yield ""
         if title:
-            yield f"{title}:"
+            yield f"{in_line(title)}:"
         yield from fitted_lines(block_table(sweep, title, numbers), width, "  ", ruled=True)
     if numbers:
         yield ""

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from ...config.schema import SkippedBenchmark
+from ...visible import in_line
 from ...wrapped import wrapped
 from ..model import Failure, Report
 from ..run_info import RunInfo
@@ -14,6 +15,7 @@ def titled(title: str, lines: Iterable[str]) -> Iterator[str]:
     """A section; none without lines."""
     lines = list(lines)
     if lines:
+        title = in_line(title)
         yield title
         yield "-" * len(title)
         yield from lines

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...codec import open_file
 from ...errors import RunDirError, SelectionError
-from ...table import is_unknown
+from ...hidden import SECRETS
+from ...table import csv_cell, is_unknown
 from ..replaceable import HEAD, refuse
 from .columns import TidyColumn
 from .read_runs import read_runs
@@ -65,7 +66,11 @@ class CsvFile:
 def _csv_value(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "" if is_unknown(value) else value
+    return (
+        ""
+        if is_unknown(value)
+        else csv_cell(SECRETS.hide(value) if isinstance(value, str) else value)
+    )
 
 
 class ParquetFile:

@@ -9,7 +9,7 @@ from ..config.schema import FakeImageNet, Suite
 from ..errors import ConfigError, PrepareError
 from ..options.suite import SuiteOptions
 from ..prepare.fake_imagenet import is_complete, make
-from ..streams import behind
+from ..shown_streams import behind
 from . import setup
 
 

@@ -172,8 +172,10 @@ class Keeper:
         self._fds.close()
         try:
             self._popen.wait(_LEAVE)
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:  # it is stopped, or held in the kernel
             self._popen.kill()
+            with suppress(subprocess.TimeoutExpired):
+                self._popen.wait(reap.LIMIT)
 
     def _close_release(self) -> None:
         if self._release >= 0:

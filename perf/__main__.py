@@ -12,6 +12,7 @@ measured in turn with the figure. Needs a quiet machine: the last line says whet
 import argparse
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +34,7 @@ from .measures import (
     startup,
     step_cost,
 )
+from .paired import FailedRunError
 from .room import Effort, Room
 from .table import json_text, table
 
@@ -57,18 +59,18 @@ MEASURES: Mapping[str, Callable[[Room], Iterator[Figure]]] = {
 """What is measured, in this order; a new measurement is a file and a line here."""
 
 
-def measure(names: Sequence[str], effort: Effort) -> Iterator[Figure]:
-    """The figures of these measurements; says on standard error what is being measured."""
-    for name in names:
-        begin = time.monotonic()
-        print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory(prefix="perf-") as folder:
-            yield from MEASURES[name](Room(Path(folder), effort))
-        print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+def measure(name: str, effort: Effort) -> list[Figure]:
+    """The figures of a measurement; says on standard error what is being measured."""
+    begin = time.monotonic()
+    print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="perf-") as folder:
+        figures = list(MEASURES[name](Room(Path(folder), effort)))
+    print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+    return figures
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table; 1 if a figure misses its goal."""
+    """Print the table; 1 if a figure misses its goal, 2 if one could not be measured."""
     parser = argparse.ArgumentParser(
         prog="python -m perf",
         description=__doc__,
@@ -85,13 +87,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--only: no {', '.join(unknown)}; there are {', '.join(MEASURES)}")
     effort = Effort.QUICK if options.quick else Effort.WHOLE
     begin, busy = time.monotonic(), _others()
-    figures = list(measure(names, effort))
+    figures, failed = [], []
+    for name in names:
+        try:
+            figures += measure(name, effort)
+        except (FailedRunError, OSError, subprocess.SubprocessError) as error:
+            print(f"failed: {error}", file=sys.stderr)
+            failed.append(name)
     took = time.monotonic() - begin
     others = (_others() - busy) / took / (os.cpu_count() or 1)
     print(*text_lines(table(figures), ruled=True), sep="\n")
     print(f"{took:.0f} s; other processes took {max(others, 0):.1%} of the cores meanwhile")
     if options.json:
         options.json.write_text(json_text(figures, effort.value, others))
+    if failed:
+        print(f"not measured: {', '.join(failed)}")
+        return 2
     return int(any(figure.misses for figure in figures))
 
 

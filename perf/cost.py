@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from .paired import REPOSITORY, environment
+from .paired import REPOSITORY, FailedRunError, environment
 
 PAUSE = 0.02  # seconds between two looks at the memory
 
@@ -35,7 +35,7 @@ def watched(command: Sequence[str], output: Path | None = None) -> Cost:
             time.sleep(PAUSE)
         wall = time.perf_counter() - start
     if child.returncode:
-        raise SystemExit(f"{' '.join(command)}: exit status {child.returncode}")
+        raise FailedRunError(f"{' '.join(command)}: exit status {child.returncode}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(cpu, wall, most / 2**20)

@@ -16,6 +16,10 @@ LONGEST = 900.0  # seconds of a command, after which it hangs
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
+class FailedRunError(Exception):
+    """A command did not end as it was expected to: there is nothing to measure."""
+
+
 @dataclass(frozen=True)
 class Done:
     """A command that has ended."""
@@ -50,10 +54,14 @@ def run(command: Sequence[str], core: int | None = None) -> Done:
 
 
 def seconds(command: Sequence[str], core: int | None = None) -> float:
-    """Wall time of a command in seconds; its failure is an error."""
+    """Wall time of a command in seconds.
+
+    Raises:
+        FailedRunError: it fails.
+    """
     done = run(command, core)
     if done.returncode:
-        raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.said}")
+        raise FailedRunError(f"{' '.join(command)}: exit status {done.returncode}\n{done.said}")
     return done.seconds
 
 

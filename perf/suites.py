@@ -9,13 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .paired import MILABENCH, run
+from .paired import MILABENCH, FailedRunError, run
 
 PROGRAMS = Path(__file__).with_name("programs")
-
-
-class FailedRunError(Exception):
-    """A run did not end as it was expected to: there is nothing to measure."""
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ from tests.support.dispatch import plan
 from tests.support.launches import SITE, benchmark, njobs
 
 from ..figure import Figure, with_growth
-from ..paired import environment, in_turn
+from ..paired import FailedRunError, environment, in_turn
 from ..programs.nodes import ended, made_node
 from ..room import Room
-from ..suites import FailedRunError, python
+from ..suites import python
 
 PATIENT = Timeouts(silence=600.0)
 HEARTBEAT = encode(Heartbeat()) + b"\n"

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from ..figure import Figure, with_growth
-from ..paired import in_turn, run, seconds
+from ..paired import FailedRunError, in_turn, run, seconds
 from ..room import Room
-from ..suites import FailedRunError, Suite, python
+from ..suites import Suite, python
 
 LIMIT, GRACE = 1.0, 0.5  # seconds
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from statistics import median
 
 from ..figure import Figure, Goal
-from ..paired import in_turn, run, seconds
+from ..paired import FailedRunError, in_turn, run, seconds
 from ..room import Room
-from ..suites import FailedRunError, Suite, python
+from ..suites import Suite, python
 
 WRITERS = 8
 DISTINCT = 8000  # lines that differ

@@ -11,9 +11,9 @@ from statistics import median
 import psutil
 
 from ..figure import Figure, Goal, with_growth
-from ..paired import REPOSITORY, environment, in_turn, seconds
+from ..paired import REPOSITORY, FailedRunError, environment, in_turn, seconds
 from ..room import Room
-from ..suites import FailedRunError, Suite, python
+from ..suites import Suite, python
 from .lines import count_lines, prepare
 
 RATE = 100  # lines a second of a process

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from perf.paired import in_turn, run, seconds
+from perf.paired import FailedRunError, in_turn, run, seconds
 
 
 def test_sides_take_turns_and_every_other_round_goes_backwards() -> None:
@@ -35,5 +35,5 @@ def test_a_command_on_one_core_and_this_process_on_all() -> None:
 
 
 def test_a_command_that_fails_is_no_figure() -> None:
-    with pytest.raises(SystemExit, match="exit status 3\nno"):
+    with pytest.raises(FailedRunError, match="exit status 3\nno"):
         seconds([sys.executable, "-c", "print('no'); raise SystemExit(3)"])

@@ -153,3 +153,22 @@ def test_no_such_profile(here: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         find_profile("my/own.yaml")
     assert str(caught.value).endswith(f"of that name; shipped: {shipped}")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('partition: "a\\ntouch x"', "expected a text in one line"),
+        ('account: "a\\e[2J"', "expected a text in one line"),
+        ('options: {comment: "a\\n#SBATCH --wrap=x"}', "expected a text in one line"),
+        ('options: {"x\\ntouch y": 1}', "cannot name an option of sbatch"),
+        ("environment: {'A=1;touch x;B': 1}", "cannot name a variable of a shell"),
+        ('environment: {A: "\\0"}', "holds a null character"),
+        ('setup: ["\\0"]', "holds a null character"),
+    ],
+)
+def test_what_would_become_another_line_or_command_is_refused(
+    here: Path, line: str, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        read_profile(write("r.yaml", f"kind: slurm\n{line}\n"))

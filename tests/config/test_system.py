@@ -115,3 +115,19 @@ def test_bad_system_files(here: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         read_system(write("s.yaml", text))
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "{name: ../../x}",
+        "{name: -x}",
+        "{name: a, ip: -oProxyCommand=x}",
+        "{name: a, ip: 'b; touch x'}",
+        "{name: a, user: '-x'}",
+        "{name: a, user: 'me x'}",
+    ],
+)
+def test_hosts_are_words_that_no_program_takes_for_an_option(here: Path, node: str) -> None:
+    with pytest.raises(ConfigError, match=r"wrong value for `system\.nodes\[0\]"):
+        read_system(write("s.yaml", f"system: {{nodes: [{node}]}}"))

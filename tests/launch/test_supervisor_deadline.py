@@ -44,7 +44,7 @@ def test_the_grace_period_begins_with_sigterm(monkeypatch: pytest.MonkeyPatch):
     def on(event: Event, *_: object) -> None:
         if isinstance(event, Output):
             lines.append(event.text)
-            at[0] += 600.0
+            at[0] += 600.0 * (event.text == "up\n")
 
     monkeypatch.setattr(supervisor, "look", slow_look)
     end, _ = supervise(launch(SAVES), on, grace=50.0, clock=lambda: at[0])
@@ -57,7 +57,7 @@ import os, signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"
 subprocess.Popen([sys.executable, "-c", child, __file__], start_new_session=True)
-print("up", os.environ["RANK"], flush=True)
+os.write(1, b"up\\n")  # in one piece: both ranks write to one pipe
 time.sleep(1000)
 """
 

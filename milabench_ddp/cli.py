@@ -199,9 +199,15 @@ def _main(words: list[str], begin: "Callable[[], None] | None") -> int:
     except BrokenPipeError:
         _discard_output()
         return 141
-    except (OSError, UnicodeEncodeError) as error:  # a name too long, a folder without rights
-        print("milabench:", shortened(str(error)), file=sys.stderr)
+    except OSError as error:  # a name too long, a folder without rights, a full disk
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        print("milabench:", shortened(f"{where}{error.strerror}"), file=sys.stderr)
         _discard_output()
+        return 2
+    except UnicodeEncodeError as error:
+        text = ascii(error.object[error.start : error.end])
+        said = f"{text} is not in the {error.encoding} of this locale"
+        print(f"milabench: {said}: choose one of UTF-8, such as LC_ALL=C.UTF-8", file=sys.stderr)
         return 2
     return code
 

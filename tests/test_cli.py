@@ -26,7 +26,8 @@ HEAVY = {"torch", "numpy", "omegaconf", "rich", "pynvml", "voir", "submitit", "m
 
 def test_help_loads_next_to_nothing():
     others = {name for name in loaded("--help") if not name.startswith("milabench_ddp")}
-    assert others <= {"io", "os", "sys"}
+    assert not others & {"argparse", "contextlib", "dataclasses", "enum", "pathlib", "re", "typing"}
+    assert len(others) < 5
 
 
 @pytest.mark.parametrize("verb", ["dry", "run", "resolve", "report", "watch", "compare"])
@@ -98,7 +99,7 @@ def test_a_standard_output_that_is_full_is_a_sentence(at: Workplace, suite: Suit
     with open("/dev/full", "w") as full:
         process = at.start("list", suite(one=GOOD), "--device", "cpu", stdout=full)
     err = process.communicate()[1]
-    assert (process.returncode, err) == (2, "milabench: [Errno 28] No space left on device\n")
+    assert (process.returncode, err) == (2, "milabench: No space left on device\n")
 
 
 def test_a_reader_that_goes_away_is_no_traceback(at: Workplace, suite: Suite):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from .benchfile import main_script
+from .files import is_file
 from .presets import PresetResult
 from .schema import KEYS, Benchmark, FakeImageNet, check_values
 from .tree import MappingNode, ScalarNode, expanded, shown, text_of, to_plain
@@ -81,7 +82,7 @@ def _module(entry: MappingNode) -> str:
 def why_no_program(entry: MappingNode) -> str:
     """Why the program of a benchmark cannot be run; empty if it is there, or none is stated."""
     path = program_of(entry)
-    if path is None or path.is_file():
+    if path is None or is_file(path):
         return ""
     key = "program" if entry.text("program") else "definition"
     return f"no such file: {shown(path)} ({key} in {entry.entries[key].origin})"

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from math import inf, isfinite
 from pathlib import Path
@@ -267,7 +268,10 @@ def for_process(key: str, word: str, node: TreeNode) -> str:
     try:
         size = len(os.fsencode(word))
     except UnicodeEncodeError:
-        raise ConfigError(f"`{key}` in {node.origin} holds half of a character") from None
+        raise ConfigError(
+            f"`{key}` in {node.origin} holds half of a character, or one that is not in the "
+            f"{sys.getfilesystemencoding()} of this locale: choose LC_ALL=C.UTF-8"
+        ) from None
     if size > TEXT:
         raise ConfigError(
             f"`{key}` in {node.origin} has more than {TEXT:,} bytes, the most that a program takes "

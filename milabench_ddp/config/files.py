@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from pathlib import Path
 
 CHUNK = 2**20  # bytes
 PATIENCE = 10.0  # seconds in which a pipe must say something
@@ -33,6 +34,14 @@ def read_limited(path: str | os.PathLike[str], most: int) -> bytes:
         raise OSError(errno.EFBIG, f"it has more than {most // 2**20} MiB")
     finally:
         os.close(fd)
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a file; one whose name is too long, or hidden by rights, is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _await(pipe: int) -> None:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from ..errors import ConfigError, did_you_mean
 from .checks import wrong
+from .files import is_file
 from .limits import DEPTH, FILES, Room
 from .read import Warn, read_yaml
 from .shipped import find_shipped
@@ -159,12 +160,11 @@ def multirun_warning(origin: Origin) -> str:
 
 def _included(name: str, origin: Origin) -> Path:
     path = origin.folder / expanded(name)
-    if path.is_file():
+    if is_file(path):
         return Path(os.path.normpath(path))
     shipped = find_shipped("config", name)
     if shipped is None:
-        why = "not a file" if path.exists() else "no such file"
-        raise ConfigError(f"unknown include `{name}` in {origin}: {why}: {shown(path)}")
+        raise ConfigError(f"unknown include `{name}` in {origin}: no such file: {shown(path)}")
     return shipped
 
 

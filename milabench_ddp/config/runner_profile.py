@@ -23,6 +23,7 @@ from .checks import (
     texts,
     whole,
 )
+from .files import is_file
 from .shipped import find_shipped, not_found
 from .tree import (
     Origin,
@@ -187,7 +188,7 @@ def find_profile(name: str) -> Path:
     Raises ConfigError, with a suggestion, if it is neither.
     """
     path = expanded(name)
-    if path.is_file():
+    if is_file(path):
         return path
     shipped = find_shipped("runners", name)
     if shipped is not None:

@@ -14,6 +14,7 @@ from .defaults import defaults
 from .launch import Launch, Process
 from .methods import METHODS, PlanContext
 
+MOST_PROCESSES = 1_000_000  # of a benchmark, with its repeats
 BATCH_SIZE = "--batch-size"
 
 
@@ -27,13 +28,15 @@ def plan_launches(
     """The launches of a benchmark, one for each repeat, in the run folder ``run``.
 
     Raises:
-        PlanError: there are no devices, too few nodes, or the devices do not divide into the jobs.
+        PlanError: there are no devices, too few nodes, or more processes than a plan holds; or the
+            devices do not divide into the jobs.
     """
     nodes = _nodes(benchmark, cluster)
     benchmark = scaled(benchmark, len(nodes))
     method = METHODS[benchmark.plan.method]
     common = defaults(benchmark, cluster.arch, nodes, run)
     launches = []
+    started = 0
     for number in range(repeats):
         repeat = None if repeats == 1 else number
         tag = (benchmark.name,) if repeat is None else (benchmark.name, f"R{repeat}")
@@ -41,6 +44,12 @@ def plan_launches(
         for rank, node in enumerate(nodes):
             context = PlanContext(benchmark, site, cluster.arch, tag, node, rank, len(nodes))
             processes += method.processes(context)
+        started += len(processes)
+        if started > MOST_PROCESSES:
+            raise PlanError(
+                f"{benchmark.name}: more than {MOST_PROCESSES:,} processes in all: give fewer "
+                "with --nodes, --gpus or --repeat"
+            )
         launches.append(Launch(benchmark, repeat, tuple(processes), len(nodes), common))
     return launches
 

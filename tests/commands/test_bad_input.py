@@ -1,5 +1,6 @@
 """Bad input through the command line: exit code 2, one clear message, nothing lost."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
+from milabench_ddp.commands import setup
 from tests.support.workplace import GOOD
 
 ONE = "x: {program: p.py, plan: {method: per_gpu}}\n"
@@ -179,3 +181,25 @@ def test_dry_writes_words_as_run_gives_them_to_programs(tmp_path: Path, encoding
 def test_a_home_folder_that_no_one_has(at, suite, monkeypatch):
     monkeypatch.chdir(at.folder)
     assert main(["dry", suite(one=GOOD), "--device", "cpu", "--base", "~no-such-user/x"]) == 0
+
+
+def test_a_locale_that_cannot_hold_a_word(tmp_path: Path):
+    config = tmp_path / "s.yaml"
+    config.write_text(
+        "x: {program: p.py, plan: {method: per_gpu}, argv: ['é']}\n", encoding="utf-8"
+    )
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = [sys.executable, "-m", "milabench_ddp", "dry", config, "--device", "cpu"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    said = "one that is not in the ascii of this locale: choose LC_ALL=C.UTF-8\n"
+    assert (done.returncode, done.stderr.endswith(said)) == (2, True)
+
+
+def test_a_folder_without_rights(at, suite, monkeypatch, capsys):
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", b"/base/venv")
+
+    monkeypatch.chdir(at.folder)
+    monkeypatch.setattr(setup, "site", refused)
+    assert main(["dry", suite(one=GOOD), "--device", "cpu"]) == 2
+    assert capsys.readouterr().err == "milabench: /base/venv: Permission denied\n"

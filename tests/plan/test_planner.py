@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.errors import PlanError
+from milabench_ddp.plan import planner
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.plan.planner import plan_launches, scaled
 from tests.support.launches import SITE, benchmark, cluster, njobs
@@ -92,3 +93,10 @@ def test_the_processes_of_each_node_have_their_share() -> None:
     strong = benchmark(argv=("--batch-size", "32"), scaling="strong")
     (launch,) = plan_launches(strong, cluster(gpus=1, nodes=4), SITE)
     assert [process.argv[-2:] for process in launch.processes] == [("--batch-size", "8")] * 4
+
+
+def test_more_processes_than_a_plan_holds(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(planner, "MOST_PROCESSES", 7)
+    assert len(plan_launches(benchmark("x"), cluster(gpus=2), SITE, 3)) == 3
+    with pytest.raises(PlanError, match=r"^x: more than 7 processes in all: give fewer"):
+        plan_launches(benchmark("x"), cluster(gpus=2), SITE, 10**9)

@@ -22,6 +22,7 @@ def run(tmp_path: Path) -> RunDir:
     """A run of benchmarks on 3, 2 and 1 nodes, of which the largest has a result."""
     sizes = {"a": 3, "b": 2, "c": 1}
     parts = [benchmark(name, num_machines=size) for name, size in sizes.items()]
+    (tmp_path / "run").mkdir()
     run = context(tmp_path / "run", *parts, nodes=3, runner=RunnerProfile("slurm")).run
     write_record(run.job_json("all"), JobState("all", 3, ("a", "b", "c")))
     write_record(run.state_json("a"), BenchmarkState("a", Status.OK, ended=2.0))

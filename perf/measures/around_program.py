@@ -21,7 +21,7 @@ from ..suites import Suite, python
 
 PARENT = "import subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True)"
 TICKS = "import time\nwhile True: time.sleep(1)"  # wakes once a second, as the monitor does
-SETTLED = 3.0  # seconds until a run is at rest
+SETTLED = 2.0  # seconds until a run is at rest
 
 
 def trivial(room: Room) -> Iterator[Figure]:
@@ -50,14 +50,14 @@ def trivial(room: Room) -> Iterator[Figure]:
 
 def idle(room: Room) -> Iterator[Figure]:
     """The CPU time of all processes of a run but its programs, which sleep."""
-    for_seconds = room.pick(0.5, 8.0, 30.0)
+    for_seconds = room.pick(0.5, 4.0, 15.0)
     ticking = subprocess.Popen([sys.executable, "-c", TICKS])
     time.sleep(room.pick(0.2, SETTLED, SETTLED))
     floor = _share([ticking.pid], for_seconds)
     ticking.kill()
     ticking.wait()
     figures = []
-    sizes = room.pick([1], [1, 8], [1, 8, 64])
+    sizes = room.pick([1], [8], [1, 8, 64])
     for size in sizes:
         share = _idle_share(room, size, for_seconds, on_terminal=False)
         figures.append(_idle_figure(f"{size} processes", share, floor))

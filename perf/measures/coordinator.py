@@ -44,7 +44,7 @@ def heartbeats(room: Room) -> Iterator[Figure]:
     figures = []
     for size in sizes:
         sides = {"ours": partial(_ours, size, room), "bare": partial(_bare, size, room)}
-        found = in_turn(room.pick(1, 1, 5), sides, warm=False)
+        found = in_turn(room.pick(1, 1, 3), sides, warm=False)
         shares = [tuple(100 * share for share in found[side]) for side in sides]
         name = f"CPU of the coordinator for heartbeats: {size:,} nodes"
         floor = "reads what came as rarely, and writes as much"
@@ -88,7 +88,7 @@ def _bare(size: int, room: Room) -> float:
 def _share(receive: Callable[[], object], room: Room) -> float:
     """The share of a core of this process, which receives heartbeats."""
     before, begin = time.process_time(), time.monotonic()
-    while time.monotonic() < begin + room.pick(0.2, 4.0, 5.0):
+    while time.monotonic() < begin + room.pick(0.2, 2.0, 4.0):
         receive()
     return (time.process_time() - before) / (time.monotonic() - begin)
 

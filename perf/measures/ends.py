@@ -15,7 +15,7 @@ LIMIT, GRACE = 1.0, 0.5  # seconds
 
 def deadline(room: Room) -> Iterator[Figure]:
     """From the deadline to SIGTERM, and from the end of the grace period to the end."""
-    rounds, writers = room.pick(1, 3, 9), room.pick(2, 8, 8)
+    rounds, writers = room.pick(1, 2, 5), room.pick(2, 8, 8)
     cases = {
         "SIGTERM after the deadline": partial(_Case, "heeds", 1),
         "end of a deaf program after deadline and grace": partial(_Case, "deaf", 1),

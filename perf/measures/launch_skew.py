@@ -18,7 +18,7 @@ def measure(room: Room) -> Iterator[Figure]:
     for size in sizes:
         suite = Suite(room.folder / str(size), "sleeper.py", ["0.1"], devices=size)
         sides = {"ours": partial(_skew, suite), "bare": partial(_bare, size)}
-        found = in_turn(room.pick(1, 4, 12), sides, warm=False)
+        found = in_turn(room.pick(1, 3, 8), sides, warm=False)
         figures.append(
             Figure(
                 f"launch skew of {size} processes",

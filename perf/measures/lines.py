@@ -29,7 +29,7 @@ def throughput(room: Room, kind: str) -> Iterator[Figure]:
     times = room.pick(1, 5, 15)
     work = _Work(room.folder, kind, prepared, distinct * times * writers, times, writers)
     cores = sorted(os.sched_getaffinity(0))
-    rounds = room.pick(1, 5, 7)
+    rounds = room.pick(1, 3, 5)
     sides = {"ours": partial(work.ours, cores[0]), "bare": partial(work.bare, cores[0])}
     if kind == "metrics" and find_spec("voir") and room.pick(False, True, True):
         sides["voir"] = partial(work.voir, cores[0])
@@ -119,7 +119,7 @@ class _Work:
 
 def latency(room: Room, kind: str) -> Iterator[Figure]:
     """From a write until the line is in the file: median and 99th percentile of a run."""
-    count = room.pick(3, 200, 500)
+    count = room.pick(3, 100, 250)
     told, suffix = room.folder / f"told-{kind}", SUFFIXES[kind]
     options = ["--gpu-poll", "0"]
     found: dict[str, list[list[float]]] = {"ours": [], "bare": []}
@@ -140,7 +140,7 @@ def latency(room: Room, kind: str) -> Iterator[Figure]:
         found["bare"].append(json.loads(told.read_text()))
         return 0.0
 
-    in_turn(room.pick(1, 3, 7), {"ours": ours, "bare": bare}, warm=False)
+    in_turn(room.pick(1, 3, 5), {"ours": ours, "bare": bare}, warm=False)
     for name, share in (("median", 0.5), ("99th percentile", 0.99)):
         mine, floor = (tuple(_quantile(one, share) for one in each) for each in found.values())
         yield Figure(

@@ -35,7 +35,7 @@ def gpus(room: Room) -> Iterator[Figure]:
     config = REPOSITORY / "config" / "ddp.yaml"
     times, memories = [], []
     for size in sizes:
-        rounds = room.pick(1, 3, 5) if size < 65536 else 2
+        rounds = room.pick(1, 3, 5) if size < 65536 else 1
         shape = ["--gpus", str(GPUS), "--nodes", str(size // GPUS)]
         words = ["dry", "ddp", "--device", "cuda", *shape]
         time, memory = _figures(room, f"dry of the suite for {size:,} GPUs", config, words, rounds)

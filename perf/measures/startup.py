@@ -22,7 +22,7 @@ def measure(room: Room) -> Iterator[Figure]:
     if room.pick(False, True, True):
         commands += [[verb, "--help"] for verb in COMMANDS]
         commands += _least(room)
-    rounds = room.pick(1, 5, 25)
+    rounds = room.pick(1, 5, 15)
     sides = {"": partial(_milliseconds, BARE)}
     for words in commands:
         sides[_shown(words, room)] = partial(_milliseconds, [*MILABENCH, *words])

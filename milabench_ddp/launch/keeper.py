@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..plan.launch import Process
 from . import reap
-from .keeper_main import DONE, EXECUTED, KILL, TERMINATE, WAITS, packed
+from .keeper_main import EXECUTED, KILL, TERMINATE, WAITS, packed
 
 _ROOT = Path(__file__).parents[2]
 # What is imported has been compiled before; a script would be compiled at each start.
@@ -81,7 +81,7 @@ class Keeper:
 
     Args:
         processes: what to start; the ``env`` of each is its whole environment.
-        folder: a folder that it removes if this process is killed.
+        folder: a folder that it removes at the end, also if this process is killed.
     """
 
     def __init__(self, processes: Sequence[Process], folder: Path) -> None:
@@ -90,9 +90,9 @@ class Keeper:
         self._born: dict[int, int] = {}  # of each program and of each keeper of one
         programs = [(_words(each.argv), _variables(each)) for each in processes]
         with ExitStack() as ours, ExitStack() as theirs:
-            read, self._life = os.pipe()
+            read, life = os.pipe()
             theirs.callback(os.close, read)
-            ours.callback(os.close, self._life)
+            ours.callback(os.close, life)
             waits, self._release = os.pipe()
             theirs.callback(os.close, waits)
             ours.callback(self._close_release)
@@ -166,9 +166,7 @@ class Keeper:
         return ProcessEnd(-signal.SIGKILL, frozenset(stuck), f"its keeper {how}")
 
     def close(self) -> None:
-        """End what is left, and wait until it is gone; the folder is left to the caller."""
-        with suppress(OSError):
-            os.write(self._life, DONE)
+        """End what is left, and wait until it is gone."""
         self._fds.close()
         try:
             self._popen.wait(_LEAVE)

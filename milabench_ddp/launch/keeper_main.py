@@ -33,7 +33,6 @@ from .reap import ignore_gone, kill_family
 # What the supervisor sends. When it closes its end, all is killed.
 TERMINATE = b"t"  # SIGTERM to the program's process group
 KILL = b"k"  # SIGKILL to all that it has started
-DONE = b"d"  # to the keeper of the launch: it will remove the folder itself
 # How what it receives begins; the end, ``returncode pid...``, begins with neither.
 WAITS = b"."  # at the latch: ``.keeper program``, two pids
 EXECUTED = b"="  # ``=monotonic ns``, just before; then ``!errno`` if it could not be executed
@@ -48,9 +47,9 @@ def main(argv: Sequence[str]) -> None:
     """Keep the programs that standard input describes; never returns.
 
     Args:
-        argv: the folder to remove if the supervisor is gone; then descriptors. The pipe that the
-            supervisor holds open, the pipe of the release, and for each program its socket to the
-            supervisor, and the writing ends of its standard output and standard error.
+        argv: the folder to remove at the end, if it is still there; then descriptors. The pipe
+            that the supervisor holds open, the pipe of the release, and for each program its socket
+            to the supervisor, and the writing ends of its standard output and standard error.
     """
     folder = argv[1]
     life, release, *rest = map(int, argv[2:])
@@ -76,10 +75,10 @@ def main(argv: Sequence[str]) -> None:
     os.close(release)
     _leave_streams()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no orphan becomes a zombie
-    is_done = os.read(life, 1) == DONE
+    os.read(life, 1)
     if _has_children():
         kill_family(os.getpid(), _has_children)
-    if not is_done:
+    if os.path.lexists(folder):
         from shutil import rmtree  # takes as long to load as all the rest
 
         rmtree(folder, ignore_errors=True)

@@ -100,9 +100,9 @@ class Supervisor:
             programs.append(self._with_channels(number, process, folder))
         max_duration = self._launch.benchmark.max_duration
         self._policy = KillPolicy(self._clock(), max_duration, self._grace)
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         keeper = Keeper(programs, folder)
         stack.callback(keeper.close)
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         if self._launch.barrier:
             self._barrier.callback(Fifo(folder / _BARRIER).close)

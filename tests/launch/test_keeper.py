@@ -217,3 +217,17 @@ def test_one_that_is_stopped_at_the_latch(tmp_path: Path, monkeypatch: pytest.Mo
         keeper.release()
     os.kill(keeper._popen.pid, signal.SIGCONT)
     keeper.close()
+
+
+def test_the_folder_goes_with_the_keeper_and_nothing_that_it_links_to(tmp_path: Path):
+    folder, outside = tmp_path / "folder", tmp_path / "outside"
+    keeper = Keeper([process("true")], folder)
+    for each in (outside, folder, folder / "stacks.0"):
+        each.mkdir()
+    (outside / "kept").touch()
+    (folder / "stacks.0" / "link").symlink_to(outside)
+    os.mkfifo(folder / "metrics.0")
+    keeper.release()
+    keeper.close()
+    assert not folder.exists()
+    assert (outside / "kept").exists()

@@ -28,6 +28,7 @@ def stay():
     say()
     while True: time.sleep(600)
 def daemon(*command):  # its parent has ended; it has a session of its own, and no environment
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     read, write = os.pipe()
     if os.fork() == 0:
         os.setsid()
@@ -62,7 +63,7 @@ PROGRAMS = {
     "overwritten": OVERWRITTEN,
     "stopped": STOPPED,
     "another mark": BECOME.format(STAY, "{name: 'other' for name in os.environ}"),
-    "daemon": DAEMON + "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()",
+    "daemon": DAEMON + "signal.pause()",
 }
 
 
@@ -145,19 +146,20 @@ def emit(event):
 Supervisor(launch(sys.argv[1]), os.environ, StopRequests(), emit).run()
 """.replace("PATH", repr(sys.path))
 MONITOR = """
-sh -c 'while :; do sleep 0.01; (setsid sleep 600 2>&- & echo "older $!" >&2); done' &
+sh -c 'echo $$ >&2; while :; do sleep 0.01; (setsid sleep 600 2>&- & echo "older $!" >&2); done' &
 exec "$@"
 """
 
 
 def test_the_children_of_an_older_child_are_spared():
     words = ["sh", "-c", MONITOR, "sh", sys.executable, "-c", HEAD, SAY + EMIT + "rate()"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, process_group=0) as head:
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as head:
         assert head.stderr is not None
+        monitor = int(head.stderr.readline())
         older = [head.stderr.readline() for _ in range(3)]
         assert all(line.startswith("older ") for line in older), older
         head.wait()
-        os.killpg(head.pid, signal.SIGKILL)
+        os.kill(monitor, signal.SIGKILL)
         older += head.stderr.readlines()
     pids = [int(line.split()[1]) for line in older]
     try:

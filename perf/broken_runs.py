@@ -188,13 +188,15 @@ class Attacker:
             if fault:
                 self.faults.append(f"seed {seed}, {broken.said}: {' '.join(argv)}\n{fault}")
         self.faults += [
-            f"seed {seed}, {broken.said}: {it}" for it in self._lies(good, broken, shown)
+            f"seed {seed}, {broken.said}: {it}" for it in self._lies(good, broken, str(run), shown)
         ]
         shutil.rmtree(self.base / f"broken-{seed}")
 
-    def _lies(self, good: Path, broken: Broken, shown: Sequence[str]) -> Iterator[str]:
+    def _lies(self, good: Path, broken: Broken, run: str, shown: Sequence[str]) -> Iterator[str]:
         """What a report does not say, or says that is not so."""
         text, document = shown[:2]
+        if "more like these" in text:  # it shows the first of findings that are alike
+            text += run_command(["report", run, "--table", "findings"])[1]
         for name in broken.replaced if "run.json" not in broken.files else ():
             named = name.removesuffix(".data") in text or name in text
             if name.endswith("/state.json"):

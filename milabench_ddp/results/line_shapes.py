@@ -74,15 +74,22 @@ class LineShape:
         return True
 
     def batch(self, lines: Sequence[bytes]) -> Batch | None:
-        """What the lines tell; None if one of them is not of this shape."""
-        import numpy as np
-
+        """What the lines tell; None if one of them must be read by itself."""
         try:
             entries = self.decoder.decode_lines(b"\n".join(lines))
         except ValueError:
             return None
         if len(entries) != len(lines):
             return None
+        try:
+            columns = self._columns(entries)
+        except OverflowError:  # a whole number of 400 digits
+            return None
+        return Batch(columns, self._regular(columns, len(lines)))
+
+    def _columns(self, entries: Sequence[Any]) -> "dict[str, Floats]":
+        import numpy as np
+
         columns: dict[str, Floats] = {}
         rows = zip(*[astuple(entry.data) for entry in entries], strict=True)
         for (key, names), values in zip(self.keys, rows, strict=True):
@@ -92,7 +99,7 @@ class LineShape:
                     columns[name] = np.array(found, float)
             elif key in self.numbers or key == "warmup":
                 columns[key] = np.array(values, float)
-        return Batch(columns, self._regular(columns, len(lines)))
+        return columns
 
     def _regular(self, columns: "Mapping[str, Floats]", count: int) -> "Marks":
         """The lines whose numbers can be what they should be."""

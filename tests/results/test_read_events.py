@@ -218,6 +218,13 @@ def test_no_payload_makes_it_fail(tmp_path_factory: pytest.TempPathFactory, valu
     assert len(read_events(path).rates) >= 1
 
 
+def test_a_whole_number_of_400_digits_among_lines_that_are_alike(tmp_path: Path) -> None:
+    numbers = [rate(value) for value in (1.5, 10**400, 2.5)]
+    path = write(tmp_path, "b.D0", config("b"), start(10.0), *numbers, end(0, 12.5))
+    assert [each.rate for each in read_events(path).rates][::2] == [1.5, 2.5]
+    assert kinds(path) == [(DefectKind.BAD_RATE, 4, 1)]
+
+
 def test_output_lines(tmp_path: Path) -> None:
     path = write(
         tmp_path,

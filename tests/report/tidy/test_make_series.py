@@ -75,8 +75,11 @@ def test_events(run: ReportedRun) -> None:
     ]
 
 
-def test_a_part_that_is_not_told_in_each_step_is_not_laid_beside_the_steps(tmp_path: Path) -> None:
-    told = steps(0, [5.0] * 4) + steps(0, [6.0] * 4, first=4, parts={"forward": [1.0] * 4})
+@pytest.mark.parametrize("count", [4, 9])
+def test_a_part_that_is_not_told_once_in_each_step_is_not_laid_beside_the_steps(
+    tmp_path: Path, count: int
+) -> None:
+    told = steps(0, [5.0] * 4) + steps(0, [6.0] * 4, first=4, parts={"forward": [1.0] * count})
     write(tmp_path, "b.0", job("b"), start(), rates([9.0] * 8), told, end())
     (run,) = read_runs([tmp_path])
     made = list(step_lines(run))

@@ -31,14 +31,17 @@ sys.modules[name].main = main
 """
 # When Python ends.
 AT_EXIT = "import atexit, os\natexit.register(os.kill, os.getpid(), NUMBER)\n"
+# A job in the background may have been started with some signals ignored.
+DEFAULT = "import signal\nsignal.signal(NUMBER, signal.SIG_DFL)\n"
 IN_A_MOMENT = "os.kill(os.getpid(), NUMBER); sys.stdin.read()"
 TWICE = "os.kill(os.getpid(), NUMBER)\n    except KeyboardInterrupt: os.kill(os.getpid(), NUMBER)"
 
 
 def run(before: str, number: int, *words: str) -> tuple[int, str, str]:
     """The exit code and the output of the command line; first this Python is executed."""
+    default = "" if number == signal.SIGINT else DEFAULT.replace("NUMBER", str(int(number)))
     start = "import sys\nfrom milabench_ddp.__main__ import main\nsys.exit(main())\n"
-    text = before.replace("NUMBER", str(int(number))) + start
+    text = default + before.replace("NUMBER", str(int(number))) + start
     command = [sys.executable, "-c", text, *(words or ["list", "ddp"])]
     with subprocess.Popen(
         command,
@@ -88,7 +91,9 @@ def test_where_ctrl_c_is_ignored_it_stays_so() -> None:
 
 
 def test_the_signals_that_end_a_process() -> None:
+    before = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     names = {signal_name(number) for number in ending_signals()}
+    signal.signal(signal.SIGQUIT, before)
     assert {"SIGTERM", "SIGQUIT", "SIGUSR1", "SIGXCPU", "SIGRTMAX"} <= names
     assert not {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGTSTP", "SIGSEGV", "SIGINT"} & names
     assert signal_name(signal.SIGRTMIN + 1) == f"signal {signal.SIGRTMIN + 1}"

@@ -137,7 +137,7 @@ def test_a_result_that_cannot_be_written_is_told_and_run_again(sweep: Sweep) -> 
     assert "Traceback" not in err
     assert sweep.programs() == []
     folder.unlink()
-    assert sweep.statuses() == {"a-1": "ok", "a-2": "ok", "b-1": "ok", "b-2": "lost"}
+    assert sweep.statuses() == {"a-1": "ok", "a-2": "ok", "b-1": "ok", "b-2": "failed"}
     sweep.started()
     done = sweep.at.milabench("run", "--resume", str(sweep.at.run()))
     assert (done.code, sweep.started()) == (0, {"b-2": 2}), done.err
@@ -215,5 +215,5 @@ def test_ranks_of_two_nodes_work_together(at: Workplace) -> None:
     done = at.milabench("run", "sweeps/small", *words, "--name", "mine")
     assert done.code == 0, done.err
     assert [row(done.out, f"all_reduce-{n}")[1] for n in (1, 2)] == ["0", "0"]
-    said = (at.run() / "all_reduce-2.0.node0.data").read_text()
-    assert said.count('"ranks": 4,') == said.count('"right": true') > 0
+    said = (at.run() / "all_reduce-2.0.node0.data").read_text().replace(" ", "")
+    assert said.count('"ranks":4,') == said.count('"right":true') > 0

@@ -31,7 +31,7 @@ def test_the_table(tmp_path: Path) -> None:
     assert TABLES["memory_phases"] is memory_phases
     lines = csv_text(table).splitlines()
     assert lines[0] == (
-        "bench,rank,build,forward,backward,optimizer,allocated,reserved,fragmented,split,other,"
+        "benchmark,rank,build,forward,backward,optimizer,allocated,reserved,fragmented,split,other,"
         "of device,retries"
     )
     peaks = [5000.0, 30000.0, 38000.0, 9000.0, 38000.0, 40000.0]

@@ -86,7 +86,7 @@ def test_runs_that_differ_are_refused(
             [
                 "milabench: runs that differ are not pooled:",
                 f"  {name}: {first} ({one}), {second} ({two})",
-                "name those that do not, or pool them all the same with --pool",
+                "  name those that do not, or pool them all the same with --pool",
             ],
         )
     assert main(["report", str(two), str(one)]) == 2

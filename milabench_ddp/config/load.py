@@ -11,11 +11,12 @@ from .facts import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
 from .merge import finalize, inherit, read_suite
+from .names import check_names
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset
 from .read import Warn
-from .schema import Benchmark, SkippedBenchmark, Suite, check_known, check_names, check_values
+from .schema import Benchmark, SkippedBenchmark, Suite, check_known, check_values
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions

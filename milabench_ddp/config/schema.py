@@ -4,14 +4,12 @@ A key is declared once, in `KEYS`. One that the program reads is also a field of
 same name; `build_benchmark` fills it. The others are read by milabench, or kept for the record.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ConfigError
 from .checks import (
     Check,
     Checks,
@@ -32,7 +30,8 @@ from .checks import (
     wrong,
 )
 from .limits import SECONDS
-from .tree import DeleteNode, Entries, MappingNode, TreeNode, is_null
+from .names import NAME
+from .tree import DeleteNode, MappingNode, TreeNode, is_null
 
 
 @dataclass(frozen=True)
@@ -167,16 +166,11 @@ def _tags(key: str, node: TreeNode) -> frozenset[str]:
 
 def _folder(key: str, node: TreeNode) -> str:
     name: str = text(key, node)
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise wrong(key, node, "the name of a folder, without `/`")
     return name
 
 
-_NAME = re.compile(r"\w[\w.+=@-]*")
-LONGEST_NAME = 150  # bytes; a file is named by it, a node, a process, and may have 255
-# What else is in a run folder, beside the folder of each benchmark.
-_TAKEN = {"jobs", "nodes", "submitit", "traces"}
-_SUFFIXES = (".data", ".html", ".json", ".stacks", ".stderr", ".stdout")
 _SHARE = number("a number from 0 to 1", 0, 1)
 
 _FAKE_IMAGENET: Checks = {
@@ -239,39 +233,6 @@ KEYS: Mapping[str, Key] = {
 }
 
 _PRESET_KEYS = {name for name, key in KEYS.items() if key.in_preset}
-
-
-def check_name(name: str, entry: MappingNode) -> None:
-    """Raise ConfigError for a name that cannot be part of a file name, or cannot be selected."""
-    if not _NAME.fullmatch(name):
-        raise ConfigError(
-            f"`{name}` in {entry.origin} cannot name a benchmark: "
-            "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"
-        )
-    if name.casefold() in _TAKEN or name.casefold().endswith(_SUFFIXES):
-        raise ConfigError(
-            f"`{name}` in {entry.origin} cannot name a benchmark: a file of a run may have this "
-            "name: choose another"
-        )
-    size = len(name.encode())
-    if size > LONGEST_NAME:
-        raise ConfigError(
-            f"`{name[:40]}...` in {entry.origin} cannot name a benchmark: "
-            f"a name has at most {LONGEST_NAME} bytes, this one has {size}"
-        )
-
-
-def check_names(entries: Entries) -> None:
-    """Raise ConfigError for names that cannot be those of files side by side."""
-    known: dict[str, str] = {}
-    for name, entry in entries.items():
-        check_name(name, entry)
-        other = known.setdefault(name.casefold(), name)
-        if other != name:
-            raise ConfigError(
-                f"`{name}` in {entry.origin} and `{other}` in {entries[other].origin} differ in "
-                "upper and lower case alone, which some disks do not tell apart: rename one"
-            )
 
 
 def check_known(entry: MappingNode) -> None:

@@ -183,21 +183,12 @@ class BenchmarkRun:
         self._has_started = True
         whole = self._launch.launch
         parts: list[list[Process]] = [[] for _ in self.nodes]
+        host = self.nodes[0].address
         for process in whole.processes:
-            parts[process.node].append(self._at(process, self.nodes[process.node], ports))
+            node = self.nodes[process.node]
+            parts[process.node].append(node.placed(process, host, ports))
         for node, mine in zip(self.nodes, parts, strict=True):
             node.send(StartLaunch(launch, replace(whole, processes=tuple(mine))))
-
-    def _at(self, process: Process, node: NodeHandle, ports: Sequence[int]) -> Process:
-        """The process, with the address at which ranks meet and that of its node."""
-        if process.job is None:
-            return process
-        host, port = self.nodes[0].address, ports[process.job]
-        if process.is_rank:
-            where = {"MASTER_ADDR": host, "MASTER_PORT": str(port)}
-        else:
-            where = {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_LOCAL_ADDR": node.address}
-        return replace(process, env={**process.env, **where})
 
     def ended(self, node: NodeHandle, launch: str, state: LaunchState) -> None:
         """Take note of how a node's part of a launch ended, or that it cannot begin."""

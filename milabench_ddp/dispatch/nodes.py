@@ -1,11 +1,12 @@
 """The nodes as a coordinator sees them, and this host as the only node."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from ..events import Outcome
 from ..machine.devices import Node
+from ..plan.launch import Process
 from .protocol import FromAgent, ToAgent
 
 
@@ -29,6 +30,23 @@ class NodeHandle:
     def is_free(self) -> bool:
         """Whether a benchmark can start on the node."""
         return self.is_alive and self.benchmark is None
+
+    def placed(self, process: Process, host: str, ports: Sequence[int]) -> Process:
+        """A process of this node, with the address at which the ranks of its job meet.
+
+        Args:
+            process: one of a launch.
+            host: the address of the first node.
+            ports: a port for each job.
+        """
+        if process.job is None:
+            return process
+        port = ports[process.job]
+        if process.is_rank:
+            where = {"MASTER_ADDR": host, "MASTER_PORT": str(port)}
+        else:
+            where = {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_LOCAL_ADDR": self.address}
+        return replace(process, env={**process.env, **where})
 
 
 @dataclass(frozen=True)

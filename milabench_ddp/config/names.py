@@ -1,0 +1,45 @@
+"""The names of benchmarks, which also name files and folders of a run."""
+
+import re
+
+from ..errors import ConfigError
+from .tree import Entries, MappingNode
+
+NAME = re.compile(r"\w[\w.+=@-]*")
+LONGEST_NAME = 150  # bytes; a file is named by it, a node, a process, and may have 255
+# What else is in a run folder, beside the folder of each benchmark.
+_TAKEN = {"jobs", "nodes", "submitit", "traces"}
+_SUFFIXES = (".data", ".html", ".json", ".stacks", ".stderr", ".stdout")
+
+
+def check_names(entries: Entries) -> None:
+    """Raise ConfigError for names that cannot be those of files side by side."""
+    known: dict[str, str] = {}
+    for name, entry in entries.items():
+        _check_name(name, entry)
+        other = known.setdefault(name.casefold(), name)
+        if other != name:
+            raise ConfigError(
+                f"`{name}` in {entry.origin} and `{other}` in {entries[other].origin} differ in "
+                "upper and lower case alone, which some disks do not tell apart: rename one"
+            )
+
+
+def _check_name(name: str, entry: MappingNode) -> None:
+    """Raise ConfigError for a name that cannot be part of a file name, or cannot be selected."""
+    if not NAME.fullmatch(name):
+        raise ConfigError(
+            f"`{name}` in {entry.origin} cannot name a benchmark: "
+            "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"
+        )
+    if name.casefold() in _TAKEN or name.casefold().endswith(_SUFFIXES):
+        raise ConfigError(
+            f"`{name}` in {entry.origin} cannot name a benchmark: a file of a run may have this "
+            "name: choose another"
+        )
+    size = len(name.encode())
+    if size > LONGEST_NAME:
+        raise ConfigError(
+            f"`{name[:40]}...` in {entry.origin} cannot name a benchmark: "
+            f"a name has at most {LONGEST_NAME} bytes, this one has {size}"
+        )

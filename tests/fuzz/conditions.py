@@ -1,5 +1,6 @@
 """Conditions and placeholders: made with their truth, which Python itself knows, or spoilt."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,9 @@ def check_condition(condition: str, folder: Path) -> None:
 
 def python_says(condition: str) -> bool:
     """What Python makes of a condition that our grammar has: it holds no call but ``len``."""
-    return bool(eval(condition.strip(), {"__builtins__": {}}, dict(KNOWN)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # such as of `is` with a literal
+        return bool(eval(condition.strip(), {"__builtins__": {}}, dict(KNOWN)))
 
 
 VALUES: dict[str, Scalar] = {

@@ -112,8 +112,7 @@ for part in "${parts[@]}"; do
         tests/benchmarks/common/test_clocks.py tests/benchmarks/common/test_timing.py \
         tests/monitor tests/machine ;;
     costs)
-      step "what this program costs" python3 perf/startup.py
-      step "what supervision costs" python3 perf/supervision.py
+      step "what this program costs" python3 -m perf --quick --only startup,trivial,idle,skew,metrics
       step "what timing costs" python3 perf/timing_cost.py --device "$device" ;;
     *)
       echo "no such part: $part" >&2

@@ -16,12 +16,18 @@ def main() -> int:
 
     if asks_for_help(sys.argv[1:]):
         return run()
-    from .interrupts import INTERRUPTED, EndedBySignal, leave_at_ctrl_c, raise_at_signals
+    from .interrupts import (
+        INTERRUPTED,
+        EndedBySignal,
+        ignore_signals,
+        leave_at_ctrl_c,
+        raise_at_signals,
+    )
 
     leave_at_ctrl_c()
     try:
         code = run(begin=raise_at_signals)
-        leave_at_ctrl_c()
+        ignore_signals()
     except KeyboardInterrupt:
         return INTERRUPTED
     except EndedBySignal as ended:

@@ -1,8 +1,9 @@
 """What a signal does to a command of this process: it ends without a traceback, and tidily.
 
 While Python starts and ends nothing is to be undone, and Ctrl-C ends the process at once. While a
-command works, each signal is an exception, so that its temporary folders and children go with it. A
-run turns signals into requests to stop: see ``launch/stop_requests.py``.
+command works, each signal is an exception, so that its temporary folders and children go with it.
+From then on the process ends, and further signals do not change its exit code. A run turns signals
+into requests to stop: see ``launch/stop_requests.py``.
 """
 
 import os
@@ -57,6 +58,13 @@ def raise_at_signals() -> None:
         signal.signal(number, _raise)
 
 
+def ignore_signals() -> None:
+    """From now on, as this process ends, signals are ignored; Ctrl-C ends it at once."""
+    leave_at_ctrl_c()
+    for number in ending_signals():
+        signal.signal(number, signal.SIG_IGN)
+
+
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, RuntimeError):  # it is closed, or flushes right now
@@ -64,11 +72,11 @@ def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
-    signal.signal(number, _leave)  # a second one does not wait for what is undone
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    ignore_signals()  # a second Ctrl-C does not wait for what is undone
     raise KeyboardInterrupt
 
 
 def _raise(number: int, _frame: FrameType | None) -> NoReturn:
-    signal.signal(number, signal.SIG_DFL)
+    ignore_signals()
     raise EndedBySignal(number)

@@ -76,6 +76,32 @@ def test_other_signals_undo_what_was_begun(number: int) -> None:
     assert (code, out, err) == (128 + number, "undone\n", "")
 
 
+def test_a_second_signal_does_not_change_how_it_ends() -> None:
+    sends = "os.kill(os.getpid(), NUMBER)\n    finally: os.kill(os.getpid(), NUMBER)\n    try: pass"
+    code, out, err = run(IN_COMMAND.replace("SENDS", sends), signal.SIGTERM)
+    assert (code, out, err) == (128 + signal.SIGTERM, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_when_all_is_done_change_nothing(number: int) -> None:
+    code, out, err = run(AT_EXIT, number, "list", "ddp", "--device", "cpu")
+    assert (code, err) == (0, "")
+    assert "ddp" in out
+
+
+def test_a_signal_while_a_run_reports_ends_it_as_ctrl_c_does() -> None:
+    """Its benchmarks have ended, and their results are on disk."""
+    before = f"""
+import os, sys
+from milabench_ddp.commands import run
+run._create = lambda options: type("Context", (), {{"close": lambda self: None}})()
+def reports(context, options): {IN_A_MOMENT}
+run._run = reports
+"""
+    code, _, err = run(before, signal.SIGTERM, "run", "ddp")
+    assert (code, err) == (130, "")
+
+
 def test_ctrl_c_when_all_is_done() -> None:
     code, out, err = run(AT_EXIT, signal.SIGINT, "list", "ddp", "--device", "cpu")
     assert (code, err) == (130, "")

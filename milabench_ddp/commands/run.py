@@ -21,6 +21,7 @@ from ..display import show_progress
 from ..errors import MilabenchError, SelectionError, contained, reason_of
 from ..events import Outcome
 from ..hidden import SECRETS
+from ..interrupts import EndedBySignal
 from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
 from ..options.run import RunOptions, fixed_options
@@ -37,8 +38,11 @@ from .traces import make_traces
 
 def main(options: RunOptions) -> int:
     """Run the suite; returns the exit code of the run, or 0 once the jobs of --detach are there."""
-    with closing(_create(options) if options.resume is None else _resume(options)) as context:
-        return _run(context, options)
+    try:
+        with closing(_create(options) if options.resume is None else _resume(options)) as context:
+            return _run(context, options)
+    except EndedBySignal:  # before its benchmarks began, or while it reports: as after Ctrl-C
+        return report.CANCELLED
 
 
 def _run(context: RunContext, options: RunOptions) -> int:

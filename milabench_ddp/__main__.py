@@ -5,21 +5,26 @@ import _signal  # type: ignore[import-not-found]
 import os
 import sys
 
+TYPE_CHECKING = False  # `typing` takes long to load
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, lambda *_: os._exit(130))
 
 
-def main() -> int:
-    """Run the command line and return its exit code; no signal shows a traceback."""
+def main() -> "NoReturn":
+    """Run the command line, and end with its exit code; no signal shows a traceback."""
     from .cli import asks_for_help
     from .cli import main as run
 
     if asks_for_help(sys.argv[1:]):
-        return run()
+        sys.exit(run())
     from .interrupts import (
         INTERRUPTED,
         EndedBySignal,
         ignore_signals,
+        leave,
         leave_at_ctrl_c,
         raise_at_signals,
     )
@@ -29,11 +34,11 @@ def main() -> int:
         code = run(begin=raise_at_signals)
         ignore_signals()
     except KeyboardInterrupt:
-        return INTERRUPTED
+        code = INTERRUPTED
     except EndedBySignal as ended:
-        return ended.exit_code
-    return code
+        code = ended.exit_code
+    leave(code)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,6 +6,7 @@ From then on the process ends, and further signals do not change its exit code. 
 into requests to stop: see ``launch/stop_requests.py``.
 """
 
+import atexit
 import os
 import signal
 import sys
@@ -65,11 +66,25 @@ def ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def leave(code: int) -> NoReturn:
+    """End this process with an exit code, once all is done.
+
+    Python is not finalized: a signal would have its default effect meanwhile, and 600 modules take
+    some ms. What ``atexit`` has is done before.
+    """
+    atexit._run_exitfuncs()
+    _exit(code)
+
+
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    _exit(INTERRUPTED)
+
+
+def _exit(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, RuntimeError):  # it is closed, or flushes right now
             stream.flush()
-    os._exit(INTERRUPTED)
+    os._exit(code)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

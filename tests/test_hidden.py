@@ -21,9 +21,9 @@ def secrets() -> Secrets:
 
 
 def test_a_secret_goes_by_its_name_wherever_it_turns_up(secrets: Secrets) -> None:
-    secrets.learn_environ({"HF_TOKEN": HF, "HOME": "/root", "PWD": "/root/x"})
+    secrets.learn_environ({"HF_TOKEN": HF, "HOME": "/home/x", "PWD": "/home/x/y"})
     assert secrets.known == {"HF_TOKEN": HF}
-    assert secrets.hide(f"in /root/x: {HF}!") == "in /root/x: (hidden: HF_TOKEN)!"
+    assert secrets.hide(f"in /home/x/y: {HF}!") == "in /home/x/y: (hidden: HF_TOKEN)!"
     learned = secrets.learn({"A": HF, "argv": ["--x", f"y={HF}"]})
     assert learned == {"A": "(hidden: HF_TOKEN)", "argv": ["--x", "y=(hidden: HF_TOKEN)"]}
 

@@ -41,7 +41,7 @@ class Checks:
         self, *benchmarks: Benchmark, arch: str = "cuda", node: Node = NODE, **changes: Any
     ) -> tuple[str, ...]:
         made = plan(*benchmarks, arch=arch, **{"site": SITE, **changes})
-        return check_gpus(made, benchmarks, node, {"HOME": "/root", "CUDA_X": "caller"}, self)
+        return check_gpus(made, benchmarks, node, {"HOME": "/home/x", "CUDA_X": "caller"}, self)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_one_check_for_all_benchmarks_of_an_interpreter(checks: Checks, train: P
     assert json.loads(given) == {"uuids": [None, None], "compiled": []}  # no driver is here
     (env,) = checks.environments
     assert env["CUDA_VISIBLE_DEVICES"] == "0,3"
-    assert (env["MILABENCH_DEVICE"], env["HOME"], env["CUDA_X"]) == ("cuda", "/root", "caller")
+    assert (env["MILABENCH_DEVICE"], env["HOME"], env["CUDA_X"]) == ("cuda", "/home/x", "caller")
 
 
 def test_a_check_for_each_interpreter_and_for_what_decides_what_it_finds(

@@ -26,7 +26,7 @@ def test_what_a_node_with_gpus_has(install: Callable[..., FakeNvml]) -> None:
         "SLURM_NODEID": "3",
         "MILABENCH_NODE": "n1",
         "CUDA_VISIBLE_DEVICES": "0,1",
-        "HOME": "/root",
+        "HOME": "/home/x",
     }
     found = node_facts(collect("cuda", NODE, [], environ), 8)
     assert found["the driver"] == "610.43"

@@ -23,13 +23,12 @@ class Target:
     """What is fuzzed, and the law that holds for each input.
 
     Args:
-        law: in one sentence.
         inputs: makes the inputs.
-        check: raises for an input that breaks the law; it has an empty folder to itself.
+        check: raises for an input that breaks the law, which its docstring states; it gets an empty
+            folder.
         examples: of one round; a round of all targets takes about a minute.
     """
 
-    law: str
     inputs: st.SearchStrategy[Any]
     check: Callable[[Any, Path], None]
     examples: int

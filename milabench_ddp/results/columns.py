@@ -6,6 +6,7 @@ them, and the number of a step rises by the same in each.
 
 import math
 import mmap
+from abc import abstractmethod
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
@@ -115,12 +116,9 @@ def _same(one: float, other: float) -> bool:
 class LazySequence(Sequence[T], Generic[T]):
     """A sequence of what lines told, whose items are made when they are asked for."""
 
-    def __len__(self) -> int:
-        raise NotImplementedError
-
+    @abstractmethod
     def item(self, place: int) -> T:
         """What the line at a place told, from 0."""
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, place: int) -> T: ...

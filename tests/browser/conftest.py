@@ -14,7 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of pages run where they are asked for, and where Chromium can be had."""
+    """Tests of pages run where they are asked for, and where Chromium is installed.
+
+    Not every developer has Chromium. ``.ci/run`` installs it and asks for these tests.
+    """
     marked = [item for item in items if item.get_closest_marker("browser")]
     asked = "browser" in config.option.markexpr
     if reason := missing() if asked else "needs Chromium: pytest -n 0 -m browser":

@@ -17,6 +17,7 @@ from .secrets import FEWEST, is_secret, is_value, with_forms, with_named
 HIDDEN = "(hidden)"
 GIVEN = "MILABENCH_SECRETS"  # a variable with the secrets of a plan, for agents and jobs, as JSON
 MARK = re.compile(r"\(hidden: ([A-Za-z_][A-Za-z0-9_]*)\)")
+_WHOLE_MARK = re.compile(rf"({MARK.pattern.replace('([', '(?:[')})")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BLANK = re.compile(r"\s")
 _OURS = re.compile(r"[a-z_]+")  # keys of our own records
@@ -24,6 +25,8 @@ _WORDS = frozenset(("cancelled", "separate", "torchrun"))  # values of our own r
 _SHORTEST = 5  # characters of a secret that is looked for in other texts
 _LIKE_A_WORD = 8  # characters, below which it is looked for as a word, and has digits or signs
 _LINE = 12  # characters of a line of a secret that is looked for by itself
+_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
+_STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')  # of JSON; a key has a colon
 
 
 class Secrets:
@@ -124,7 +127,7 @@ class Secrets:
         self._hidden.clear()
         if len(value) < _SHORTEST or value in self._public:
             return
-        if len(value) < _LIKE_A_WORD and value.isalpha():
+        if len(value) < _LIKE_A_WORD and (value.isalpha() or _NUMBER.fullmatch(value)):
             return
         # imported here because it takes long to import
         from urllib.parse import quote
@@ -147,14 +150,33 @@ class Secrets:
         """A text without the secrets that this process was given, or that have a form."""
         return with_forms(self._without_known(text), lambda _: HIDDEN)
 
-    def hide_known(self, text: bytes) -> bytes:
-        """Lines of JSON without the secrets that this process was given; fast."""
-        return self._without_known(text.decode()).encode() if self._needles else text
+    def hide_in_json(self, text: bytes) -> bytes:
+        """Lines of JSON without the secrets that this process was given; fast where none is.
+
+        They are looked for in its strings alone: all else is as it was.
+        """
+        lines = text.decode()
+        is_clean = "\\u" not in lines and not any(each[0] in lines for each in self._needles)
+        return text if is_clean else _STRING.sub(self._hide_string, lines).encode()
+
+    def _hide_string(self, found: re.Match[str]) -> str:
+        string = json.loads(found[1], strict=False)
+        if found[2] and _OURS.fullmatch(string):
+            return found[0]
+        hidden = self._without_known(string)
+        return found[0] if hidden == string else json.dumps(hidden) + (found[2] or "")
 
     def _without_known(self, text: str) -> str:
-        for needle, pattern, mark in self._needles:
+        for needle, pattern, mark in list(self._needles):
             if needle in text:
-                text = pattern.sub(mark, text) if pattern else text.replace(needle, mark)
+                # What is given must be had again as it was: as JSON writes it, or a line of it.
+                exact = self._mark(MARK.sub(r"\1", mark), needle) if self._learns else mark
+                parts = _WHOLE_MARK.split(text)
+                for number in range(0, len(parts), 2):  # between marks, which may have it in them
+                    part = parts[number]
+                    hidden = pattern.sub(exact, part) if pattern else part.replace(needle, exact)
+                    parts[number] = hidden
+                text = "".join(parts)
         return text
 
     def _within(self, name: str, text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -131,13 +132,46 @@ def test_files_are_for_the_user_alone_while_a_run_has_secrets(
 @given(st.text(min_size=9, max_size=30), st.text(max_size=10))
 @example("(hidden: X)", "")
 @example("\\1\\g<0>aaaaaaa", "")
+@example("PASSWORD", "hidden: PASSWORD")
+@example("hidden: PASSWORD", "")
 def test_any_text_can_be_a_secret(secret: str, around: str) -> None:
     known = Secrets()
     known.learn_environ({})
-    hidden = known.learn({"PASSWORD": secret, "note": f"{around}{secret}{around}"})
+    given = {"PASSWORD": secret, "note": f"{around}{secret}{around}"}
+    hidden = known.learn(given)
     if hidden["PASSWORD"] == secret:  # it says that there is none, or has been hidden before
         assert secret.startswith(("(hidden", "<", "["))
         return
     known.take_plan(json.dumps(hidden))
-    assert json.loads(known.reveal(json.dumps(hidden).encode()))["PASSWORD"] == secret
+    for once_or_twice in (hidden, known.hide_all(hidden)):
+        assert json.loads(known.reveal(json.dumps(once_or_twice).encode())) == given
     assert secret not in hidden["note"].replace("(hidden: PASSWORD)", "")
+
+
+@pytest.mark.parametrize(
+    "written", [shlex.quote, lambda text: json.dumps(text), repr, lambda text: f"{text[:13]}..."]
+)
+def test_what_is_run_is_given_back_as_it_was(secrets: Secrets, written) -> None:
+    """Also where a secret is written in another way, or is a part of one."""
+    secret = "'; touch \"it\"; 'x\nand more of it"
+    given = {"env": {"PASSWORD": secret}, "setup": [f"login {written(secret)}"]}
+    hidden = json.dumps(secrets.learn(given))
+    assert "touch" not in hidden or "..." in hidden
+    assert json.loads(secrets.reveal(hidden.encode())) == given
+
+
+def test_json_stays_json_and_its_numbers_what_they_are(secrets: Secrets) -> None:
+    secrets.learn_environ(
+        {"PASSWORD": "100.5", "A_TOKEN": '"units": "items/s"', "B_TOKEN": "179538377760",
+         "C_TOKEN": "step_times", "D_TOKEN": "nplanted-1"}
+    )  # fmt: skip
+    for line in (
+        b'{"rate": 100.5, "units": "items/s", "time": 179538377760, "step_times": [100.50]}\n',
+        b'{"time": 1795383777605.5, "x": "100.5 179538377760"}\n',
+        b'{"x": "\\nplanted-1 nplanted-1 \\u006eplanted-1"}\n',
+    ):
+        text = secrets.hide_in_json(line)
+        told, shown = json.loads(line), json.loads(text)
+        assert {**told, "x": ""} == {**shown, "x": ""}
+        assert "nplanted" not in shown.get("x", "").replace("\nplanted", "")
+        assert "179538377760" not in shown.get("x", "")

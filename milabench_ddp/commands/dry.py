@@ -55,10 +55,11 @@ def main(options: DryOptions) -> int:
     warnings = [*suite.warnings, *setup.hazards(suite.benchmarks, cluster)]
     comments += [f"warning: {said}" for said in warnings]
     comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
-    if isinstance(out := behind(sys.stdout), io.TextIOWrapper):
+    out = behind(sys.stdout)  # each word is shown as it can be: the script's own stay as they are
+    if isinstance(out, io.TextIOWrapper):
         # As `run` gives words to programs: paths need not be UTF-8.
         out.reconfigure(encoding=sys.getfilesystemencoding(), errors="surrogateescape")
-    sys.stdout.write(_script(profile, launches, len(cluster.nodes), site.python, comments))
+    out.write(_script(profile, launches, len(cluster.nodes), site.python, comments))
     return 0
 
 

@@ -93,18 +93,19 @@ def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()
     parts += map(comment, comments)
     parts.append(_PREAMBLE.replace("{own}", _OWN))
     blocks = [line for launch in launches for line in _block(launch, nodes > 1)]
+    ports = _PORTS.replace("{python}", expanded(SECRETS.learn(python)))
+    if any(_needs_port(launch) for launch in launches):
+        blocks.insert(0, ports)
     parts += needs(blocks)
     if nodes > 1:
         parts.append(_NODES.replace("{nodes}", str(nodes)))
-    if any(_needs_port(launch) for launch in launches):
-        parts.append(_PORTS.replace("{python}", quoted(python)))
     parts += blocks
     return "\n".join(parts) + _END
 
 
 def _block(launch: Launch, several: bool) -> Iterator[str]:
     name = launch.benchmark.name
-    title = name if launch.repeat is None else f"{name} R{launch.repeat}"
+    title = SECRETS.hide(name if launch.repeat is None else f"{name} R{launch.repeat}")
     yield 'echo "---"'
     yield f"echo {quoted(title)}"
     yield 'echo "===="'
@@ -115,8 +116,8 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     yield "time ("
     yield "  pids=()"
     yield "  trap stop HUP INT TERM"
-    for name, value in launch.defaults.items():
-        yield f"  export {name}=${{{name}-{quoted(value)}}}"
+    for name, value in SECRETS.learn(dict(launch.defaults)).items():
+        yield f"  export {name}=${{{name}-{expanded(value)}}}"
     for process in launch.processes:
         where = "" if process.job is None else f"{_rendezvous(process, process.job)} "
         secrets, words = command(process)
@@ -200,8 +201,8 @@ def quoted(text: str) -> str:
 
 
 def comment(text: str) -> str:
-    """A text as a comment, which is one line."""
-    return f"# {in_line(text)}"
+    """A text as a comment, which is one line and has no secret."""
+    return f"# {in_line(SECRETS.hide(text))}"
 
 
 def here_document(lines: Sequence[str], word: str) -> Iterator[str]:

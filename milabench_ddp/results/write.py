@@ -92,7 +92,7 @@ class LaunchWriter:
                 self._append(tag, stream, text.encode("utf-8", "backslashreplace"))
                 self._append(tag, "data", _output_events(stream, text))
             case Metrics():
-                self._append(tag, "data", SECRETS.hide_known(_metric_events(event)))
+                self._append(tag, "data", SECRETS.hide_in_json(_metric_events(event)))
             case Data(payload=payload):
                 if "rate" in payload:  # how long the rate was measured may follow from its time
                     payload = {**payload, "arrived": round(event.time, 6)}

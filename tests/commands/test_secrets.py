@@ -13,7 +13,7 @@ import pytest
 
 from milabench_ddp.cli import main
 from tests.support.wait import PATIENCE
-from tests.support.workplace import EMIT, Done, Workplace
+from tests.support.workplace import EMIT, Done, Workplace, row
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0planted\n-----END RSA PRIVATE KEY-----\n"
 GIVEN = {  # what the caller has
@@ -175,3 +175,39 @@ def test_what_dry_prints_runs_with_the_names_of_the_caller(
     )  # fmt: skip
     assert "is refused" in done.stderr, done.stderr
     assert_got_all(place)
+
+
+def test_what_is_hidden_leaves_the_script_as_it_is(at: Workplace) -> None:
+    """A secret that is written like a part of the script itself."""
+    canary = at.folder / "canary"
+    at.write("p.py", EMIT + "import pathlib; pathlib.Path('ran').touch()")
+    of_script = ["# not run: off: disabled:", "set -euo pipefail", "pids+=($!)", "start() {"]
+    env = {f"A{number}_TOKEN": text for number, text in enumerate(of_script)}
+    suite = {
+        "b": {"program": "p.py", "plan": {"method": "per_gpu"}, "max_duration": 60, "env": env},
+        "off": {"inherits": "b", "enabled": False, "because": f"; touch {canary}"},
+    }
+    at.write("c.yaml", json.dumps(suite))
+    words = ("dry", "c.yaml", "--device", "cpu", "--gpus", "1")
+    done = at.milabench(*words)
+    assert f"\n# not run: off: disabled: ; touch {canary}" in done.out.replace(
+        "(hidden: A0_TOKEN)", of_script[0].removeprefix("# ")
+    )
+    given = {**at.environment(), **env, "MILABENCH_METRICS": os.devnull}
+    ran = subprocess.run(
+        ["bash"], input=done.out, env=given, cwd=at.folder, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (ran.returncode, canary.exists()) == (0, False), ran.stderr
+    assert (at.folder / "ran").exists()
+
+
+def test_numbers_that_look_like_a_secret_are_measured(at: Workplace) -> None:
+    at.write("p.py", EMIT + "for _ in range(20): rate(100.5)")
+    env = {"PASSWORD": "100.5", "A_TOKEN": '"units": "items/s"'}
+    suite = {
+        "b": {"program": "p.py", "plan": {"method": "per_gpu"}, "max_duration": 60, "env": env}
+    }
+    at.write("c.yaml", json.dumps(suite))
+    done = at.milabench("run", "c.yaml", "--device", "cpu", "--gpus", "1", "--name", "mine")
+    assert (done.code, row(done.out, "b")) == (0, ["b", "0", "1"]), done.out + done.err

@@ -71,7 +71,7 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
         if value is True:
             found.append(option)
         elif value is not None:
-            found.append(f"{option}={shlex.quote(str(value))}")
+            found.append(f"{option}={shlex.quote(SECRETS.hide(str(value)))}")
     return found
 
 

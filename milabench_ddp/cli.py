@@ -207,7 +207,7 @@ def _main(words: list[str], begin: "Callable[[], None] | None") -> int:
     except UnicodeEncodeError as error:
         text = ascii(error.object[error.start : error.end])
         said = f"{text} is not in the {error.encoding} of this locale"
-        print(f"milabench: {said}: choose one of UTF-8, such as LC_ALL=C.UTF-8", file=sys.stderr)
+        print(f"milabench: {said}: choose a UTF-8 locale, such as LC_ALL=C.UTF-8", file=sys.stderr)
         return 2
     return code
 

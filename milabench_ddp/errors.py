@@ -59,7 +59,7 @@ class PrepareError(Exception):
 _REMEDIES: Mapping[int, str] = {
     errno.EMFILE: "`ulimit -n` says how many one process may have",
     errno.ENFILE: "this host has no more of them",
-    errno.EAGAIN: "as where no more processes may start (`ulimit -u`, or `pids.max`)",
+    errno.EAGAIN: "maybe no more processes can start (`ulimit -u`, or `pids.max`)",
     errno.E2BIG: "its arguments and its environment are too long together",
 }
 
@@ -80,7 +80,7 @@ def reason_of(error: Exception) -> str:
     """Why something failed, as one sentence; for an error that is not ours to tell, also where."""
     if isinstance(error, MilabenchError):
         return str(error)
-    return f"milabench could not go on with it: {_described(error)} ({_place(error)})"
+    return f"milabench itself failed: {_described(error)} ({_place(error)})"
 
 
 def may_pass(error: Exception) -> bool:

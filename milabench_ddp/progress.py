@@ -96,7 +96,7 @@ class ContainedProgress:
             if not self._has_told:
                 self._has_told = True
                 with contained(lambda _: None):
-                    self.inner.message(f"the progress is not shown whole: {reason_of(error)}")
+                    self.inner.message(f"the progress display is incomplete: {reason_of(error)}")
 
 
 class NoProgress:

@@ -37,7 +37,7 @@ def test_the_reason_of_an_error_says_where_and_what_to_do() -> None:
     with pytest.raises(OSError, match="Too many") as raised:
         raise OSError(errno.EMFILE, "Too many open files", "/x")
     said = reason_of(raised.value)
-    assert said.startswith("milabench could not go on with it: Too many open files: /x, `ulimit -n")
+    assert said.startswith("milabench itself failed: Too many open files: /x, `ulimit -n")
     assert said.endswith(f" (test_errors.py:{raised.tb.tb_lineno})")
     with pytest.raises(ValueError, match="property") as deeper:
         loads("{")

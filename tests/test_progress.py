@@ -37,7 +37,7 @@ def test_its_trouble_is_told_once_and_ends_nothing() -> None:
     tell_all(ContainedProgress(shown))
     (told, said) = shown.messages
     assert said == "said"
-    assert told.startswith("the progress is not shown whole: milabench could not go on with it: Ze")
+    assert told.startswith("the progress display is incomplete: milabench itself failed: Ze")
 
 
 def test_nor_does_one_that_cannot_even_say_so() -> None:

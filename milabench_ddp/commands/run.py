@@ -60,7 +60,7 @@ def _run(context: RunContext, options: RunOptions) -> int:
         count = len(context.plan.benchmarks)
         print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
     code = report.SUCCEEDED if outcome is Outcome.OK else report.FAILED
-    with contained(partial(_tell, f"{context.run.path}: it cannot be reported on")):
+    with contained(partial(_tell, f"cannot report on {context.run.path}")):
         code = report.show(context.run.path, sys.stdout, options.fail_on)
     has_ended = context.header.outcome is not None and outcome is not Outcome.CANCELLED
     if options.profile != "never" and has_ended:

@@ -270,7 +270,7 @@ def _most_until(repeat: int | None) -> int:
     from ..report.statistics.stopping import LEAST
 
     if repeat is not None and repeat < LEAST:
-        raise SelectionError(f"--until needs {LEAST} launches at least: give --repeat {LEAST}")
+        raise SelectionError(f"--until needs at least {LEAST} launches: give --repeat {LEAST}")
     return repeat or MOST
 
 

@@ -88,7 +88,7 @@ def _scalar(expected: str, accepts: Callable[[Scalar], bool]) -> Check:
 flag = _scalar("true or false", lambda value: isinstance(value, bool))
 text = _scalar("a text", lambda value: isinstance(value, str) and value != "")
 one_line = _scalar(
-    "a text in one line, without characters that cannot be seen",
+    "one line of text without invisible characters",
     lambda value: isinstance(value, str) and value != "" and in_line(value) == value,
 )
 any_text = _scalar("a text", lambda value: isinstance(value, str))
@@ -269,7 +269,7 @@ def for_process(key: str, word: str, node: TreeNode) -> str:
         size = len(os.fsencode(word))
     except UnicodeEncodeError:
         raise ConfigError(
-            f"`{key}` in {node.origin} holds half of a character, or one that is not in the "
+            f"`{key}` in {node.origin} holds an incomplete character, or one that is not in the "
             f"{sys.getfilesystemencoding()} of this locale: choose LC_ALL=C.UTF-8"
         ) from None
     if size > TEXT:

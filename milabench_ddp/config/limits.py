@@ -29,8 +29,8 @@ class Room:
         self.values -= values
         if self.values < 0:
             raise ConfigError(
-                f"{origin}: here the configuration has more than {VALUES:,} values, "
-                "each use of an alias, a parent or a matrix counted: state fewer"
+                f"{origin}: from here on the configuration has more than {VALUES:,} values "
+                "(each use of an alias, a parent or a matrix counts): state fewer"
             )
 
     def take_all(self, node: TreeNode, origin: Origin) -> None:

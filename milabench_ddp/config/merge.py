@@ -137,7 +137,7 @@ def _read_within(
         if room.files < 0 or len(chain) == DEPTH:
             raise ConfigError(
                 f"`include` in {origin}: a configuration includes at most {FILES:,} files, "
-                f"{DEPTH} of them one within the other: merge some"
+                f"nested at most {DEPTH} deep: merge some"
             )
         suite = merge_suites(suite, _read_within(chain, _included(name, origin), warn, room))
     own = top.without("include")

@@ -33,7 +33,7 @@ def parse_override(text: str) -> Override:
         )
     source = f"--override {shortened(text, 200)}"
     if address.count(".") > DEPTH:
-        raise ConfigError(f"{source}: more than {DEPTH} keys within each other: name fewer")
+        raise ConfigError(f"{source}: more than {DEPTH} nested keys: name fewer")
     if only_name(value):  # {n_worker} without quotes, which YAML takes for a mapping
         return Override(address, ScalarNode(value, Origin(source)))
     return Override(address, parse_yaml(value, source, line=0))

@@ -42,7 +42,7 @@ _CONSTRUCT: Mapping[str, Callable[[yaml.ScalarNode], Scalar]] = {
     f"{_PREFIX}null": _SAFE.construct_yaml_null,
 }
 _TOO_LONG = "is too long for a number: put it in quotes if it is a text"
-TOO_DEEP = f"more than {limits.DEPTH} lists and mappings within each other: flatten them"
+TOO_DEEP = f"more than {limits.DEPTH} nested lists and mappings: flatten them"
 
 
 def read_yaml(path: Path, warn: Warn | None = None, room: Room | None = None) -> MappingNode:

@@ -87,7 +87,7 @@ class ScreenThread:
         except Exception as error:  # noqa: BLE001 - what it is does not matter to the others
             if not self._has_told:
                 self._has_told = True
-                said = f"the progress is not shown whole: {reason_of(error)}"
+                said = f"the progress display is incomplete: {reason_of(error)}"
                 print(said, file=stream, flush=True)
 
     def _draw_between(self, draw: Job, stream: TextIO) -> None:

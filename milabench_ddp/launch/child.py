@@ -171,7 +171,7 @@ class Child:
         self._emit_lines(fd, b"")
         if left <= 0 and _read_now(fd):
             name = self._streams[fd] or "metrics"
-            self._tell(f"something goes on writing to its {name}: the rest is not kept")
+            self._tell(f"a process keeps writing to its {name}: the rest is not kept")
 
     def _tell(self, message: str) -> None:
         self._emit(Note(self.tag, time.time(), "message", message))

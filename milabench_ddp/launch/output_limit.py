@@ -44,7 +44,7 @@ class OutputLimit:
         first = text[:end] if not end or text[end - 1] == "\n" else f"{text[:end]}\n"
         self._remember(text[end:])
         last = size_text(self._most_last)
-        said = f"max_output is {self._limit:g} MiB: of what follows, the last {last} are kept"
+        said = f"max_output is {self._limit:g} MiB: only the last {last} after this are kept"
         return replace(output, text=f"{first}[milabench: {said}]\n")
 
     @property

@@ -40,5 +40,5 @@ class CompareOptions:
         metavar="DIR",
     )  # fmt: skip
     overwrite: bool = option(
-        False, "replace also files that milabench did not write", action="store_true"
+        False, "also replace files that milabench did not write", action="store_true"
     )

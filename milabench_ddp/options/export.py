@@ -24,5 +24,5 @@ class ExportOptions:
         type=names, action="extend", metavar="A,B",
     )  # fmt: skip
     overwrite: bool = option(
-        False, "replace also files that milabench did not write", action="store_true"
+        False, "also replace files that milabench did not write", action="store_true"
     )

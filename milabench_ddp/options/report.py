@@ -84,7 +84,7 @@ class ReportOptions:
         action="store_true",
     )  # fmt: skip
     overwrite: bool = option(
-        False, "replace also files that milabench did not write", action="store_true"
+        False, "also replace files that milabench did not write", action="store_true"
     )
     config: str | None = option(
         None, "take the weights of the benchmarks from this configuration", metavar="CONFIG"

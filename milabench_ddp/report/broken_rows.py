@@ -73,6 +73,6 @@ def unreadable(name: str, weight: float, count: float, error: Exception) -> tupl
 
 
 def broken_finding(name: str, error: Exception) -> Finding:
-    """What stands in place of a finding that could not be looked for."""
-    sentence = f"`{name}` could not be looked for: {reason_of(error)}"
+    """What stands in place of a finding whose search failed."""
+    sentence = f"the search for `{name}` failed: {reason_of(error)}"
     return Finding(sentence, name=name, severity=Severity.ERROR)

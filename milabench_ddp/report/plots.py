@@ -33,7 +33,7 @@ def write_charts(
         report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
         folder: where to; it is made if it is not there.
-        overwrite: whether to replace files that are no charts of ours.
+        overwrite: whether to replace files that milabench did not write.
 
     Raises:
         SelectionError: nothing that was asked for can be drawn.

@@ -34,6 +34,6 @@ def check_replaceable(path: Path, mark: str) -> None:
 def refuse(path: Path) -> None:
     """Raise RunDirError about a file that is not ours."""
     raise RunDirError(
-        f"{path} is there, and is no such file that milabench wrote: "
+        f"{path} exists, and milabench did not write it as such a file: "
         "name another, or add --overwrite"
     )

@@ -65,7 +65,7 @@ def write_timeline(
         report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
         path: the file.
-        overwrite: whether to replace a file that is no timeline of ours.
+        overwrite: whether to replace a file that milabench did not write.
 
     Raises:
         SelectionError: no selected benchmark timed its steps.

@@ -68,7 +68,7 @@ def test_no_line_of_metrics_ends_the_suite_or_its_report(at: Workplace, suite: S
         assert (told.code, told.err) == (1, "")
         assert "good" in told.out
         assert "no report can be made" not in told.out
-        assert "could not be looked for" not in told.out
+        assert "the search for" not in told.out
 
 
 def test_a_program_cannot_forge_what_only_we_write(at: Workplace, suite: Suite):

@@ -70,7 +70,7 @@ def test_what_contradicts_itself_is_refused(
     slurm = ("--runner", "slurm", "--gpus-per-node", "1", "--allocation", "separate")
     refused = {
         ("--seed", "3"): "--seed is of a random order: add --shuffle",
-        ("--until", "1%", "--repeat", "5"): "--until needs 6 launches at least: give --repeat 6",
+        ("--until", "1%", "--repeat", "5"): "--until needs at least 6 launches: give --repeat 6",
         ("--shuffle", *slurm): "--shuffle: with a job for each benchmark, Slurm decides",
     }
     for verb in ("dry", "run"):

@@ -14,8 +14,8 @@ from tests.support.configuration import facts
 
 BODY = "program: p.py, plan: {method: per_gpu}"
 ONE = f"x: {{{BODY}}}\n"
-TOO_DEEP = "more than 50 lists and mappings within each other: flatten them"
-MANY_VALUES = "here the configuration has more than 20,000 values"
+TOO_DEEP = "more than 50 nested lists and mappings: flatten them"
+MANY_VALUES = "from here on the configuration has more than 20,000 values"
 LONG = "is too long for a number: put it in quotes if it is a text"
 
 

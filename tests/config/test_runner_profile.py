@@ -158,9 +158,9 @@ def test_no_such_profile(here: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('partition: "a\\ntouch x"', "expected a text in one line"),
-        ('account: "a\\e[2J"', "expected a text in one line"),
-        ('options: {comment: "a\\n#SBATCH --wrap=x"}', "expected a text in one line"),
+        ('partition: "a\\ntouch x"', "expected one line of text"),
+        ('account: "a\\e[2J"', "expected one line of text"),
+        ('options: {comment: "a\\n#SBATCH --wrap=x"}', "expected one line of text"),
         ('options: {"x\\ntouch y": 1}', "cannot name an option of sbatch"),
         ("environment: {'A=1;touch x;B': 1}", "cannot name a variable of a shell"),
         ('environment: {A: "\\0"}', "holds a null character"),

@@ -57,7 +57,7 @@ def test_whatever_goes_wrong_with_a_benchmark_is_its_own_failure(
     assert (run.told.ended["one"], run.told.ended["two"].outcome) == (OK, Outcome.FAILED)
     state = run.state("two")
     assert state.verdict == run.told.ended["two"]
-    assert state.reason.startswith("milabench could not go on with it: ")
+    assert state.reason.startswith("milabench itself failed: ")
     assert reason in state.reason
     assert not state.is_final  # `--resume` runs it again
     assert not is_alive(run.dir.benchmark("two"))

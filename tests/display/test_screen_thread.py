@@ -77,7 +77,7 @@ def test_what_cannot_be_shown_is_told_once_and_the_rest_is_shown():
         for job in (fail, fail, lambda: print("the rest", file=out)):
             screen.put(job)
     told, rest = out.said.splitlines()
-    assert "the progress is not shown whole: " in told
+    assert "the progress display is incomplete: " in told
     assert "ValueError: no such style" in told
     assert rest == "the rest"
 

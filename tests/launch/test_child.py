@@ -140,7 +140,7 @@ def test_one_that_goes_on_writing_does_not_hold_it_up(start: Start, events: Emit
         child.finish(None)
         other.kill()
     notes = [event.data for event in events if isinstance(event, Note)]
-    assert notes == ["something goes on writing to its stdout: the rest is not kept"]
+    assert notes == ["a process keeps writing to its stdout: the rest is not kept"]
     assert len(events.of(Output)) <= 3 * (1 << 15)  # what a pipe holds, after what was read before
 
 

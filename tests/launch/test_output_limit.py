@@ -32,7 +32,7 @@ def test_the_first_and_the_last_part_of_a_flood_are_kept(together: int):
     first, said, *rest = kept(chunks).splitlines()[76:]
     assert first == "line 076"
     assert said == (
-        "[milabench: max_output is 0.000762939 MiB: of what follows, the last 100 B are kept]"
+        "[milabench: max_output is 0.000762939 MiB: only the last 100 B after this are kept]"
     )
     assert rest[0] == "[milabench: 912 lines (8.21 kB) are left out here]"
     assert rest[1:] == [f"line {number}" for number in range(989, 1000)]
@@ -53,6 +53,6 @@ def test_a_line_that_never_ends_is_cut():
     said = kept(["x" * 2000, "y" * 50])
     first, over, out, last = said.split("\n")
     assert first == "x" * 700
-    assert "of what follows" in over
+    assert "only the last 100 B after this are kept" in over
     assert out == "[milabench: 0 lines (1.25 kB) are left out here]"
     assert last == "x" * 50 + "y" * 50

@@ -45,7 +45,7 @@ def test_a_row_that_cannot_be_made_is_the_failure_of_its_benchmark(
     assert (bad.fail, bad.n, good.fail, good.perf) == (1, 1, 0, 1.0)
     (failure,) = made.failures
     assert failure.benchmark == "bad"
-    assert "no report can be made of it: milabench could not go on" in failure.reason
+    assert "no report can be made of it: milabench itself failed" in failure.reason
     assert "ValueError: no such number" in failure.reason
     assert not made.succeeded
 
@@ -74,10 +74,10 @@ def test_a_finding_that_cannot_be_looked_for_is_a_finding(
     monkeypatch.setitem(findings.BENCHMARK_FINDINGS, "mine", warning(looks))
     monkeypatch.setitem(findings.RUN_FINDINGS, "of_runs", warning(lambda _: {}["x"]))
     made = report_of([folder])
-    said = [each.sentence for each in made.findings if "could not be looked for" in each.sentence]
-    assert said[0].startswith("`of_runs` could not be looked for: milabench could not go on")
+    said = [each.sentence for each in made.findings if "the search for" in each.sentence]
+    assert said[0].startswith("the search for `of_runs` failed: milabench itself failed")
     assert [each.split(" (")[0] for each in said[1:]] == [
-        f"{name}: `mine` could not be looked for: milabench could not go on with it: "
+        f"{name}: the search for `mine` failed: milabench itself failed: "
         f"ZeroDivisionError: of {name}"
         for name in ("bad", "good")
     ]

@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Report:
 def test_only_our_own_files_are_replaced(made: Report, tmp_path: Path, name: str) -> None:
     path, write = tmp_path / name, WRITERS[name]
     path.write_bytes(THESIS)
-    with pytest.raises(RunDirError, match=f"{name} is there, and is no such file that milabench"):
+    with pytest.raises(RunDirError, match=f"{name} exists, and milabench did not write it"):
         write(made, path, False)
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [(name, THESIS)]
     write(made, path, True)
@@ -73,7 +73,7 @@ def test_a_file_of_another_kind_is_not_ours(made: Report, tmp_path: Path, name: 
 
 def test_a_png_alone_is_not_ours(made: Report, tmp_path: Path) -> None:
     (tmp_path / "b.ledger.png").write_bytes(THESIS)
-    with pytest.raises(RunDirError, match=r"b\.ledger\.png is there"):
+    with pytest.raises(RunDirError, match=r"b\.ledger\.png exists"):
         write_charts(made, (), tmp_path)
 
 

@@ -134,8 +134,8 @@ def _submit_array(
     folder = job_folder(run, profile)
     if in_line(str(folder)) != str(folder):  # each is a line of a script
         raise DispatchError(
-            f"{folder} cannot be a folder of Slurm's jobs: it has characters that "
-            f"cannot be seen; choose another --base or --job-dir"
+            f"{folder} cannot be a folder of Slurm's jobs: it has invisible characters: "
+            "choose another --base or --job-dir"
         )
     wanted = parameters(profile, nodes)
     if profile.cluster != "slurm":

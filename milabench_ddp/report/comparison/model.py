@@ -74,9 +74,9 @@ class ComparedBenchmark:
         False
     )
     ratio: Annotated[float | None, about("the rate after over that before")] = None
-    interval: Annotated[tuple[float, float] | None, about("of 95 %, of the ratio")] = None
+    interval: Annotated[tuple[float, float] | None, about("the 95 % interval of the ratio")] = None
     interval_holds: Annotated[
-        str | None, about("what it holds, which is not the same for single launches")
+        str | None, about("what the interval covers; single launches differ")
     ] = None
     unit_std: Annotated[
         float | None, about("how much launches, or runs, differ, as a fraction of the rate")
@@ -111,9 +111,9 @@ class Comparison(Document):
         float | None, about("slower and faster are by more than this fraction; null: by any")
     ]
     within: Annotated[float, about("same is by less than this fraction")]
-    drawn: Annotated[Unit, about("what the verdicts are over")]
+    drawn: Annotated[Unit, about("the unit of the verdicts")]
     history: Annotated[tuple[Path, ...], about("more runs, which tell how much runs differ")]
-    differences: Annotated[tuple[SideDifference, ...], about("what both sides differ in")]
+    differences: Annotated[tuple[SideDifference, ...], about("what differs between the two sides")]
     benchmarks: tuple[ComparedBenchmark, ...]
     notes: Annotated[tuple[str, ...], about("what to know about the numbers, as sentences")]
 

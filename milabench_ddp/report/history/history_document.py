@@ -56,7 +56,7 @@ class ChangeReport(OfTrack):
     ratio: Annotated[float, about("new over old")]
     ratio_low: Annotated[float, about("the lower end of its 95 % interval")]
     ratio_high: Annotated[float, about("the upper end")]
-    differs: Annotated[tuple[str, ...], about("what the runs before and after it differ in")]
+    differs: Annotated[tuple[str, ...], about("what differs between the runs before and after it")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ def write_page(
         report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
         path: the file.
-        overwrite: whether to replace a file that is no page of ours.
+        overwrite: whether to replace a file that milabench did not write.
 
     Raises:
         SelectionError: there is no such benchmark.

@@ -148,7 +148,7 @@ def write_tables(
         words: the runs: folders, folders of runs, globs.
         kind: one of ``FILE_KINDS``.
         paths: the file of each table, by the table's name.
-        overwrite: whether to replace files that are no such tables.
+        overwrite: whether to replace files that milabench did not write.
 
     Returns:
         how many lines each table has.
@@ -187,7 +187,7 @@ def write_tables(
 
 
 def _check(kind: str, paths: Mapping[str, Path]) -> None:
-    """Raise RunDirError if a file is there that has content, and is no such table."""
+    """Raise RunDirError if there is a file with content that milabench did not write."""
     for path in paths.values():
         has_content = path.is_file() and path.stat().st_size > 0
         if has_content and not FILE_KINDS[kind].is_ours(path):

@@ -81,10 +81,11 @@ def test_a_disk_that_fills_up_in_the_midst_loses_nothing_that_was_measured(
         sweep.open()
         code, _, err = ended(command)
         assert code == 1
-        assert "No space left on device" in err
-        assert sweep.states()["quick-2"] == "ok"
-        others = {sweep.states()["held-2"], sweep.states()["quick-1"]}
-        assert others <= {"failed", "lost", "waiting"}
+        why = f"cannot write {sweep.run}/held-2/state.json: No space left on device"
+        assert why in err
+        assert sweep.states() == {"quick-2": "ok", "held-2": "failed", "quick-1": "lost"}
+        assert sweep.reason("held-2") == why
+        assert sweep.reason("quick-1") == "its job ended before it began: COMPLETED"
         ballast.unlink()
         sweep.resume()
         assert set(sweep.states().values()) == {"ok"}

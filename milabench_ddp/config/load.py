@@ -21,6 +21,7 @@ from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
 from .system import System
+from .tags import check_tags
 from .tree import Entries, MappingNode, shown
 
 
@@ -136,6 +137,7 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
         benchmarks.append(build_benchmark(name, result))
         if reason := why_no_program(result.entry):
             warnings.append(f"{name} cannot run here: {reason}")
+    check_tags(benchmarks)
     found = tuple(benchmarks), tuple(skipped), tuple(warnings)
     return Suite(resolved.path, resolved.preset, *found)
 

@@ -27,7 +27,7 @@ _OWN = (
     "BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME "
     "EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND "
     "POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID "
-    "failed fd given host name own pair pid pids port status"
+    "failed fd given host name own pair pid pids port signals status"
 )
 
 _PREAMBLE = """\
@@ -43,6 +43,9 @@ given=()
 while IFS= read -r -d '' pair; do
   for name in "${own[@]}"; do [[ $pair != "$name="* ]] || given+=("$pair"); done
 done <"/proc/$$/environ"
+# `run` lets these have their effect also where its caller ignores them, which bash alone cannot.
+signals=--default-signal=INT,TERM,PIPE,CHLD,XFSZ
+env "$signals" true 2>/dev/null || signals=--unset=_  # coreutils before 8.31
 
 start() {  # become a program as `run` starts it: no signal ignored, no file open, its own session
   trap - INT QUIT
@@ -51,7 +54,7 @@ start() {  # become a program as `run` starts it: no signal ignored, no file ope
     fd=${fd##*/}
     [ "$fd" -le 2 ] || eval "exec $fd>&-"
   done
-  exec setsid env --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
+  exec setsid env "$signals" --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
 }
 stop() {  # Ctrl-C does not reach the programs
   trap '' HUP INT TERM

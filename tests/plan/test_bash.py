@@ -138,6 +138,20 @@ def test_a_process_of_dry_has_all_that_one_of_run_has(given: dict[str, str]):
     assert others == equal
 
 
+def test_a_program_of_dry_ignores_the_signals_that_one_of_run_ignores():
+    """Of a caller that ignores some, as nohup and Python do; a program in Python would, too."""
+    process = Process(("b", "D0"), ("grep", "SigIgn", "/proc/self/status"), {}, 0, (0,))
+    launch = Launch(benchmark(), None, (process,))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        printed = bash(render([launch], sys.executable), restore_signals=False)
+        (run,) = supervised(launch, dict(os.environ))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert run in printed.stdout
+    assert int(run.split()[1], 16) & 1 << signal.SIGHUP - 1
+
+
 def test_a_program_whose_path_is_like_a_variable(tmp_path: Path):
     program = tmp_path / "a=b" / "echo"
     program.parent.mkdir()

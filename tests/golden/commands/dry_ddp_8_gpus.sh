@@ -9,11 +9,14 @@ trap 'exit 143' TERM
 failed=()
 
 # Programs get these variables as this script was given them: it has its own. They get no `_`.
-own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd given host name own pair pid pids port status)
+own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd given host name own pair pid pids port signals status)
 given=()
 while IFS= read -r -d '' pair; do
   for name in "${own[@]}"; do [[ $pair != "$name="* ]] || given+=("$pair"); done
 done <"/proc/$$/environ"
+# `run` lets these have their effect also where its caller ignores them, which bash alone cannot.
+signals=--default-signal=INT,TERM,PIPE,CHLD,XFSZ
+env "$signals" true 2>/dev/null || signals=--unset=_  # coreutils before 8.31
 
 start() {  # become a program as `run` starts it: no signal ignored, no file open, its own session
   trap - INT QUIT
@@ -22,7 +25,7 @@ start() {  # become a program as `run` starts it: no signal ignored, no file ope
     fd=${fd##*/}
     [ "$fd" -le 2 ] || eval "exec $fd>&-"
   done
-  exec setsid env --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
+  exec setsid env "$signals" --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
 }
 stop() {  # Ctrl-C does not reach the programs
   trap '' HUP INT TERM

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from .errors import RunDirError
+from .literals import Literals
 from .secrets import FEWEST, is_secret, is_value, with_forms, with_named
 
 HIDDEN = "(hidden)"
@@ -44,7 +45,8 @@ class Secrets:
         self._names: dict[str, str] = {}  # by the secret
         self.given = ""  # what GIVEN is for those who run the plan; empty if it has no secret
         self._least = FEWEST  # characters of a text that can have one
-        self._needles: list[tuple[str, re.Pattern[str] | None, str]] = []
+        self._needles: tuple[tuple[str, re.Pattern[str] | None, str], ...] = ()
+        self._literals = Literals(())  # of the needles
         self._hidden: dict[str, str] = {}  # texts that secrets were learned from
 
     @property
@@ -84,7 +86,7 @@ class Secrets:
             spared: texts that are left as they are, such as its own name.
         """
         self._public.update(spared)
-        self._needles = [needle for needle in self._needles if needle[0] not in self._public]
+        self._take(needle for needle in self._needles if needle[0] not in self._public)
         self._hidden.clear()
         if new := set(names) - self.more:
             self.more |= new
@@ -138,13 +140,19 @@ class Secrets:
             texts |= {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
             texts |= {repr(text)[1:-1], text.replace("'", "'\"'\"'"), text.replace('"', '""')}
             texts.add(quote(text, safe="", errors="surrogateescape"))
+        needles = list(self._needles)
         for text in texts:
             pattern = None
             if len(text) < _LIKE_A_WORD:
                 pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
-            self._needles.append((text, pattern, f"(hidden: {name})"))
+            needles.append((text, pattern, f"(hidden: {name})"))
         self._least = min(self._least, *map(len, texts))
-        self._needles.sort(key=lambda needle: -len(needle[0]))
+        self._take(needles)
+
+    def _take(self, needles: Iterable[tuple[str, re.Pattern[str] | None, str]]) -> None:
+        """Look for these texts from now on: each with its mark, and a pattern if it is a word."""
+        self._needles = tuple(sorted(needles, key=lambda needle: -len(needle[0])))
+        self._literals = Literals([needle for needle, _, _ in self._needles])
 
     def hide(self, text: str) -> str:
         """A text without the secrets that this process was given, or that have a form."""
@@ -155,8 +163,10 @@ class Secrets:
 
         They are looked for in its strings alone: all else is as it was.
         """
+        if not self._needles:
+            return text
         lines = text.decode()
-        is_clean = "\\u" not in lines and not any(each[0] in lines for each in self._needles)
+        is_clean = "\\u" not in lines and not self._literals.any_in(lines)
         return text if is_clean else _STRING.sub(self._hide_string, lines).encode()
 
     def _hide_string(self, found: re.Match[str]) -> str:
@@ -167,17 +177,19 @@ class Secrets:
         return found[0] if hidden == string else json.dumps(hidden) + (found[2] or "")
 
     def _without_known(self, text: str) -> str:
-        for needle, pattern, mark in list(self._needles):
-            if needle in text:
-                # What is given must be had again as it was: as JSON writes it, or a line of it.
-                exact = self._mark(MARK.sub(r"\1", mark), needle) if self._learns else mark
-                parts = _WHOLE_MARK.split(text)
-                for number in range(0, len(parts), 2):  # between marks, which may have it in them
-                    part = parts[number]
-                    hidden = pattern.sub(exact, part) if pattern else part.replace(needle, exact)
-                    parts[number] = hidden
-                text = "".join(parts)
-        return text
+        needles = self._needles  # as they are now: it may learn more
+
+        def replaced(number: int, text: str) -> str:
+            needle, pattern, mark = needles[number]
+            # What is given must be had again as it was: as JSON writes it, or a line of it.
+            exact = self._mark(MARK.sub(r"\1", mark), needle) if self._learns else mark
+            parts = _WHOLE_MARK.split(text)
+            for at in range(0, len(parts), 2):  # between marks, which may have it in them
+                part = parts[at]
+                parts[at] = pattern.sub(exact, part) if pattern else part.replace(needle, exact)
+            return "".join(parts)
+
+        return self._literals.replace(text, replaced)
 
     def _within(self, name: str, text: str) -> str:
         """The text of a configuration, or of a program, that stands under a name; learns, too."""

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 
+from .literals import Literals
+
 # What a name has in it, without what divides its words, if it is of a secret.
 NAMES = (
     *("password", "passwd", "passphrase", "secret", "credential", "jwt", "sshpass"),
@@ -67,25 +69,38 @@ BEHIND: Mapping[str, tuple[str, str]] = {
         ("Bearer ", "bearer ", "Basic ", "basic "), ("", r"(?=\S*[A-Z\d=])[\w.~+/=-]{12,}")
     ),
 }
+# What is passed over where no secret is: else a text of beginnings is looked at from each of them.
+PASSED: Mapping[str, str] = dict.fromkeys(("sk-", "eyJ"), r"[\w-]*+")
 _BEGINNINGS = (*FORMS, *BEHIND)
+_LITERALS = Literals(_BEGINNINGS)
 FEWEST = 12  # characters of a form
 
 _QUOTED = r"\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)'"
-# A name and its value, as a shell, an option and JSON have them.
+# A name and its value, as a shell, an option and JSON have them. A name that has no value is looked
+# at once, from its first character, and not from each.
 _NAMED: Mapping[str, str] = {  # by a character that it has
-    "=": rf"(?P<name>[A-Za-z_*-][\w.*-]*)=(?:{_QUOTED}|(?P<c>[^\s;&|\"'()]+))",
+    "=": r"(?<![\w.*-])(?>[\w.*-]*?(?=[A-Za-z_*-]))(?P<name>[\w.*-]++)"
+    rf"=(?:{_QUOTED}|(?P<c>[^\s;&|\"'()]+))",
     " ": rf"(?<!\S)(?P<name>--?[A-Za-z][\w-]*) +(?:{_QUOTED}|(?P<c>(?!-)[^\s;&|\"'()]+))",
-    ":": rf"\b(?P<name>[A-Za-z_][\w-]*)[\"']?: ?(?:{_QUOTED}(?P<c>(?!)))",
+    ":": r"(?<![\w-])(?>[\w-]*?\b(?=[A-Za-z_]))(?P<name>[\w-]++)"
+    rf"[\"']?: ?(?:{_QUOTED}(?P<c>(?!)))",
 }
+_LONGEST_NAME = 200  # characters of a name that is remembered
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NO_VALUE = re.compile(
     r"|true|false|yes|no|on|off|none|null|auto|default|<.*>|\[.*\]|\(hidden.*", re.IGNORECASE
 )
 
 
-@lru_cache(maxsize=10_000)
 def is_secret(name: str) -> bool:
     """Whether the value of a variable, an option or a key of this name is a secret."""
+    if len(name) > _LONGEST_NAME:  # a program may tell many of them
+        return _is_secret.__wrapped__(name)
+    return _is_secret(name)
+
+
+@lru_cache(maxsize=10_000)
+def _is_secret(name: str) -> bool:
     if name in PLAIN:
         return False
     words: list[str] = [word.lower() for word in _WORD.findall(name)]
@@ -110,23 +125,35 @@ def is_value(name: str, value: str) -> bool:
 
 @cache
 def _form(begin: str) -> re.Pattern[str]:
-    """What stands ``before`` a secret that begins so, and the ``secret``; few are ever needed."""
-    if begin in FORMS:
-        before, rest = r"(?<![A-Za-z0-9_])(?P<before>)", re.escape(begin) + FORMS[begin]
-    else:
+    """A form, whose ``rest`` is missing where there is no secret; few are ever needed.
+
+    It begins with its literal, for which ``re`` looks fast.
+    """
+    literal = re.escape(begin)
+    if begin in BEHIND:
         between, rest = BEHIND[begin]
-        before = rf"(?P<before>{re.escape(begin)}{between})"
-    return re.compile(rf"{before}(?P<secret>{rest})")
+        return re.compile(f"{literal}{between}(?P<rest>{rest})")
+    passed = PASSED.get(begin, "(?!)")
+    return re.compile(f"{literal}(?<![A-Za-z0-9_]{literal})(?:(?P<rest>{FORMS[begin]})|{passed})")
 
 
 def with_forms(text: str, mark: Callable[[str], str]) -> str:
     """The text with what ``mark`` makes of each secret in it that has a form."""
     if len(text) < FEWEST:
         return text
-    for begin in _BEGINNINGS:
-        if begin in text:
-            text = _form(begin).sub(lambda found: found["before"] + mark(found["secret"]), text)
-    return text
+
+    def replaced(number: int, text: str) -> str:
+        begin = _BEGINNINGS[number]
+
+        def marked(found: re.Match[str]) -> str:
+            if found["rest"] is None:
+                return found[0]
+            at = found.start("rest") - found.start() if begin in BEHIND else 0
+            return found[0][:at] + mark(found[0][at:])
+
+        return _form(begin).sub(marked, text)
+
+    return _LITERALS.replace(text, replaced)
 
 
 def with_named(text: str, mark: Callable[[str, str], str]) -> str:

@@ -1,6 +1,12 @@
 """What looks like a secret, by its name and by its form, and what only seems to."""
 
+import re
+import time
+from collections.abc import Callable
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from milabench_ddp.secrets import BEHIND, FORMS, is_secret, is_value, with_forms, with_named
 
@@ -121,3 +127,88 @@ def test_secrets_behind_their_names(text: str, shown: str) -> None:
 
 def test_a_short_number_is_no_key_but_may_be_a_password() -> None:
     assert (is_value("--key", "4096"), is_value("PASSWORD", "4096")) == (False, True)
+
+
+def forms_one_by_one(text: str, mark: Callable[[str], str]) -> str:
+    """What ``with_forms`` means, looked for in the slowest way."""
+    for begin, rest in FORMS.items():
+        form = rf"(?<![A-Za-z0-9_]){re.escape(begin)}{rest}"
+        text = re.sub(form, lambda found: mark(found[0]), text)
+    for begin, (between, rest) in BEHIND.items():
+        form = rf"({re.escape(begin)}{between})({rest})"
+        text = re.sub(form, lambda found: found[1] + mark(found[2]), text)
+    return text
+
+
+def named_one_by_one(text: str, mark: Callable[[str, str], str]) -> str:
+    """What ``with_named`` means, from each character of a name."""
+    quoted = r"\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)'"
+    forms = (
+        rf"(?P<name>[A-Za-z_*-][\w.*-]*)=(?:{quoted}|(?P<c>[^\s;&|\"'()]+))",
+        rf"(?<!\S)(?P<name>--?[A-Za-z][\w-]*) +(?:{quoted}|(?P<c>(?!-)[^\s;&|\"'()]+))",
+        rf"\b(?P<name>[A-Za-z_][\w-]*)[\"']?: ?(?:{quoted}(?P<c>(?!)))",
+    )
+
+    def marked(found: re.Match[str]) -> str:
+        part = next(part for part in "abc" if found[part] is not None)
+        name, value = found["name"], found[part]
+        if not (is_secret(name) and is_value(name, value)):
+            return found[0]
+        begin, end = found.span(part)
+        return text[found.start() : begin] + mark(name, value) + text[end : found.end()]
+
+    for form in forms:
+        text = re.sub(form, marked, text)
+    return text
+
+
+SIGNS = ("_", "-", ".", ":", "=", '"', "'", " ", "\n", "/", "@", "*", "1", "a", "A", "é", "--")
+NAMES = ("TOKEN", "key", "--password", "x.api_key", "name")
+PIECES = (
+    *FORMS,
+    *BEHIND,
+    *EXAMPLES.values(),
+    *SIGNS,
+    *NAMES,
+    "0a" * 10,
+    "x" * 20,
+    "PRIVATE KEY-----",
+)
+texts = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+
+
+@given(texts, st.sampled_from(["", " " * 600, "task-" * 200]))
+def test_forms_are_those_that_are_found_one_by_one(text: str, filled: str) -> None:
+    for whole in (text, filled + text, text + filled):
+        shown = with_forms(whole, lambda secret: f"<{secret[:6]}>")
+        assert shown == forms_one_by_one(whole, lambda secret: f"<{secret[:6]}>")
+
+
+@given(texts)
+def test_names_are_those_that_are_found_from_each_character(text: str) -> None:
+    assert with_named(text, lambda name, value: f"<{name} {value[:3]}>") == named_one_by_one(
+        text, lambda name, value: f"<{name} {value[:3]}>"
+    )
+
+
+HOSTILE = (
+    *(unit for begin in (*FORMS, *BEHIND) for unit in (begin, f"-{begin}aaaaaa", f"{begin}A ")),
+    *("a1", "a-", "a.", "a*", "a", "1", "a=", "a='", 'a="', 'a": ', "--a ", "--a", "a:", "é", " "),
+)  # fmt: skip
+
+
+def test_no_text_takes_much_longer_if_it_is_longer() -> None:
+    """A program that prints such a text would else stop the supervisor, and all deadlines."""
+
+    def seconds(text: str) -> float:
+        taken = []
+        for _ in range(2):
+            begin = time.thread_time()
+            with_forms(text, lambda _: "?")
+            with_named(text, lambda name, _: name)
+            taken.append(time.thread_time() - begin)
+        return min(taken)
+
+    for unit in HOSTILE:
+        short, long = (f"{unit * (size // len(unit))} = : " for size in (2_000, 20_000))
+        assert seconds(long) < 40 * seconds(short) + 0.005, unit  # 10 if it is in proportion

@@ -1,4 +1,4 @@
-"""What the caller of this process gave it, and what Python has made of it since."""
+"""The environment that the caller gave this process, before Python changed it."""
 
 import os
 
@@ -6,8 +6,8 @@ import os
 def restore_environment() -> None:
     """Let what this process starts inherit the environment that this process was given.
 
-    In the C locale Python sets ``LC_CTYPE`` for itself (PEP 538). ``_`` is the shell's word for
-    this program, and says nothing about another.
+    In the C locale Python sets ``LC_CTYPE`` for itself (PEP 538). The shell sets ``_`` to the
+    path of each program that it starts.
     """
     os.environ.pop("_", None)
     if os.environ.get("LC_CTYPE") not in ("C.UTF-8", "C.utf8", "UTF-8"):

@@ -65,7 +65,7 @@ def _finite(value: Any) -> Any:
 def encode_indented(record: object) -> bytes:
     """A record as JSON for people, with a newline at its end; NaN and infinity are null.
 
-    What cannot be seen is escaped, and the same when it is read.
+    Invisible characters are escaped, so a reader of the JSON gets the same texts.
     """
     return _seen(_indented(encode(record))) + b"\n"
 
@@ -145,8 +145,8 @@ def convert(raw: object, kind: type[T]) -> T:
 def write_record(path: Path, record: object, *, is_durable: bool = True) -> None:
     """Replace a file atomically: a reader sees the old record or the new one, not a part.
 
-    Its folder is made where it is missing, but not the one above: a run whose folder was moved
-    away must not begin anew, without what it has measured. ``is_durable`` is as for `replace_file`.
+    Its folder is made if it is missing, but not the one above: a run whose folder was moved away
+    must not begin anew, without its measurements. ``is_durable`` is as for `replace_file`.
 
     Raises:
         RunDirError: it cannot be written, for example because the disk is full.
@@ -193,7 +193,7 @@ def new_file(path: Path) -> int:
 
 
 def append_file(path: Path) -> BinaryIO:
-    """Open a file to append to it, or make it; not through a link, nor what is no file.
+    """Open a file to append to it, or make it; a link or anything but a file is refused.
 
     Raises:
         OSError: it cannot be opened.
@@ -203,7 +203,7 @@ def append_file(path: Path) -> BinaryIO:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file to read it; not a FIFO, at which one would wait.
+    """Open a file to read it; a FIFO is refused, because it would block.
 
     Raises:
         OSError: it is not there, cannot be read, or is not a file.
@@ -249,7 +249,7 @@ def read_record(path: Path, kind: type[T], prepared: Callable[[bytes], bytes] = 
 
 
 def encode_shown(record: object) -> bytes:
-    """A record for a page, which shows its texts: without secrets, and with what cannot be seen."""
+    """A record for a page, without secrets, and with invisible characters as their numbers."""
     return encode(_shown(plain(record)))
 
 

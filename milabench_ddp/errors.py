@@ -66,25 +66,25 @@ _REMEDIES: Mapping[int, str] = {
 
 @contextmanager
 def contained(tell: Callable[[Exception], object]) -> Iterator[None]:
-    """Whatever goes wrong inside the block ends that block alone; ``tell`` gets the error.
+    """Let an exception end this block and nothing else; ``tell`` gets it.
 
-    So the trouble of one benchmark, of a display or of a finding does not end the others.
+    So an error in one benchmark, a display or a finding does not end the others.
     """
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - what it is does not matter to the others
+    except Exception as error:  # noqa: BLE001 - the others go on after any error
         tell(error)
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, as one sentence; for an error that is not ours to tell, also where."""
+    """Why something failed, as one sentence; an error that is not milabench's has its place."""
     if isinstance(error, MilabenchError):
         return str(error)
     return f"milabench itself failed: {_described(error)} ({_place(error)})"
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether it may be gone next time: a trouble of the host or of ours, not what was asked."""
+    """Whether it may be gone next time: an error of the host or a bug, not a wrong request."""
     return isinstance(error, RunDirError) or not isinstance(error, MilabenchError)
 
 

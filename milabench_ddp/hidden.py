@@ -1,4 +1,4 @@
-"""Hides secrets in all that is written or shown, and gives them back to what is run.
+"""Hides secrets in everything that is written or shown, and reveals them to programs.
 
 In the place of a secret stands ``(hidden: HF_TOKEN)``: the name of the variable from which a script
 or a resumed run takes it; or ``(hidden)``, if nothing of this process was given it.
@@ -256,7 +256,7 @@ class Secrets:
 
     @property
     def mode(self) -> int:
-        """The mode of new files: if a run has secrets, nobody else may read what it writes."""
+        """The mode of new files: if a run has secrets, only its user can read them."""
         return 0o600 if self.given else 0o666
 
     def _key(self, name: str) -> str:

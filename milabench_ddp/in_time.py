@@ -1,4 +1,4 @@
-"""Waits for what may never return, such as a disk that hangs, no longer than for some time."""
+"""Limits the wait for a call that may never return, as on a disk that hangs."""
 
 import queue
 import threading
@@ -9,11 +9,11 @@ T = TypeVar("T")
 
 
 def in_time(call: Callable[[], T], seconds: float) -> T:
-    """What a call returns, or raises, in a thread of its own.
+    """Make a call in a thread of its own; return its value, or raise its exception.
 
     Raises:
-        TimeoutError: it has not returned in time. Its thread is left behind, and does not keep the
-            program from ending.
+        TimeoutError: it has not returned in time. Its thread goes on, and the program can end
+            without it.
     """
     done: queue.SimpleQueue[Callable[[], T]] = queue.SimpleQueue()
 
@@ -27,7 +27,7 @@ def in_time(call: Callable[[], T], seconds: float) -> T:
 
     try:
         threading.Thread(target=run, name="in time", daemon=True).start()
-    except RuntimeError:  # no more threads may start here: better without a limit than not at all
+    except RuntimeError:  # no more threads can start: better without a limit than not at all
         return call()
     try:
         answer = done.get(timeout=seconds)

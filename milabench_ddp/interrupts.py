@@ -1,8 +1,8 @@
-"""What a signal does to a command of this process: it ends without a traceback, and tidily.
+"""What a signal does to a command: it ends without a traceback, and cleans up.
 
-While Python starts and ends nothing is to be undone, and Ctrl-C ends the process at once. While a
-command works, each signal is an exception, so that its temporary folders and children go with it.
-From then on the process ends, and further signals do not change its exit code. A run turns signals
+While Python starts and ends, there is nothing to undo, and Ctrl-C ends the process at once. While a
+command works, each signal is an exception, so that its temporary folders and children are removed.
+After that the process ends, and further signals do not change its exit code. A run turns signals
 into requests to stop: see ``launch/stop_requests.py``.
 """
 
@@ -88,7 +88,7 @@ def _exit(code: int) -> NoReturn:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    ignore_signals()  # a second Ctrl-C does not wait for what is undone
+    ignore_signals()  # a second Ctrl-C does not wait for the cleanup
     raise KeyboardInterrupt
 
 

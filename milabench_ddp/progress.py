@@ -59,8 +59,8 @@ class ProgressObserver(Protocol):
 class ContainedProgress:
     """Passes all on to another observer, whose own trouble does not end the run.
 
-    A display may fail at what a program told, or because nobody reads it any more. The first time,
-    the user is told; what is measured is on disk all the same.
+    A display may fail at the text of a program, or because its reader is gone. The user is told the
+    first time; the measurements are on disk anyway.
     """
 
     def __init__(self, inner: ProgressObserver) -> None:

@@ -1,4 +1,4 @@
-"""What secrets look like: by the name that they have, and by their form.
+"""Recognizes secrets by their names and by their forms.
 
 To hide more, add a word to ``NAMES`` or ``LAST_WORDS``, or a form to ``FORMS``; a configuration
 names more with the key ``secrets``.
@@ -10,13 +10,13 @@ from functools import cache, lru_cache
 
 from .literals import Literals
 
-# What a name has in it, without what divides its words, if it is of a secret.
+# Parts of the names of secrets, without the characters between words.
 NAMES = (
     *("password", "passwd", "passphrase", "secret", "credential", "jwt", "sshpass"),
     *("apikey", "accesskey", "authkey", "encryptionkey", "privatekey", "signingkey"),
     *("accesstoken", "authtoken", "bearertoken", "refreshtoken", "sessiontoken"),
 )
-# The last word of a name that is of a secret, unless one of these stands before it.
+# Last words of the names of secrets, and the words that rule it out if they stand before.
 LAST_WORDS: Mapping[str, tuple[str, ...]] = {
     "token": (
         *("bos", "cls", "eos", "first", "image", "last", "mask", "max", "next", "num", "pad"),
@@ -29,12 +29,12 @@ LAST_WORDS: Mapping[str, tuple[str, ...]] = {
     "pass": ("backward", "forward", "per", "single"),
     **dict.fromkeys(("auth", "pat", "pwd"), ()),
 }
-# The last word of a name that is about a secret, and not of one.
+# Last words of names that are about a secret, but not its own.
 ABOUT = (
     *("count", "dim", "dir", "env", "file", "folder", "id", "ids", "len", "length", "manager"),
     *("name", "path", "policy", "prompt", "size", "sock", "stdin", "ttl", "type", "uri", "url"),
 )
-PLAIN = ("PWD", "OLDPWD")  # names of variables that only look so
+PLAIN = ("PWD", "OLDPWD")  # names that only look like those of secrets
 
 # How a secret begins, and a regular expression for its rest.
 FORMS: Mapping[str, str] = {
@@ -61,7 +61,7 @@ FORMS: Mapping[str, str] = {
     "SG.": r"[\w-]{16,}\.[\w-]{16,}",  # SendGrid
     "-----BEGIN ": r"[A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
 }
-# What stands before a secret and is none, by how it begins; and the secret.
+# Text before a secret, by its beginning: the rest of that text, and the secret.
 BEHIND: Mapping[str, tuple[str, str]] = {
     "://": (r"[^/\s:@\"'<>]*:", r"[^/\s\"'<>]+(?=@)"),  # a password in an address
     "hooks.slack.com/services/": ("", r"[\w/]{20,}"),

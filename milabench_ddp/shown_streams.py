@@ -1,6 +1,6 @@
-"""Standard output and error as they are shown: without secrets, and with all that cannot be seen.
+"""Standard output and error without secrets, and with invisible characters as their numbers.
 
-So nothing that a program, a configuration or a file says can change what a terminal shows.
+So no text of a program, a configuration or a file can change what a terminal shows.
 """
 
 import os
@@ -14,7 +14,7 @@ from .visible import visible
 
 
 class _Shown:
-    """A stream whose texts are shown; all else is that of the stream behind it."""
+    """A stream that makes its texts safe to show; all else is passed to the stream behind it."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -29,7 +29,7 @@ class _Shown:
 
 
 def behind(out: TextIO) -> TextIO:
-    """The stream for what draws with a terminal's escapes, and shows its texts itself."""
+    """The stream behind it, for drawings with escapes, which make their texts safe themselves."""
     return out._out if isinstance(out, _Shown) else out
 
 

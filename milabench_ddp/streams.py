@@ -1,4 +1,4 @@
-"""The standard streams of a process: open, and a standard error that nobody reads ends no run."""
+"""Makes the standard streams safe: open, and standard error cannot end or stop a run."""
 
 import io
 import os
@@ -6,11 +6,11 @@ import select
 import sys
 
 PATIENCE = 5.0
-"""Seconds that a reader of standard error has, once: then what it does not take is lost."""
+"""Seconds to wait, once, for a reader of standard error; after that, unread text is lost."""
 
 
 class _Unheard(io.FileIO):
-    """A stream that takes what is written also when nobody reads it, or its disk is full."""
+    """A stream that accepts all text, even without a reader or on a full disk."""
 
     _patience = PATIENCE
 
@@ -29,9 +29,9 @@ class _Unheard(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Open those of the standard streams that are closed, and make standard error one that is safe.
+    """Open the standard streams that are closed, and make standard error safe.
 
-    What goes wrong with it must not end what it is only to tell about.
+    It only carries messages, so its errors must not end a run.
     """
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:  # after `2>&-`, the next file would be fd 2
         os.set_inheritable(fd, True)
@@ -46,7 +46,7 @@ def prepare_streams() -> None:
 
 
 def _is_plain_file(stream: object) -> bool:
-    """Whether it is Python's own standard error, and not one that a test has put in its place."""
+    """Whether it is Python's own standard error, not one that a test put in its place."""
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is no buffer
     return type(raw) is io.FileIO and raw.fileno() == 2

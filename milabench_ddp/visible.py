@@ -1,8 +1,8 @@
-"""What cannot be seen in a text, shown by its number, so that what is read is what is there."""
+"""Shows the invisible characters of a text by their numbers, so that a reader sees them."""
 
 # Control characters, such as those of a terminal's escapes; marks that turn the direction of a text
 # around, break its lines or have no width; letters and selectors that show nothing; tags, which
-# spell out words that nobody sees; halves of surrogate pairs, which have no bytes.
+# spell out invisible words; halves of surrogate pairs, which have no bytes.
 _UNSEEN = (
     *(code for code in range(0x20) if chr(code) not in "\t\n"),
     *range(0x7F, 0xA0),
@@ -34,7 +34,7 @@ _IN_LINE = NUMBERS | {ord("\n"): " "}
 
 
 def visible(text: str) -> str:
-    """The text with ``\\u202e`` and the like for what cannot be seen, but for tabs and newlines."""
+    """The text with ``\\u202e`` and the like for invisible characters, except tabs and newlines."""
     return text if _is_plain(text) else text.translate(NUMBERS)
 
 

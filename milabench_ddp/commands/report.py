@@ -120,7 +120,7 @@ def _text(made: Report, options: ReportOptions, files: Mapping[str, str], format
 
 
 def _settle(run: RunDir) -> None:
-    """Write how a run has ended whose jobs nobody follows."""
+    """Write how a run ended, if no command follows its jobs."""
     header = read_header(run)
     if header.jobs and header.outcome is None:
         # imported here because few runs are such, and it takes long to import

@@ -1,4 +1,4 @@
-"""Reads files that a user names: without waiting for ever, and without filling the memory."""
+"""Reads files that a user names, with bounds on time and memory."""
 
 import errno
 import os
@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 CHUNK = 2**20  # bytes
-PATIENCE = 10.0  # seconds in which a pipe must say something
+PATIENCE = 10.0  # seconds in which a pipe must send something
 
 
 def read_limited(path: str | os.PathLike[str], most: int) -> bytes:
@@ -37,7 +37,7 @@ def read_limited(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def is_file(path: Path) -> bool:
-    """Whether it is a file; one whose name is too long, or hidden by rights, is none."""
+    """Whether it is a file; false also if its name is too long, or its folder cannot be read."""
     try:
         return path.is_file()
     except OSError:

@@ -1,4 +1,4 @@
-"""How large a configuration may be: what is larger is refused before it fills time or memory."""
+"""How large a configuration may be; a larger one is refused before it costs time or memory."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from .tree import ListNode, MappingNode, Origin, TreeNode
 
 FILE_BYTES = 16 * 2**20
 VALUES = 250_000  # lists, mappings and what is in them; each use of an alias counts
-DEPTH = 50  # lists and mappings within each other, includes, parents
+DEPTH = 50  # nested lists and mappings, includes, parents
 NUMBER = 100  # characters
 BITS = 64  # of a whole number
 FILES = 1_000  # that a configuration includes; one that is included twice counts twice

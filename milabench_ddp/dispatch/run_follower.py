@@ -141,7 +141,7 @@ class RunFollower:
         """Ask once whether the run has ended; then each of its benchmarks has a verdict."""
         if self._jobs is None:
             header = require_state(self._run).header
-            # Jobs that nobody follows now: who follows them next writes how the run ended.
+            # No command follows the jobs now: the next one to do so writes how the run ended.
             has_ended = header.outcome is not None and bool(header.ended or not header.jobs)
         else:
             has_ended = self._jobs.have_ended()

@@ -1,6 +1,6 @@
-"""Writes to the terminal in a thread of its own: a run never waits for a terminal.
+"""Writes to the terminal in a thread of its own, so that a run never waits for a terminal.
 
-A terminal may be stopped (Ctrl-S), or be a pipe that nobody reads.
+A terminal may be stopped (Ctrl-S), or be a pipe without a reader.
 """
 
 import os
@@ -18,7 +18,7 @@ INTERVAL = 1.0
 """Seconds between two drawings: more would compete with the measured programs."""
 
 PATIENCE = 2.0
-"""Seconds at the end of a run in which what is left must be written."""
+"""Seconds at the end of a run to write what is left."""
 
 Job = Callable[[], None]
 Picture = AbstractContextManager[Job]
@@ -30,10 +30,10 @@ def at_once(job: Job) -> None:
 
 
 class ScreenThread:
-    """Does jobs in order, and draws between them, as often as the terminal takes it.
+    """Does jobs in order, and draws between them, as often as the terminal keeps up.
 
-    While a job waits for the terminal, nothing is drawn: pictures are left out, jobs are not. A
-    terminal that fails, or is gone, gets nothing more.
+    If the terminal is slow, drawings are skipped and jobs are not. A terminal that fails, or is
+    gone, gets nothing more.
 
     Args:
         interval: seconds between two drawings.
@@ -50,11 +50,12 @@ class ScreenThread:
 
     @contextmanager
     def running(self, stream: TextIO, picture: Picture | None = None) -> Iterator[None]:
-        """Do jobs inside the block; what is left at its end is done, or is left for want of time.
+        """Do jobs during the block, and after it those that are left, for ``PATIENCE`` at most.
 
         Args:
-            stream: what is written to; it is closed at the end.
-            picture: is entered in the thread, and gives what draws; None draws nothing.
+            stream: where to write; it is closed at the end.
+            picture: a context that the thread enters, which returns the function that draws; None
+                draws nothing.
         """
         thread = threading.Thread(
             target=self._run,
@@ -79,12 +80,12 @@ class ScreenThread:
                     self._draw_between(draw, stream)
 
     def _do(self, job: Job, stream: TextIO) -> None:
-        """Do a job; one that fails is told once, and the others are done."""
+        """Do a job; the first failure is reported, and the others are still done."""
         try:
             job()
         except OSError:  # the terminal is gone
             raise
-        except Exception as error:  # noqa: BLE001 - what it is does not matter to the others
+        except Exception as error:  # noqa: BLE001 - the others are done after any error
             if not self._has_told:
                 self._has_told = True
                 said = f"the progress display is incomplete: {reason_of(error)}"

@@ -154,7 +154,7 @@ class Child:
         )
 
     def _emit_rest(self) -> None:
-        """Emit the last part of output of which something is left out, and how much that is."""
+        """Emit the last part of a stream that was cut, and how much is missing."""
         now = time.time()
         for stream, limit in self._limits.items():
             if text := limit.rest():
@@ -163,7 +163,7 @@ class Child:
                 self._tell(f"{stream}: {limit.left_out}")
 
     def _read_rest(self, fd: int) -> None:
-        """Emit what a pipe holds, and no more: whoever got hold of it may write for ever."""
+        """Emit what a pipe holds now, and no more: another process may write to it for ever."""
         left = fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
         while left > 0 and (chunk := _read_now(fd)):
             self._emit_lines(fd, chunk)

@@ -20,7 +20,7 @@ from . import reap
 from .keeper_main import EXECUTED, KILL, TERMINATE, WAITS, packed
 
 _ROOT = Path(__file__).parents[2]
-# What is imported has been compiled before; a script would be compiled at each start.
+# An imported module is compiled once; a script would be compiled at each start.
 _MAIN = f"""
 import sys
 sys.path.append({str(_ROOT)!r})
@@ -37,8 +37,8 @@ _LEAVE = 2 * reap.LIMIT  # seconds for the keeper to end what is left
 class ProcessEnd:
     """How a process ended.
 
-    ``error`` is empty, or says that it was ended from outside of its keeper; ``stuck`` are the pids
-    that SIGKILL did not end.
+    ``error`` is empty, or says that its keeper did not report its end; ``stuck`` are the pids that
+    SIGKILL did not end.
     """
 
     returncode: int  # negative for a signal, as in ``subprocess``
@@ -51,9 +51,9 @@ class KeptProcess:
     """A process that executed its program, or failed to."""
 
     process: Process  # with its whole environment
-    pid: int  # 0 if it did not come as far as the start latch; so its keeper's
+    pid: int  # 0 if it did not reach the start latch, and so is its keeper's
     keeper: int
-    control: int  # a descriptor, which can be read once the process and all that it left have ended
+    control: int  # a descriptor, readable once the process and all its descendants have ended
     stdout: int
     stderr: int
     started: float  # when it executed its program: monotonic, in seconds
@@ -64,7 +64,7 @@ class KeptProcess:
         self._order(TERMINATE)
 
     def kill(self) -> None:
-        """Send SIGKILL to it and all that it has started."""
+        """Send SIGKILL to it and all processes that it has started."""
         self._order(KILL)
 
     def family(self) -> set[int]:
@@ -81,7 +81,7 @@ class Keeper:
 
     Args:
         processes: what to start; the ``env`` of each is its whole environment.
-        folder: a folder that it removes at the end, also if this process is killed.
+        folder: a folder that it removes at the end, even if this process is killed.
     """
 
     def __init__(self, processes: Sequence[Process], folder: Path) -> None:
@@ -122,7 +122,7 @@ class Keeper:
         """Start the programs, as soon as all wait at the latch.
 
         Raises:
-            TimeoutError: one does not come there; it may be stopped.
+            TimeoutError: one does not reach the latch; it may be stopped.
         """
         arrived = [_receive(control) for control, _, _ in self._own]
         waiting = [message for message in arrived if message.startswith(WAITS)]
@@ -134,7 +134,7 @@ class Keeper:
         return list(map(self._kept, self._processes, self._own, arrived))
 
     def _kept(self, process: Process, ends: tuple[int, int, int], message: bytes) -> KeptProcess:
-        """A process that was released, or that did not come to the latch."""
+        """A process that was released, or that did not reach the latch."""
         keeper = pid = 0
         if message.startswith(WAITS):
             keeper, pid = map(int, message.removeprefix(WAITS).split())
@@ -146,7 +146,7 @@ class Keeper:
         return KeptProcess(process, pid, keeper, *ends, started, error)
 
     def end(self, kept: KeptProcess) -> ProcessEnd:
-        """How a process has ended; one whose keeper does not tell is ended here."""
+        """How a process has ended; if its keeper does not report that, it is killed here."""
         try:
             message = _receive(kept.control, patience=0.0)
             how = "was killed"
@@ -160,13 +160,13 @@ class Keeper:
         stuck: set[int] = set()
         for pid in (kept.keeper, kept.pid):
             stuck |= reap.kill_tree(pid, self._born[pid])
-        # What was orphaned is below the keeper of the launch.
+        # Its orphans are below the keeper of the launch.
         others = self._born.keys() - {kept.keeper}
         stuck |= reap.kill_family(self._popen.pid, spared=others)
         return ProcessEnd(-signal.SIGKILL, frozenset(stuck), f"its keeper {how}")
 
     def close(self) -> None:
-        """End what is left, and wait until it is gone."""
+        """End the processes that are left, and wait until they are gone."""
         self._fds.close()
         try:
             self._popen.wait(_LEAVE)

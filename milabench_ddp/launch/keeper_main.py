@@ -1,16 +1,15 @@
-"""The keeper of a launch: starts its programs together, and ends whatever they leave.
+"""The keeper of a launch: starts its programs together, and ends all processes that they leave.
 
-It stands between the supervisor and the programs, and adopts every orphan below it, so that all
-that a launch has started can be found by its ancestry::
+It stands between the supervisor and the programs, and adopts every orphan below it, so that every
+process of a launch can be found by its ancestry::
 
     supervisor
       keeper of the launch          waits until the supervisor is gone, or done; then ends the rest
         keeper of a process         for each: obeys the supervisor, and ends what the program leaves
           program
 
-If the supervisor is killed, both kinds of keepers see it, and leave nothing: no process, and not
-the launch's temporary folder. If a keeper is killed, the one above it still has its orphans, and
-the program gets a SIGTERM.
+If the supervisor is killed, both kinds of keepers see it, and leave no process and no temporary
+folder. If a keeper is killed, the one above adopts its orphans, and the program gets a SIGTERM.
 
 Programs that are started one after another begin their work at different times, even more so when
 the first ones are already busy. So each waits at the start latch: it reports that it waits, reads
@@ -33,7 +32,7 @@ from .reap import ignore_gone, kill_family
 # What the supervisor sends. When it closes its end, all is killed.
 TERMINATE = b"t"  # SIGTERM to the program's process group
 KILL = b"k"  # SIGKILL to all that it has started
-# How what it receives begins; the end, ``returncode pid...``, begins with neither.
+# The first byte of what it receives; the end, ``returncode pid...``, begins with neither.
 WAITS = b"."  # at the latch: ``.keeper program``, two pids
 EXECUTED = b"="  # ``=monotonic ns``, just before; then ``!errno`` if it could not be executed
 
@@ -55,7 +54,7 @@ def main(argv: Sequence[str]) -> None:
     life, release, *rest = map(int, argv[2:])
     for fd in (life, release, *rest):
         os.set_inheritable(fd, False)
-    # Slurm signals every process of a job; only the programs are meant.
+    # Slurm signals every process of a job, and means only the programs.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     for program in _programs():
@@ -120,7 +119,7 @@ class _ProcessKeeper:
         self._stuck: set[int] = set()  # what SIGKILL does not end
 
     def keep(self, program: _Program, mask: set[int | signal.Signals]) -> None:
-        """Start the program, obey until it has ended, end what it leaves, and tell; then exit."""
+        """Start the program, obey until it has ended, end what it leaves, and report; then exit."""
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
         woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -219,7 +218,7 @@ def _has_children() -> bool:
 
 
 def _leave_streams() -> None:
-    """Let go of the standard streams: who reads them must see their end."""
+    """Let go of the standard streams, so that their readers see the end."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)

@@ -5,7 +5,7 @@ from enum import IntEnum
 from ..events import Outcome, Verdict
 
 PATIENCE = 15.0
-"""Seconds after SIGKILL for all to end: a process in the kernel may never do so."""
+"""Seconds after SIGKILL for all to end; a process that the kernel holds may never do so."""
 
 
 class Stage(IntEnum):
@@ -14,7 +14,7 @@ class Stage(IntEnum):
     RUNNING = 0
     TERMINATED = 1  # SIGTERM to the group of each process
     KILLED = 2  # SIGKILL to every process that it has started
-    GIVEN_UP = 3  # what is still there is left behind
+    GIVEN_UP = 3  # processes that are still alive are left behind
 
 
 class KillPolicy:

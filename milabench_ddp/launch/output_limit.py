@@ -1,4 +1,4 @@
-"""Keeps the first and the last part of what a process prints: a flood does not fill the disk."""
+"""Keeps the first and the last part of a process's output: a flood does not fill the disk."""
 
 from collections import deque
 from dataclasses import replace
@@ -12,7 +12,7 @@ _MOST_LAST = _MIB  # bytes; the last part is in memory until the process ends
 
 
 class OutputLimit:
-    """What is kept of a stream of a process; sentences in it say where something is left out.
+    """The part of a process's stream that is kept, with a sentence where text is left out.
 
     Args:
         limit: MiB that are kept at most, in whole lines unless they are longer.

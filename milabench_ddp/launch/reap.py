@@ -1,8 +1,8 @@
 """Find and end every descendant of a process, in any session and with any environment.
 
-Descendants are told by their ancestry alone. The processes for which this is asked adopt the
-orphans below them (child subreapers), so nothing leaves its family: neither a worker of torchrun in
-a session of its own, nor a daemon that cleared its environment. No other process is signalled: a
+Descendants are found by their ancestry alone. The callers adopt the orphans below them (child
+subreapers), so no process leaves its family: neither a worker of torchrun in a session of its own,
+nor a daemon that cleared its environment. No other process is signalled: a
 pid is pinned by a pidfd before its parent is read, so that it cannot come to mean another process.
 
 The keeper imports this, and must start fast: only what Python has loaded anyway is imported.
@@ -16,13 +16,13 @@ from contextlib import suppress
 from itertools import count
 
 LIMIT = 5.0
-"""Seconds after SIGKILL until a process counts as one that cannot be ended."""
+"""Seconds after SIGKILL after which a process counts as stuck in the kernel."""
 
 _POLL = 0.002  # seconds between two rounds of signals
 _ROUNDS = 50  # of SIGSTOP, at most
-_SURE = 3  # rounds of SIGKILL after which it is clear that some descendants are missed
-_TRIES = 200  # to get hold of the newest process
-_GENERATIONS = 3  # which may live at once where each forks and ends
+_SURE = 3  # rounds of SIGKILL after which some descendants are surely missed
+_TRIES = 200  # to signal the newest process
+_GENERATIONS = 3  # that may live at once in a chain of forks
 
 
 class Stat:
@@ -79,14 +79,13 @@ def kill_family(
 ) -> set[int]:
     """End all descendants of a process, until none is left.
 
-    They are stopped first, until all of them are: what is stopped neither forks nor starts again
-    what has ended.
+    All of them are stopped first: a stopped process neither forks nor restarts another.
 
     Args:
         root: the process; it gets no signal itself.
         has_children: reads the exit status of the children that have ended, and tells whether any
-            is left; for this process, where that alone is certain: who looks at one process after
-            the other may miss one that forks and ends.
+            is left. Only for children of this process, and then certain: reading one process after
+            another may miss one that forks and ends.
         spared: descendants that live on, with their own descendants.
         limit: seconds after which to give up.
 

@@ -49,8 +49,8 @@ class Supervisor:
         emit: gets each event as it happens; an exception that it raises ends the launch and `run`.
         grace: seconds between SIGTERM and SIGKILL.
         clock: monotonic, in seconds; the deadline and the grace are counted by it.
-        has_room: whether more can be emitted now; while not, programs wait as at a full pipe. Who
-            says no wakes ``requests`` later. An exception ends the launch as one of ``emit``.
+        has_room: whether more can be emitted now; while not, programs wait as at a full pipe. It
+            must wake ``requests`` once there is room. Its exceptions end the launch and `run`.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Supervisor:
             self._emit(event)
 
     def _read(self, child: Child, fd: int) -> None:
-        # What has ended earlier in this round was read to the end.
+        # A pipe that ended earlier in this round was read to its end.
         if fd in self._pipes and self._reads_pipes and not child.read(fd):
             self._forget(fd)
 

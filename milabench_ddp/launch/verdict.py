@@ -96,7 +96,7 @@ class Observations:
                 self._add_error(said)
 
     def _add_error(self, said: str) -> None:
-        """Keep the first error, but one that may have caused it wins."""
+        """Keep the first error, unless this one may have caused it."""
         if not self.error or (may_follow(self.error) and not may_follow(said)):
             self.error = said
 

@@ -1,4 +1,4 @@
-"""Tells a report also where a benchmark has something that breaks it: the others stand."""
+"""Makes a report even if one benchmark breaks it: the others are reported as usual."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 def in_spite_of_broken(make: Callable[[Report], T], report: Report) -> tuple[Report, T]:
-    """What is made of a report, and the report that it is made of.
+    """Make something of a report; return the report that it is made of, and what was made.
 
-    A benchmark of which it cannot be made is told as a failure, with its reason. What can be made
-    of none is an error, as of a report without benchmarks.
+    A benchmark that breaks it becomes a failure, with the reason. If the report breaks it without
+    any benchmark, the exception is raised.
     """
     try:
         return report, make(report)
@@ -29,7 +29,7 @@ def in_spite_of_broken(make: Callable[[Report], T], report: Report) -> tuple[Rep
 
 
 def _without_broken(make: Callable[[Report], object], report: Report) -> Report:
-    """The report, with a failure in place of each benchmark of which nothing can be made."""
+    """The report, with a failure in place of each benchmark that breaks it."""
     for row in report.rows:
         errors: list[Exception] = []
         with contained(errors.append):
@@ -49,7 +49,7 @@ def _alone(report: Report, row: Row) -> Report:
 
 
 def with_failure(report: Report, row: Row, error: Exception) -> Report:
-    """The report, with a failure in place of what was measured of a benchmark."""
+    """The report, with a failure in place of the measurements of a benchmark."""
     name = row.name
     empty, failed = unreadable(name, row.weight, row.n, error)
     rows = tuple(empty if each is row else each for each in report.rows)
@@ -59,13 +59,13 @@ def with_failure(report: Report, row: Row, error: Exception) -> Report:
 
 
 def unreadable(name: str, weight: float, count: float, error: Exception) -> tuple[Row, Failure]:
-    """The row and the failure of a benchmark of which no report can be made.
+    """The row and the failure of a benchmark that cannot be reported.
 
     Args:
-        name: of the benchmark.
+        name: the benchmark.
         weight: of its score.
         count: its processes.
-        error: that came up.
+        error: why.
     """
     reason = f"no report can be made of it: {reason_of(error)}"
     row = Row.unmeasured(name, max(count, 1.0), weight, {}, count)
@@ -73,6 +73,6 @@ def unreadable(name: str, weight: float, count: float, error: Exception) -> tupl
 
 
 def broken_finding(name: str, error: Exception) -> Finding:
-    """What stands in place of a finding whose search failed."""
+    """The finding that replaces one whose search failed."""
     sentence = f"the search for `{name}` failed: {reason_of(error)}"
     return Finding(sentence, name=name, severity=Severity.ERROR)

@@ -1,4 +1,4 @@
-"""The JSON schemas of all that is written as JSON for others, made from the types of its records.
+"""The JSON schemas of the documents that milabench writes, made from the types of their records.
 
 They are published in ``docs/reference``; the version of each is in its records' field ``schema``.
 """

@@ -1,4 +1,4 @@
-"""What several findings need of a benchmark is calculated once."""
+"""Calculates once what several findings need of a benchmark."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -9,16 +9,16 @@ HEAD = 4096  # bytes in which a file tells what wrote it
 
 
 def check_replaceable(path: Path, mark: str) -> None:
-    """Refuse to replace a file that is not ours: it may be the work of a day.
+    """Refuse to replace a file that milabench did not write: it may be the work of a day.
 
-    A file without content can be replaced, and what is no file, such as a pipe, is written to.
+    An empty file can be replaced, and a path that is not a file, such as a pipe, is written to.
 
     Args:
-        path: where something is to be written.
-        mark: what all files of this kind that milabench writes have near their beginning.
+        path: where to write.
+        mark: a text near the beginning of every file of this kind that milabench writes.
 
     Raises:
-        RunDirError: there is a file without it.
+        RunDirError: there is a file without the mark.
     """
     if not path.is_file():
         return
@@ -32,7 +32,7 @@ def check_replaceable(path: Path, mark: str) -> None:
 
 
 def refuse(path: Path) -> None:
-    """Raise RunDirError about a file that is not ours."""
+    """Raise RunDirError about a file that milabench did not write."""
     raise RunDirError(
         f"{path} exists, and milabench did not write it as such a file: "
         "name another, or add --overwrite"

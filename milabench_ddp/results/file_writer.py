@@ -1,6 +1,6 @@
-"""Appends to files in a thread of its own: who writes never waits for the disk.
+"""Appends to files in a thread of its own, so that the caller never waits for the disk.
 
-A disk may fill, hang or vanish while programs run that must end in time.
+A disk may fill, hang or vanish, and programs must still end in time.
 """
 
 import errno
@@ -15,22 +15,22 @@ from ..codec import new_file
 from ..errors import RunDirError
 
 CAPACITY = 64 << 20
-"""Bytes that may wait for the disk; with more, there is no room for what programs tell."""
+"""Bytes that may wait for the disk; with more, pipes of programs are not read."""
 
 PATIENCE = 30.0
-"""Seconds without any progress after which a disk hangs."""
+"""Seconds without progress after which a disk counts as hanging."""
 
 THREAD = "file writer"
 _AT_ONCE = 1 << 20  # bytes of one write; each is a sign of progress
-_FLOOD = 1 << 15  # bytes; after as many, the thread pauses, so that it writes many at once
+_FLOOD = 1 << 15  # bytes; after so many the thread pauses, so that it writes more at once
 _PAUSE = 0.005  # seconds
 _ASK = 0.2  # seconds between two questions whether to hurry
 
 
 class FileWriter:
-    """Makes files and appends to them, in order; the first error is the last thing that it does.
+    """Makes files and appends to them, in order, until the first error.
 
-    A file that is there already, a link or a FIFO in its place is not written to.
+    An existing file, a link or a FIFO in its place is not written to.
 
     Args:
         wake: called in the writer's thread when there is room again, and after an error; must
@@ -52,7 +52,7 @@ class FileWriter:
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
 
     def append(self, path: Path, data: bytes) -> None:
-        """Append to a file, which is made first; after an error, nothing is written any more.
+        """Append to a file; it is made if this writer has not made it yet.
 
         Raises:
             RunDirError: an earlier write failed.
@@ -82,7 +82,7 @@ class FileWriter:
 
         Args:
             patience: seconds without progress after which to give up.
-            is_hurried: whether not to wait at all; asked now and then.
+            is_hurried: whether to give up now; asked five times a second.
 
         Raises:
             RunDirError: a write failed, or the disk hangs.
@@ -106,7 +106,7 @@ class FileWriter:
         finally:
             with self._changed:
                 self._is_closing = True
-                self._wake = lambda: None  # who was woken may be gone when a disk goes on
+                self._wake = lambda: None  # the supervisor may be gone when a disk answers at last
                 self._changed.notify_all()
         if self._thread.ident is not None:
             self._thread.join(patience)

@@ -34,7 +34,7 @@ def held(path: Path, patience: float = _READERS) -> Iterator[bool]:
 
     Args:
         path: of the file, in a folder that is there.
-        patience: seconds to wait for who holds it.
+        patience: seconds to wait for its holder.
 
     Raises:
         RunDirError: the file cannot be written.
@@ -60,7 +60,7 @@ def alive(folder: Path) -> AbstractContextManager[bool]:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run, or of a benchmark, from the first look to the last write.
+    """Hold the lock of a run, or of a benchmark, from the first read to the last write.
 
     Raises:
         RunDirError: another process has it, or the folder cannot be written.
@@ -72,14 +72,14 @@ def claimed(folder: Path) -> Iterator[None]:
 
 
 def goes_on(folder: Path) -> str:
-    """That a run, or a benchmark, has not ended, and which process has it, if known."""
+    """A sentence: the run, or the benchmark, has not ended, and which process runs it, if known."""
     run = folder if (folder / "run.json").exists() else folder.parent
     said = f"{folder} has not ended{holder(folder / _LOCK)}"
     return f"{said}: `milabench watch {shlex.quote(str(run))}` follows it"
 
 
 def holder(path: Path) -> str:
-    """Which process holds the lock that a file is, and since when; empty where it is not known."""
+    """Which process holds the lock of a file, and since when; empty if that is not known."""
     try:
         host, pid = path.read_text().split()[:2]
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(path.stat().st_mtime))
@@ -123,7 +123,7 @@ def _take(path: Path, patience: float) -> int | None:
 
 
 def _try(path: Path) -> int | None:
-    """A descriptor that holds the lock; None if another has it, or it was just given back."""
+    """A descriptor that holds the lock; None if another process has it, or just released it."""
     try:
         fd, is_new = os.open(path, _NEW, 0o644), True
     except FileExistsError:
@@ -147,9 +147,9 @@ def _try(path: Path) -> int | None:
 
 
 def _remove_stale(path: Path, fd: int) -> None:
-    """Without locks: remove the file of a process that is gone; of several that try, one does.
+    """Without locks: remove the file of a process that is gone, in one of those that try.
 
-    Who makes the guard may remove the file; a second one finds another file in its place.
+    Only the process that makes the guard may remove it. A later one finds a new file in its place.
     """
     guard = path.with_name(f"{path.name}.stale")
     try:

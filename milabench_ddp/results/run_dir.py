@@ -71,7 +71,7 @@ class RunDir:
 
     @property
     def traces(self) -> Path:
-        """The folder of the run that made traces of what had a finding in this one."""
+        """The folder of the second run, which traces the benchmarks with findings in this one."""
         return self.path / "traces"
 
     def traces_of(self, benchmark: str) -> list[Path]:
@@ -169,13 +169,13 @@ def default_name() -> str:
 
 
 def reserve(run: RunDir) -> None:
-    """Take some room on the disk, for the states of a run whose disk becomes full."""
-    with suppress(OSError):  # then there is none, and the first state that is written says so
+    """Reserve room on the disk, for the states of a run whose disk becomes full."""
+    with suppress(OSError):  # the first state that is written reports a full disk
         replace_file(run.path / _RESERVE, bytes(_RESERVED + _for_header(run)))
 
 
 def _for_header(run: RunDir) -> int:
-    """Bytes of the reserve that are kept for the header, which says how the run ended."""
+    """Bytes of the reserve for the header, which says how the run ended."""
     try:
         return 2 * run.run_json.stat().st_size
     except OSError:
@@ -210,7 +210,7 @@ def save_state(run: RunDir, path: Path, record: object) -> None:
 
 
 def _give_back(run: RunDir, kept: int) -> bool:
-    """Give back some of the reserve, but for so many bytes; whether there was any."""
+    """Free some of the reserve, but keep so many bytes; return whether there was any to free."""
     try:
         fd = os.open(run.path / _RESERVE, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

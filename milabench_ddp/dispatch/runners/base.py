@@ -39,7 +39,7 @@ class Runner(ABC):
 
         Raises:
             MachineError: this host is used, and does not have the devices.
-            DispatchError: there are fewer nodes than requested, or no one states their devices.
+            DispatchError: there are fewer nodes than requested, or their devices are not stated.
         """
         if request.devices is None and not self.uses_this_host(request):
             raise DispatchError(

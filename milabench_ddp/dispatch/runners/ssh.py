@@ -76,7 +76,7 @@ def ssh_commands(
 
 
 def _ssh(host: SystemNode, key: Path | None) -> tuple[str, ...]:
-    # No password prompt, since no one would see it; keep-alives notice a host that is lost.
+    # No password prompt, since it would be invisible; keep-alives notice a host that is lost.
     words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5"]
     words += ["-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport)]
     if key is not None:

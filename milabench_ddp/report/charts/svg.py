@@ -38,7 +38,7 @@ def number(value: float) -> str:
 
 
 def clean(words: str) -> str:
-    """The words with a replacement for each character that XML does not keep, or nobody sees."""
+    """The words with a replacement for characters that XML does not keep, or that are invisible."""
     return _NOT_XML.sub("\ufffd", visible(SECRETS.hide(words)))
 
 

@@ -44,7 +44,7 @@ class Late:
         return self.local_ms / self.typical - 1
 
     def sentence(self) -> str:
-        """Who is slow, by how much, where, and who waits."""
+        """Which rank is slow, by how much, where, and which ranks wait."""
         against = f"{self.local_ms:.5g} against {self.typical:.5g} ms a step"
         is_median = self.reference in (OF_OTHERS, OF_STAGE)
         waits = "they wait" if is_median else f"{self.reference} waits"

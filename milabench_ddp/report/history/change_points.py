@@ -7,7 +7,7 @@ series may have had. **Whether** it did is told by Student's t instead of permut
 and Apache Otava do: permutations of few runs cannot show a small probability. After a change, both
 sides are searched in the same way. A series that a line fits better than a step drifts.
 
-**False alarms.** Who looks after each run, for ever, at a family of series that do not change, is
+**False alarms.** A user who looks after each run, for ever, at series that do not change, is
 told of a change with a probability of at most ``alpha``. For that, the test of one split of the
 first n runs of one of the S series is made at the level
 

@@ -1,4 +1,4 @@
-"""A page that is not of a report: what was found in a few words, and sections below."""
+"""A page other than the report's: the result in a few words, and sections below."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,9 +16,9 @@ def sections_page(
 
     Args:
         title: of the page.
-        badges: what was found, in a few words each; see ``badge``.
-        head: what it is about, each with its title.
-        sections: what they have inside, by their headings; those without anything are left out.
+        badges: the results, in a few words each; see ``badge``.
+        head: facts above the sections, each with its title.
+        sections: their contents by their headings; empty ones are left out.
     """
     facts = []
     for name, said in head:
@@ -42,5 +42,5 @@ def badge(text: str, kind: str) -> Html:
 
 
 def bullets(sentences: Sequence[str]) -> list[Html]:
-    """Sentences as a list; nothing without any."""
+    """Sentences as a list; empty if there are none."""
     return [tag("ul", *(tag("li", each) for each in sentences))] if sentences else []

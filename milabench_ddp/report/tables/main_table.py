@@ -14,7 +14,7 @@ from ..statistics.values import NAN, median
 from .step_tables import FEW, HOST, share_of
 
 ZERO = 0.0005  # what is smaller would be 0.0%
-TINY = 1e-6  # no one needs the digits of what is smaller
+TINY = 1e-6  # smaller numbers need no digits
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ..report.comparison.compare import comparison_of
 from ..report.comparison.faces import FACES, comparison_text
 from ..report.comparison.sides import Side
 from ..report.plots import write_files
-from .report import shown_width
+from .final_report import shown_width
 
 SUCCEEDED, SLOWER = 0, 1
 

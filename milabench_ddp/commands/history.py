@@ -7,7 +7,7 @@ from ..options.history import HistoryOptions
 from ..report.history.history import history_of
 from ..report.history.history_faces import FACES, history_text
 from ..results.run_folders import run_folders
-from .report import shown_width
+from .final_report import shown_width
 
 
 def main(options: HistoryOptions) -> int:

@@ -1,20 +1,18 @@
 """``milabench report``: print the report of runs, from their result files alone."""
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Protocol
 
 from ..errors import MilabenchError, SelectionError
-from ..events import Outcome
 from ..options.report import ReportOptions
 from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
 from ..report.formats import FORMATS, Format, text_format
-from ..report.model import Report, Severity
+from ..report.model import Report
 from ..report.order import in_order
 from ..report.page.write import open_page, page_path, write_page
 from ..report.plots import write_charts
@@ -22,11 +20,11 @@ from ..report.prediction.predict import predictions_of
 from ..report.suite_score import Prices
 from ..report.sweeps.sweep import sweep_of
 from ..report.tables import REPORT_TABLES, TABLES
-from ..report.text import WIDTH, report_text
 from ..report.timeline import write_timeline
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from ..results.run_folders import run_folders
+from .final_report import exit_code, shown_width
 
 
 class WriteFile(Protocol):
@@ -38,8 +36,6 @@ class WriteFile(Protocol):
         """Write it of the selected benchmarks; returns sentences on what was written."""
 
 
-SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
-NARROWEST = 40  # columns, below which a table cannot be read
 # What is written to the file or folder of the option of this name, in place of the report
 FILES: Mapping[str, WriteFile] = {
     "timeline": write_timeline,
@@ -162,32 +158,3 @@ def _weights(config: str) -> dict[str, float]:
     benchmarks = resolve(SuiteRequest(config), nowhere).benchmarks
     tables = {name: to_plain(result.entry) for name, result in benchmarks.items()}
     return {name: float(t["weight"]) for name, t in tables.items() if t["enabled"]}
-
-
-def exit_code(report: Report, fail_on: str | None = None) -> int:
-    """The exit code of runs, for every command that reports on them.
-
-    0: every benchmark ended ok, and measured something. 130: a run was cancelled. 1: anything else,
-    such as a benchmark that failed, a run that has not ended, or a finding of ``--fail-on``.
-    """
-    if any(run.outcome == Outcome.CANCELLED for run in report.runs):
-        return CANCELLED
-    is_refused = fail_on is not None and report.has(Severity(fail_on))
-    return SUCCEEDED if report.succeeded and not is_refused else FAILED
-
-
-def show(path: str | Path, out: TextIO, fail_on: str | None = None) -> int:
-    """Write the report on a run as text, as at its end; returns the exit code of the run."""
-    width = shown_width(out)
-    made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
-    out.write(text)
-    return exit_code(made, fail_on)
-
-
-def shown_width(out: TextIO) -> int:
-    """The columns of ``COLUMNS``, or else of the terminal; a file or a pipe has ``WIDTH``."""
-    columns = os.environ.get("COLUMNS", "")
-    found = int(columns) if columns.isdecimal() else 0
-    if not found and out.isatty():
-        found = os.get_terminal_size(out.fileno()).columns  # 0 where it is not known
-    return max(found or WIDTH, NARROWEST)

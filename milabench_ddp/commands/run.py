@@ -31,7 +31,7 @@ from ..results.read_state import read_header
 from ..results.run_dir import RunDir, disk_use
 from ..table import size_text
 from ..visible import in_line
-from . import report, setup
+from . import final_report, setup
 from .forecast import forecast, outline
 from .traces import make_traces
 
@@ -42,7 +42,7 @@ def main(options: RunOptions) -> int:
         with closing(_create(options) if options.resume is None else _resume(options)) as context:
             return _run(context, options)
     except EndedBySignal:  # before its benchmarks began, or while it reports: as after Ctrl-C
-        return report.CANCELLED
+        return final_report.CANCELLED
 
 
 def _run(context: RunContext, options: RunOptions) -> int:
@@ -59,9 +59,9 @@ def _run(context: RunContext, options: RunOptions) -> int:
         outcome = context.header.outcome or Outcome.FAILED
         count = len(context.plan.benchmarks)
         print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
-    code = report.SUCCEEDED if outcome is Outcome.OK else report.FAILED
+    code = final_report.SUCCEEDED if outcome is Outcome.OK else final_report.FAILED
     with contained(partial(_tell, f"cannot report on {context.run.path}")):
-        code = report.show(context.run.path, sys.stdout, options.fail_on)
+        code = final_report.show(context.run.path, sys.stdout, options.fail_on)
     has_ended = context.header.outcome is not None and outcome is not Outcome.CANCELLED
     if options.profile != "never" and has_ended:
         print()
@@ -69,9 +69,9 @@ def _run(context: RunContext, options: RunOptions) -> int:
             for sentence in make_traces(context, options.profile, quiet=options.quiet):
                 print(sentence)
     if outcome is Outcome.CANCELLED:
-        return report.CANCELLED
+        return final_report.CANCELLED
     is_detached = context.detach and context.header.outcome is None
-    return report.SUCCEEDED if is_detached else code
+    return final_report.SUCCEEDED if is_detached else code
 
 
 def _tell(what: str, error: Exception) -> None:

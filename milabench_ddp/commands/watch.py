@@ -11,7 +11,7 @@ from ..events import Outcome
 from ..options.report import RunFolderOptions
 from ..results.read_run import existing
 from ..results.read_state import read_header
-from . import report
+from . import final_report
 from .forecast import outline
 
 
@@ -28,5 +28,5 @@ def main(options: RunFolderOptions) -> int:
         shown = outline(run, header, plan, list(header.suite), is_watched=True)
         with show_progress(shown, quiet=False) as observer:
             outcome = watch_run(run, header, observer)
-    code = report.show(options.run, sys.stdout)
-    return report.CANCELLED if outcome is Outcome.CANCELLED else code
+    code = final_report.show(options.run, sys.stdout)
+    return final_report.CANCELLED if outcome is Outcome.CANCELLED else code

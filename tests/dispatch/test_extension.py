@@ -15,7 +15,7 @@ def test_a_runner_is_a_file_and_two_lines(package_copy: PackageCopy) -> None:
 
         from ..run_context import RunContext
         from .agents import AgentCommand
-        from .attached import LocalRunner
+        from .local import LocalRunner
 
 
         class BoxedRunner(LocalRunner):
@@ -31,8 +31,8 @@ def test_a_runner_is_a_file_and_two_lines(package_copy: PackageCopy) -> None:
         ''',
     )
     runners = "milabench_ddp/dispatch/runners/__init__.py"
-    package_copy.add_line(runners, "from .base import", "from .boxed import BoxedRunner")
-    package_copy.add_line(runners, '"local": LocalRunner(),', '    "boxed": BoxedRunner(),')
+    boxed = '    "boxed": ("boxed", "BoxedRunner"),'
+    package_copy.add_line(runners, '"local": ("local", "LocalRunner"),', boxed)
     kinds = "milabench_ddp/config/runner_profile.py"
     package_copy.replace(kinds, 'KINDS = ("local", ', 'KINDS = ("boxed", "local", ')
     assert len(package_copy.touched) == 3

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.commands.report import exit_code
+from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.dispatch.runners.attached import HostRunner
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Report

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.commands.report import exit_code
+from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.dispatch.run_context import resume_run
 from milabench_ddp.dispatch.runners.attached import HostRunner
 from milabench_ddp.events import Outcome

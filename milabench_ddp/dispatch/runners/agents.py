@@ -5,8 +5,9 @@ import shlex
 import subprocess
 import sys
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +23,9 @@ from ..agent_process import AgentProcess
 from ..membership import AgentConnection, Membership
 from ..nodes import Nodes
 from ..protocol import FromAgent, Timeouts
-from ..run_context import RunPlan
+from ..run_context import RunContext, RunPlan
 from ..transport import Connection
+from .attached import AttachedRunner
 
 _LEAVE = 10.0  # seconds after the grace for an agent to end
 
@@ -175,3 +177,17 @@ def agents(
     """The nodes whose agents these commands start, by the names of the nodes."""
     with started_agents(run, commands, plan.grace) as connections:
         yield Membership(run, connections, requests.fd, Timeouts(), observer)
+
+
+class AgentRunner(AttachedRunner):
+    """Base of the runners that start an agent for each node."""
+
+    @abstractmethod
+    def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
+        """The commands that start the agents, by the names of their nodes."""
+
+    def nodes(
+        self, context: RunContext, requests: StopRequests, observer: ProgressObserver
+    ) -> AbstractContextManager[Nodes]:
+        """The nodes of these agents."""
+        return agents(context.run, context.plan, self.commands(context), requests, observer)

@@ -15,8 +15,7 @@ from ...results.run_dir import RunDir
 from ..agent_main import AgentOptions
 from ..node_request import NodeRequest
 from ..run_context import RunContext
-from .agents import AgentCommand, agent_script
-from .attached import AgentRunner
+from .agents import AgentCommand, AgentRunner, agent_script
 
 
 class SshRunner(AgentRunner):

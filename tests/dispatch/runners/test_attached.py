@@ -16,13 +16,9 @@ from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.node_request import NodeRequest
 from milabench_ddp.dispatch.nodes import Nodes
 from milabench_ddp.dispatch.run_context import RunContext, resume_run
-from milabench_ddp.dispatch.runners import RUNNERS
-from milabench_ddp.dispatch.runners.agents import AgentCommand, agent_script
-from milabench_ddp.dispatch.runners.attached import (
-    AgentRunner,
-    HostRunner,
-    LocalRunner,
-)
+from milabench_ddp.dispatch.runners.agents import AgentCommand, AgentRunner, agent_script
+from milabench_ddp.dispatch.runners.attached import HostRunner
+from milabench_ddp.dispatch.runners.local import LocalRunner
 from milabench_ddp.errors import DispatchError, RunDirError
 from milabench_ddp.events import Event, Metrics, Outcome, Started, Status, Verdict
 from milabench_ddp.launch.stop_requests import StopRequests
@@ -182,7 +178,7 @@ def test_each_gpu_has_its_process_on_the_cores_next_to_it(
 
 
 def test_the_cluster_of_parts_of_this_host() -> None:
-    found, is_synthetic = RUNNERS["local"].cluster(NodeRequest(3, 2, "cpu"))
+    found, is_synthetic = LocalRunner().cluster(NodeRequest(3, 2, "cpu"))
     assert [node.name for node in found.nodes] == ["node0", "node1", "node2"]
     assert [len(node.devices) for node in found.nodes] == [2, 2, 2]
     assert not is_synthetic
@@ -216,7 +212,7 @@ def test_a_run_on_two_parts(tmp_path: Path) -> None:
         program(tmp_path, "one", RATE + "sys.exit(3)", num_machines=1),
         nodes=2,
     )
-    assert RUNNERS["local"].execute(run, told) is Outcome.FAILED
+    assert LocalRunner().execute(run, told) is Outcome.FAILED
     assert told.begun == [("both", ("node0", "node1")), ("one", ("node0",))]
     assert told.messages == []
     assert read_header(run.run).outcome is Outcome.FAILED

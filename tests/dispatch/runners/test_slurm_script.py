@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch.runners import RUNNERS
 from milabench_ddp.dispatch.runners.base import ScriptRequest
+from milabench_ddp.dispatch.runners.slurm import SlurmRunner
 from milabench_ddp.dispatch.runners.slurm_script import flags, parameters
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.plan.launch import Launch, Process
@@ -36,7 +36,7 @@ def jobs_text(allocation: str) -> str:
         launches += plan_launches(each, cluster(gpus=1, nodes=2), SITE)
     profile = replace(RUNNER, allocation=allocation)
     request = ScriptRequest(profile, launches, 2, SITE.python, ["made by a test"])
-    return RUNNERS["slurm"].script(request)
+    return SlurmRunner().script(request)
 
 
 @pytest.mark.parametrize("allocation", ["shared", "separate"])
@@ -76,7 +76,7 @@ def test_the_scheduler_is_asked_for_what_run_asks_for() -> None:
 
 def test_there_is_nothing_to_submit() -> None:
     with pytest.raises(DispatchError, match="there is nothing to submit"):
-        RUNNERS["slurm"].script(ScriptRequest(RUNNER, [], 2, SITE.python, []))
+        SlurmRunner().script(ScriptRequest(RUNNER, [], 2, SITE.python, []))
 
 
 def test_a_job_is_a_batch_step_that_outlives_signals_and_nodes() -> None:
@@ -144,7 +144,7 @@ def test_no_text_becomes_a_command(tmp_path: Path, attack: str) -> None:
     launches = [Launch(benchmark(text), None, (process,), defaults={"C": text})]
     setup = (f": {shlex.quote(text)}",)
     profile = RunnerProfile("slurm", setup=setup, environment={"B": text})
-    script = RUNNERS["slurm"].script(ScriptRequest(profile, launches, 1, sys.executable, [text]))
+    script = SlurmRunner().script(ScriptRequest(profile, launches, 1, sys.executable, [text]))
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash"], input=script, env=env, capture_output=True, text=True, check=False
@@ -164,7 +164,7 @@ def test_secrets_of_a_profile_come_from_the_environment() -> None:
     setup, environment = ("login --password 'hunter 2' x",), {"HF_TOKEN": "hunter3"}
     profile = replace(RUNNER, setup=setup, environment=environment)
     launches = plan_launches(benchmark("b"), cluster(gpus=1), SITE)
-    text = RUNNERS["slurm"].script(ScriptRequest(profile, launches, 1, SITE.python, []))
+    text = SlurmRunner().script(ScriptRequest(profile, launches, 1, SITE.python, []))
     assert "hunter" not in text
     assert 'export HF_TOKEN="$HF_TOKEN"' in text
     assert ': "${PASSWORD:?' in text

@@ -14,9 +14,8 @@ from milabench_ddp.codec import decode
 from milabench_ddp.config.system import SystemNode
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.node_request import NodeRequest
-from milabench_ddp.dispatch.runners import RUNNERS
 from milabench_ddp.dispatch.runners.agents import agent_command
-from milabench_ddp.dispatch.runners.ssh import ssh_commands
+from milabench_ddp.dispatch.runners.ssh import SshRunner, ssh_commands
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.results.run_dir import RunDir
 
@@ -82,15 +81,15 @@ def test_a_setup_command_that_fails_is_named() -> None:
 def test_a_run_needs_the_hosts_and_a_script_does_not() -> None:
     request = NodeRequest(1, 1, "cpu")
     with pytest.raises(DispatchError, match="--runner ssh needs the hosts"):
-        RUNNERS["ssh"].check(request)
-    assert RUNNERS["ssh"].cluster(request)[1]
+        SshRunner().check(request)
+    assert SshRunner().cluster(request)[1]
 
 
 def test_no_more_nodes_than_hosts() -> None:
     request = NodeRequest(3, 1, "cpu", (ONE, TWO))
     with pytest.raises(DispatchError, match=r"^3 nodes are needed, and the system file has 2"):
-        RUNNERS["ssh"].cluster(request)
-    cluster, is_synthetic = RUNNERS["ssh"].cluster(replace(request, nodes=2))
+        SshRunner().cluster(request)
+    cluster, is_synthetic = SshRunner().cluster(replace(request, nodes=2))
     assert (len(cluster.nodes), is_synthetic) == (2, True)
 
 

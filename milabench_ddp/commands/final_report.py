@@ -1,0 +1,43 @@
+"""The report on a run as text, as at its end, and the exit code of a command that reports."""
+
+import os
+from pathlib import Path
+from typing import TextIO
+
+from ..events import Outcome
+from ..report.assemble import report_of
+from ..report.broken_rows import in_spite_of_broken
+from ..report.model import Report, Severity
+from ..report.text import WIDTH, report_text
+
+SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
+NARROWEST = 40  # columns, below which a table cannot be read
+
+
+def exit_code(report: Report, fail_on: str | None = None) -> int:
+    """The exit code of runs, for every command that reports on them.
+
+    0: every benchmark ended ok, and measured something. 130: a run was cancelled. 1: anything else,
+    such as a benchmark that failed, a run that has not ended, or a finding of ``--fail-on``.
+    """
+    if any(run.outcome == Outcome.CANCELLED for run in report.runs):
+        return CANCELLED
+    is_refused = fail_on is not None and report.has(Severity(fail_on))
+    return SUCCEEDED if report.succeeded and not is_refused else FAILED
+
+
+def show(path: str | Path, out: TextIO, fail_on: str | None = None) -> int:
+    """Write the report on a run as text, as at its end; returns the exit code of the run."""
+    width = shown_width(out)
+    made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
+    out.write(text)
+    return exit_code(made, fail_on)
+
+
+def shown_width(out: TextIO) -> int:
+    """The columns of ``COLUMNS``, or else of the terminal; a file or a pipe has ``WIDTH``."""
+    columns = os.environ.get("COLUMNS", "")
+    found = int(columns) if columns.isdecimal() else 0
+    if not found and out.isatty():
+        found = os.get_terminal_size(out.fileno()).columns  # 0 where it is not known
+    return max(found or WIDTH, NARROWEST)

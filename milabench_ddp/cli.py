@@ -77,7 +77,7 @@ def help_text() -> str:
 
 
 def build_parser(verb: str = "") -> "argparse.ArgumentParser":
-    """The parser of the command line; only the command ``verb`` gets its options."""
+    """The parser of the command line: of the command ``verb``, or of all, without their options."""
     import argparse
 
     parser = argparse.ArgumentParser(
@@ -88,11 +88,11 @@ def build_parser(verb: str = "") -> "argparse.ArgumentParser":
     )
     parser.add_argument("--version", action="version", version=f"milabench {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
-    for name, help in COMMANDS.items():
+    for name in [verb] if verb in COMMANDS else COMMANDS:
         # The record has the defaults, so an option that is not given stays out of the namespace.
         command = verbs.add_parser(
             name,
-            help=help,
+            help=COMMANDS[name],
             epilog=_EXIT_CODES.get(name),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             argument_default=argparse.SUPPRESS,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..config.load import load
 from ..config.runner_profile import RunnerProfile
-from ..options.run import DryOptions
+from ..options.launch import LaunchOptions
 from ..plan.bash import render
 from ..plan.launch import Launch
 from ..plan.order import in_order
@@ -17,7 +17,7 @@ from . import setup
 NAME = "dry"  # of the run whose script it prints
 
 
-def main(options: DryOptions) -> int:
+def main(options: LaunchOptions) -> int:
     """Print the script of the suite; this starts nothing and needs no GPU."""
     base, system = setup.base_folder(options), setup.read_system_of(options)
     profile = setup.resolve_runner(options, system)

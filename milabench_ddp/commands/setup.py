@@ -24,7 +24,7 @@ from ..errors import MachineError, SelectionError
 from ..hazards import hazards_in
 from ..hidden import SECRETS
 from ..machine.devices import Cluster
-from ..options.run import LaunchOptions
+from ..options.launch import LaunchOptions
 from ..options.suite import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
 from ..plan.order import new_seed

@@ -2,7 +2,6 @@
 
 import math
 import os
-import platform
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -13,7 +12,7 @@ from ..errors import spans
 def host(root: Path = Path("/")) -> dict[str, object]:
     """Name, system, CPU and memory of this host, JSON-able."""
     return {
-        "name": platform.node(),
+        "name": os.uname().nodename,
         "os": operating_system(),
         "distribution": _distribution(),
         "cpu": {
@@ -37,7 +36,7 @@ def operating_system() -> dict[str, str]:
 def cpu_name(root: Path = Path("/")) -> str:
     """The CPU's brand; or its architecture, if the kernel has no name, as on most ARM machines."""
     names = _values(root / "proc/cpuinfo", "model name")
-    return names[0] if names else platform.machine()
+    return names[0] if names else os.uname().machine
 
 
 def _sockets(root: Path) -> int:
@@ -62,6 +61,8 @@ def oom_kills(root: Path = Path("/")) -> int:
 
 
 def _distribution() -> str:
+    import platform  # what plans needs it not, and it takes long to import
+
     try:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):

@@ -13,7 +13,7 @@ from ..hidden import SECRETS
 from .backends import BACKENDS
 from .devices import Accelerators, Node
 from .host import host
-from .software import checkout, torch_build, versions
+from .software import asked_checkout, torch_build, versions
 
 # The variables that can change a measurement.
 PREFIXES = (
@@ -64,7 +64,9 @@ def collect(
     if node.devices:
         accelerators = BACKENDS[arch].accelerators(node.devices)
     accelerators = replace(accelerators, notes=node.notes or None)
-    source = checkout(Path(__file__), environ)
+    with asked_checkout(Path(__file__), environ) as checkout:
+        packages, build = versions(sys.path), torch_build(sys.path)
+        source = checkout()
     commit = {"tag": None, "commit": None, "date": None} if source is None else asdict(source)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -74,8 +76,8 @@ def collect(
         "host": host(),
         "accelerators": _known(asdict(accelerators)),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": versions(sys.path),
-        "pytorch": torch_build(sys.path),
+        "packages": packages,
+        "pytorch": build,
     }
 
 

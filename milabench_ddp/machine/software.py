@@ -7,8 +7,8 @@ import ast
 import re
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import Distribution, DistributionFinder, MetadataPathFinder
 from pathlib import Path
@@ -101,11 +101,15 @@ class Checkout:
     dirty: bool
 
 
-def checkout(file: Path, environ: Mapping[str, str]) -> Checkout | None:
-    """The checkout that tracks ``file``; None if there is no checkout, or no git.
+@contextmanager
+def asked_checkout(
+    file: Path, environ: Mapping[str, str]
+) -> Iterator[Callable[[], Checkout | None]]:
+    """Ask git for the checkout that tracks ``file``; it answers while the caller does other work.
 
-    A repository that does not track the file does not count: the virtual environment of an
-    installed package often lies inside the checkout of another project.
+    What is yielded waits for the answer: None if there is no checkout, or no git. A repository that
+    does not track the file does not count: the virtual environment of an installed package often
+    lies inside the checkout of another project.
     """
     # A hook's GIT_DIR would point to another repository, and `status` must not write to the index.
     env = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
@@ -116,39 +120,42 @@ def checkout(file: Path, environ: Mapping[str, str]) -> Checkout | None:
         ("describe", "--tags", "--always"),
         ("status", "--porcelain", "--untracked-files=no"),
     )
-    try:
-        _, log, tag, changes = _answers(file.parent, questions, env)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    commit, date = log.split()
-    return Checkout(tag, commit, date, dirty=bool(changes))
+    deadline = time.monotonic() + GIT_TIMEOUT
+    asked: list[subprocess.Popen[str]] = []
+
+    def checkout() -> Checkout | None:
+        if len(asked) < len(questions):
+            return None
+        try:
+            _, log, tag, changes = [_answer(git, deadline) for git in asked]
+        except subprocess.SubprocessError:
+            return None
+        commit, date = log.split()
+        return Checkout(tag, commit, date, dirty=bool(changes))
+
+    with ExitStack() as stack:
+        with suppress(OSError):  # there is no git
+            for words in questions:
+                git = subprocess.Popen(
+                    ["git", "-C", file.parent, *words],
+                    env=env,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                )
+                stack.enter_context(git)
+                stack.callback(git.kill)  # if it still runs
+                asked.append(git)
+        yield checkout
 
 
-def _answers(folder: Path, questions: Sequence[Sequence[str]], env: Mapping[str, str]) -> list[str]:
-    """What git says in a folder to each question; all are asked at the same time.
+def _answer(git: subprocess.Popen[str], deadline: float) -> str:
+    """What git says.
 
     Raises:
-        OSError: there is no git.
         subprocess.SubprocessError: it has no answer, or not in time.
     """
-    deadline = time.monotonic() + GIT_TIMEOUT
-    answers = []
-    with ExitStack() as stack:
-        asked = []
-        for words in questions:
-            git = subprocess.Popen(
-                ["git", "-C", folder, *words],
-                env=env,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-            stack.enter_context(git)
-            stack.callback(git.kill)  # if it still runs
-            asked.append(git)
-        for git in asked:
-            answer, _ = git.communicate(timeout=deadline - time.monotonic())
-            if git.returncode:
-                raise subprocess.CalledProcessError(git.returncode, git.args)
-            answers.append(answer.strip())
-    return answers
+    answer, _ = git.communicate(timeout=deadline - time.monotonic())
+    if git.returncode:
+        raise subprocess.CalledProcessError(git.returncode, git.args)
+    return answer.strip()

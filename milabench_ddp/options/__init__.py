@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 # By the command: the module here, and the class in it. A command imports its own alone.
 RECORDS = {
     "run": ("run", "RunOptions"),
-    "dry": ("run", "DryOptions"),
-    "resolve": ("suite", "ResolveOptions"),
+    "dry": ("launch", "LaunchOptions"),
+    "resolve": ("resolve", "ResolveOptions"),
     "list": ("suite", "SuiteOptions"),
     "prepare": ("suite", "SuiteOptions"),
-    "install": ("suite", "InstallOptions"),
+    "install": ("install", "InstallOptions"),
     "watch": ("report", "RunFolderOptions"),
     "cancel": ("report", "RunFolderOptions"),
     "report": ("report", "ReportOptions"),

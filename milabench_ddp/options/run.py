@@ -1,39 +1,10 @@
-"""The options of ``run`` and ``dry``."""
+"""The options of ``run``."""
 
 from dataclasses import dataclass, fields
-from functools import partial
 
 from ..config.runner_profile import SETTINGS
-from .option import argument_name, fail_on, integer, interval, option, percentage, positive, seconds
-from .suite import RunnerOptions
-
-MOST_REPEATS = 10_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class LaunchOptions(RunnerOptions):
-    """The options of ``run`` and ``dry`` about how often, and in which order, benchmarks run."""
-
-    repeat: int | None = option(
-        None, "how many times to run each benchmark, or with --until at most (default: 1, or 20)",
-        is_fixed=True, type=partial(positive, most=MOST_REPEATS), metavar="K",
-    )  # fmt: skip
-    until: float | None = option(
-        None, "repeat each benchmark until its rate is known to +- this, with 95 %%, such as 1%%",
-        is_fixed=True, type=percentage, metavar="PERCENT",
-    )  # fmt: skip
-    shuffle: bool = option(
-        False, "run the benchmarks in a random order, a new one for each repeat of all",
-        is_fixed=True, action="store_true",
-    )  # fmt: skip
-    seed: int | None = option(
-        None, "the whole number that --shuffle makes its order from (default: a random one)",
-        is_fixed=True, type=integer, metavar="N",
-    )  # fmt: skip
-    profile: str = option(
-        "never", "after the run, trace a few more steps: never, of what had a finding, or always",
-        is_fixed=True, choices=("never", "on-finding", "always"),
-    )  # fmt: skip
+from .launch import LaunchOptions
+from .option import argument_name, fail_on, interval, option, seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +36,6 @@ class RunOptions(LaunchOptions):
     )  # fmt: skip
     quiet: bool = option(False, "show no progress, only the report", action="store_true")
     fail_on: str | None = fail_on()
-
-
-@dataclass(frozen=True, kw_only=True)
-class DryOptions(LaunchOptions):
-    """The options of ``dry``."""
 
 
 def fixed_options(options: RunOptions) -> list[str]:

@@ -70,19 +70,3 @@ class RunnerOptions(SuiteOptions):
     # Settings that override those of the profile, by their names in it. `RunnerProfile` declares
     # their flags.
     settings: Mapping[str, str | int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResolveOptions(SuiteOptions):
-    """The options of ``resolve``."""
-
-    explain: bool = option(False, "show the file and the line of each value", action="store_true")
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstallOptions(SuiteOptions):
-    """The options of ``install``."""
-
-    force: bool = option(
-        False, "make the environments again, even if they exist", action="store_true"
-    )

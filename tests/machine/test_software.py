@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -5,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.machine.software import checkout, torch_build, versions
+from milabench_ddp.machine.software import Checkout, asked_checkout, torch_build, versions
 
 VERSION_PY = """
 from typing import Optional
@@ -100,6 +101,11 @@ def git(file: Path, *words: str) -> None:
     subprocess.run(["git", "-C", file.parent, *words], env=ENV, check=True)
 
 
+def checkout(file: Path, environ: Mapping[str, str]) -> Checkout | None:
+    with asked_checkout(file, environ) as answer:
+        return answer()
+
+
 def test_a_clean_checkout(file: Path) -> None:
     found = checkout(file, ENV)
     assert found is not None
@@ -147,3 +153,18 @@ def test_no_checkout(tmp_path: Path) -> None:
 def test_no_git(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert checkout(file, {"PATH": str(tmp_path)}) is None
+
+
+def test_git_answers_while_the_caller_does_other_work(tmp_path: Path) -> None:
+    """This one does not answer before the caller has done something."""
+    done = tmp_path / "done"
+    git = tmp_path / "git"
+    wait = f"until [ -e {done} ]; do sleep 0.01; done"
+    git.write_text(f"#!/bin/sh\n{wait}\necho abc 2026-01-02T03:04:05Z\n")
+    git.chmod(0o755)
+    environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with asked_checkout(tmp_path / "module.py", environ) as answer:
+        done.touch()
+        found = answer()
+    assert found is not None
+    assert found.commit == "abc"

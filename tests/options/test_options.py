@@ -4,14 +4,15 @@ import pytest
 
 from milabench_ddp.cli import parse
 from milabench_ddp.errors import ConfigError
+from milabench_ddp.options.launch import LaunchOptions
 from milabench_ddp.options.option import names, node_counts, percentage, positive, seconds
 from milabench_ddp.options.report import ReportOptions, RunFolderOptions
-from milabench_ddp.options.run import DryOptions, RunOptions, fixed_options
+from milabench_ddp.options.run import RunOptions, fixed_options
 
 
 def test_the_defaults_are_those_of_the_record() -> None:
     assert parse(["run"]) == ("run", RunOptions())
-    assert parse(["dry", "x"]) == ("dry", DryOptions(config="x"))
+    assert parse(["dry", "x"]) == ("dry", LaunchOptions(config="x"))
     assert parse(["watch", "r"]) == ("watch", RunFolderOptions(run="r"))
     assert parse(["report", "a", "b"]) == ("report", ReportOptions(runs=("a", "b")))
 
@@ -20,7 +21,7 @@ def test_the_settings_of_the_runner_are_apart_from_the_other_options() -> None:
     words = ["dry", "x", "--exclude", "a", "--exclude-nodes", "b,c", "--timeout", "9"]
     _, options = parse(words)
     settings = {"exclude": "b,c", "timeout": 9}
-    assert options == DryOptions(config="x", exclude=("a",), settings=settings)
+    assert options == LaunchOptions(config="x", exclude=("a",), settings=settings)
     with pytest.raises(ConfigError, match="wrong value for `--timeout` in the command line"):
         parse(["dry", "x", "--timeout", "0"])
 

@@ -21,6 +21,15 @@ def loaded(*words: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
+def in_rooms(found: set[str], *rooms: str) -> set[str]:
+    """The modules that are in one of these rooms of the package, by their names there."""
+    names = set()
+    for room in rooms:
+        begin = f"milabench_ddp.{room}"
+        names |= {name.removeprefix(begin) for name in found if name.startswith(begin)}
+    return names
+
+
 HEAVY = {"torch", "numpy", "omegaconf", "rich", "pynvml", "voir", "submitit", "msgspec", "psutil"}
 
 
@@ -42,7 +51,35 @@ def test_what_plans_loads_nothing_that_runs(at: Workplace, suite: Suite, verb: s
     found = loaded(verb, str(at.folder / suite(one=GOOD)), "--gpus", "8", "--nodes", "2")
     assert not found & (HEAVY | {"subprocess", "threading", "multiprocessing", "socket"})
     rooms = ("dispatch.coordinator", "dispatch.runners", "launch", "monitor", "report", "results")
-    assert not [name for name in found for room in rooms if f"milabench_ddp.{room}" in name]
+    assert not in_rooms(found, *rooms)
+    assert len(in_rooms(found, "")) < 70
+
+
+def test_a_run_loads_its_own_runner_and_the_text_of_its_report_alone(at: Workplace, suite: Suite):
+    place = ("--device", "cpu", "--gpus", "1", "--base", str(at.folder))
+    found = loaded("run", str(at.folder / suite(one=GOOD)), *place)
+    assert not found & {"torch", "omegaconf", "rich", "voir", "submitit", "html", "http"}
+    assert in_rooms(found, "dispatch.runners.") == {"attached", "base"}
+    rooms = (
+        *("dispatch.agent", "dispatch.follow", "dispatch.job", "dispatch.slurm"),
+        *("report.charts", "report.comparison", "report.document", "report.formats"),
+        *("report.history", "report.markdown", "report.page", "report.plots", "report.prediction"),
+        *("report.server", "report.tidy"),
+    )
+    assert not in_rooms(found, *rooms)
+    assert len(in_rooms(found, "")) < 270
+
+
+@pytest.mark.parametrize(
+    ("verb", "modules"),
+    [
+        ("dry", {"launch", "option", "suite"}),
+        ("list", {"option", "suite"}),
+        ("export", {"export", "option"}),
+    ],
+)
+def test_a_command_loads_the_options_of_no_other(verb: str, modules: set[str]):
+    assert in_rooms(loaded(verb, "--help"), "options.") == modules
 
 
 def test_the_help_is_as_argparse_lays_it_out(monkeypatch: pytest.MonkeyPatch):

@@ -175,7 +175,7 @@ def main(argv: "Sequence[str] | None" = None, begin: "Callable[[], None] | None"
 def _main(words: list[str], begin: "Callable[[], None] | None") -> int:
     from importlib import import_module
 
-    from .errors import MilabenchError, shortened
+    from .errors import MilabenchError, lacking, shortened
     from .hidden import SECRETS
     from .interrupts import INTERRUPTED
 
@@ -203,6 +203,12 @@ def _main(words: list[str], begin: "Callable[[], None] | None") -> int:
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         print("milabench:", shortened(f"{where}{error.strerror}"), file=sys.stderr)
         _discard_output()
+        return 2
+    except (MemoryError, RuntimeError) as error:
+        said = lacking(error)
+        if not said:
+            raise
+        print(f"milabench: {said}", file=sys.stderr)
         return 2
     except UnicodeEncodeError as error:
         text = ascii(error.object[error.start : error.end])

@@ -60,6 +60,7 @@ _REMEDIES: Mapping[int, str] = {
     errno.EMFILE: "`ulimit -n` says how many one process may have",
     errno.ENFILE: "this host has no more of them",
     errno.EAGAIN: "maybe no more processes can start (`ulimit -u`, or `pids.max`)",
+    errno.EFBIG: "`ulimit -f` says how large a file may be",
     errno.E2BIG: "its arguments and its environment are too long together",
 }
 
@@ -83,18 +84,32 @@ def reason_of(error: Exception) -> str:
     return f"milabench itself failed: {_described(error)} ({_place(error)})"
 
 
+def lacking(error: BaseException) -> str:
+    """What the host lacks, if that is all that the error says; else an empty string."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory (`ulimit -v`, or the limit of a job or a container)"
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return f"a thread cannot start: {_REMEDIES[errno.EAGAIN]}"
+    return ""
+
+
 def may_pass(error: Exception) -> bool:
     """Whether it may be gone next time: an error of the host or a bug, not a wrong request."""
     return isinstance(error, RunDirError) or not isinstance(error, MilabenchError)
 
 
-def _described(error: Exception) -> str:
+def _described(error: BaseException) -> str:
+    if said := lacking(error):
+        return said
+    if isinstance(error, ImportError) and error.__cause__ is not None:
+        return _described(error.__cause__)  # numpy puts a page of advice before it
     if not isinstance(error, OSError) or error.errno is None:
         said = " ".join(str(error).split())
         return f"{type(error).__name__}: {said}" if said else type(error).__name__
     where = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
     remedy = _REMEDIES.get(error.errno)
-    return f"{os.strerror(error.errno)}{where}" + (f", {remedy}" if remedy else "")
+    said = error.strerror or os.strerror(error.errno)
+    return f"{said}{where}" + (f", {remedy}" if remedy else "")
 
 
 def _place(error: Exception) -> str:

@@ -154,3 +154,19 @@ def test_help_tells_the_exit_codes(command: str, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert "exit codes:\n  0    " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
+def test_what_the_host_lacks_is_a_sentence(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_options: object) -> int:
+        raise error
+
+    monkeypatch.setattr("milabench_ddp.commands.list.main", fails)
+    assert main(["list", "ddp"]) == 2
+    assert capsys.readouterr().err.startswith("milabench: ")
+    error.args = ("of another kind",)
+    if isinstance(error, RuntimeError):
+        with pytest.raises(RuntimeError, match="another"):
+            main(["list", "ddp"])

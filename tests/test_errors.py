@@ -42,7 +42,12 @@ def test_the_reason_of_an_error_says_where_and_what_to_do() -> None:
     with pytest.raises(ValueError, match="property") as deeper:
         loads("{")
     assert "(codec.py:" in reason_of(deeper.value)
-    assert "MemoryError (" in reason_of(MemoryError())
+    assert "not enough memory" in reason_of(MemoryError())
+    assert "`pids.max`" in reason_of(RuntimeError("can't start new thread"))
+    assert "No usable" in reason_of(FileNotFoundError(errno.ENOENT, "No usable folder"))
+    of_numpy = ImportError("PLEASE READ THIS")
+    of_numpy.__cause__ = ImportError("x.so: failed to map")
+    assert "ImportError: x.so: failed to map" in reason_of(of_numpy)
     assert may_pass(MemoryError())
     assert may_pass(RunDirError("the disk is full"))
     assert not may_pass(PlanError("it needs two devices"))

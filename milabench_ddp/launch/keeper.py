@@ -107,7 +107,7 @@ class Keeper:
                 given += sent
             described = os.memfd_create("programs")
             theirs.callback(os.close, described)
-            os.write(described, packed(programs))
+            _write_all(described, packed(programs))
             words = [sys.executable, "-I", "-S", "-c", _MAIN, str(folder), *map(str, given)]
             self._popen = subprocess.Popen(
                 words,
@@ -187,6 +187,13 @@ def _ends() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     stdout, stderr = os.pipe(), os.pipe()
     kept, sent = zip(stdout, stderr, strict=True)
     return (ours.detach(), *kept), (theirs.detach(), *sent)
+
+
+def _write_all(fd: int, text: bytes) -> None:
+    """Write a text; a limit for the size of files (`ulimit -f`) may cut it off before the error."""
+    rest = memoryview(text)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 def _words(texts: Sequence[str]) -> list[bytes]:

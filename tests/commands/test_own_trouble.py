@@ -1,6 +1,8 @@
 """A suite of which one benchmark is in trouble: it has failed with its reason, the others stand."""
 
 import os
+import resource
+from functools import partial
 
 import msgspec
 import pytest
@@ -163,3 +165,14 @@ def test_traces_that_cannot_be_made_do_not_change_the_end_of_the_run(at: Workpla
     assert (done.code, at.statuses()) == (0, {"one": "ok"})
     why = f"milabench: no traces: cannot make {at.run() / 'traces'}: a file is in the way"
     assert done.err.splitlines()[-1].startswith(why)
+
+
+def test_too_small_a_limit_for_files(at: Workplace, suite: Suite):
+    """What is handed to the keeper is a file, too, of which the limit cuts off the end."""
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (4096, 4096))
+    words = ("run", suite(first=GOOD, second=GOOD), "--device", "cpu", "--gpus", "2")
+    with at.start(*words, "--name", "mine", preexec_fn=limit) as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, at.statuses()) == (1, {"first": "failed", "second": "failed"})
+    assert "Traceback" not in out + err
+    assert "File too large" in at.state().benchmarks["second"].reason

@@ -34,6 +34,7 @@ class Secrets:
     """The secrets that this process was given: it knows them wherever they turn up."""
 
     def __init__(self) -> None:
+        self.version = 0  # changes with what is known
         self.forget()
 
     def forget(self) -> None:
@@ -48,6 +49,7 @@ class Secrets:
         self._needles: tuple[tuple[str, re.Pattern[str] | None, str], ...] = ()
         self._literals = Literals(())  # of the needles
         self._hidden: dict[str, str] = {}  # texts that secrets were learned from
+        self.version += 1
 
     @property
     def known(self) -> dict[str, str]:
@@ -88,6 +90,7 @@ class Secrets:
         self._public.update(spared)
         self._take(needle for needle in self._needles if needle[0] not in self._public)
         self._hidden.clear()
+        self.version += 1
         if new := set(names) - self.more:
             self.more |= new
             self.learn_environ(self._environ)
@@ -127,6 +130,7 @@ class Secrets:
     def _learn(self, name: str, value: str) -> None:
         self._names[value] = name
         self._hidden.clear()
+        self.version += 1
         if len(value) < _SHORTEST or value in self._public:
             return
         if len(value) < _LIKE_A_WORD and (value.isalpha() or _NUMBER.fullmatch(value)):

@@ -2,12 +2,12 @@
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..config.load import load
 from ..config.runner_profile import RunnerProfile
 from ..options.launch import LaunchOptions
-from ..plan.bash import render
+from ..plan.bash import parts
 from ..plan.launch import Launch
 from ..plan.order import in_order
 from ..plan.planner import plan_launches
@@ -59,7 +59,7 @@ def main(options: LaunchOptions) -> int:
     if isinstance(out, io.TextIOWrapper):
         # As `run` gives words to programs: paths need not be UTF-8.
         out.reconfigure(encoding=sys.getfilesystemencoding(), errors="surrogateescape")
-    out.write(_script(profile, launches, len(cluster.nodes), site.python, comments))
+    out.writelines(_script(profile, launches, len(cluster.nodes), site.python, comments))
     return 0
 
 
@@ -69,11 +69,11 @@ def _script(
     nodes: int,
     python: str,
     comments: Sequence[str],
-) -> str:
-    """The script of a runner; without one, plain bash."""
+) -> Iterable[str]:
+    """The parts of the script of a runner; without one, plain bash."""
     if profile is None:
-        return render(launches, python, comments)
+        return parts(launches, python, comments)
     from ..dispatch.runners import runner_of
     from ..dispatch.runners.base import ScriptRequest
 
-    return runner_of(profile).script(ScriptRequest(profile, launches, nodes, python, comments))
+    return [runner_of(profile).script(ScriptRequest(profile, launches, nodes, python, comments))]

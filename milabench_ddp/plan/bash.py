@@ -18,6 +18,7 @@ from ..hidden import MARK, SECRETS
 from ..visible import in_line
 from .launch import Launch, Process
 
+_REMEMBERED = 4096  # words: thousands of processes have the same, while no more secrets are known
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIABLE = re.compile(r'"\$([A-Za-z_][A-Za-z0-9_]*)"')
 # The variables that bash sets for itself, hides from programs, or refuses to set; those of the
@@ -91,19 +92,23 @@ if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi
 
 def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()) -> str:
     """The script of these launches, one after another; ``comments`` stand at its top."""
+    return "".join(parts(launches, python, comments))
+
+
+def parts(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()) -> Iterator[str]:
+    """The parts of that script: it may be long."""
     nodes = max((launch.nodes for launch in launches), default=1)
-    parts = ["#!/usr/bin/env bash"]
-    parts += map(comment, comments)
-    parts.append(_PREAMBLE.replace("{own}", _OWN))
-    blocks = [line for launch in launches for line in _block(launch, nodes > 1)]
+    blocks = [f"{line}\n" for launch in launches for line in _block(launch, nodes > 1)]
     ports = _PORTS.replace("{python}", expanded(SECRETS.learn(python)))
     if any(_needs_port(launch) for launch in launches):
-        blocks.insert(0, ports)
-    parts += needs(blocks)
+        blocks.insert(0, f"{ports}\n")
+    yield "#!/usr/bin/env bash\n"
+    for each in (*map(comment, comments), _PREAMBLE.replace("{own}", _OWN), *needs(blocks)):
+        yield f"{each}\n"
     if nodes > 1:
-        parts.append(_NODES.replace("{nodes}", str(nodes)))
-    parts += blocks
-    return "\n".join(parts) + _END
+        yield _NODES.replace("{nodes}", str(nodes)) + "\n"
+    yield from blocks
+    yield _END.removeprefix("\n")
 
 
 def _block(launch: Launch, several: bool) -> Iterator[str]:
@@ -148,18 +153,31 @@ def command(process: Process) -> tuple[str, str]:
     """One process: the variables of its secrets, and the words of ``env`` for all else."""
     words = []
     secrets = []
-    for name, value in SECRETS.learn(dict(process.env)).items():
-        word = expanded(value)
-        if not _NAME.fullmatch(name):
-            words.append(expanded(f"{name}={value}"))
-        elif _VARIABLE.search(word):
-            secrets.append(f"{name}={word} ")  # not on a command line, which all can see
+    for name, value in process.env.items():
+        is_secret, word = _variable(name, value, SECRETS.version)
+        if is_secret:
+            secrets.append(f"{word} ")  # not on a command line, which all can see
         else:
-            words.append(f"{name}={word}")
+            words.append(word)
     if "=" in process.argv[0]:  # env would take it for another variable
         words += ["nice", "-n", "0"]
-    words += map(expanded, SECRETS.learn(list(process.argv)))
+    words.append(_words(process.argv, SECRETS.version))
     return "".join(secrets), " ".join(words)
+
+
+@lru_cache(_REMEMBERED)
+def _variable(name: str, value: str, _version: int) -> tuple[bool, str]:
+    """Whether the value of a variable is a secret; and the variable as a word, or two."""
+    ((name, value),) = SECRETS.learn({name: value}).items()
+    word = expanded(value)
+    if not _NAME.fullmatch(name):
+        return False, expanded(f"{name}={value}")
+    return bool(_VARIABLE.search(word)), f"{name}={word}"
+
+
+@lru_cache(_REMEMBERED)
+def _words(argv: Sequence[str], _version: int) -> str:
+    return " ".join(map(expanded, SECRETS.learn(list(argv))))
 
 
 def expanded(hidden: str) -> str:
@@ -187,7 +205,7 @@ def needs(lines: Iterable[str]) -> Iterator[str]:
             yield f': "${{{name}:?is a secret that this script does not have: set it}}"'
 
 
-@lru_cache(4096)  # thousands of processes have the same words
+@lru_cache(_REMEMBERED)
 def quoted(text: str) -> str:
     """A text as one word of bash, in one line."""
     if in_line(text) == text:

@@ -5,6 +5,7 @@ To add one, write a class here, name it in METHODS, and declare its options in `
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from ..config.schema import Benchmark
@@ -14,6 +15,7 @@ from ..machine.devices import Device, Node
 from .command_line import Site, Words, plain, taskset, torchrun
 from .launch import Process
 
+_REMEMBERED = 4096
 DEVICE = "MILABENCH_DEVICE"  # tells a program what to measure, as torch names it; it may not choose
 
 
@@ -54,7 +56,8 @@ class PlanContext:
             full_tag.append("nolog")
         env = {**self._environment(devices), **self.benchmark.environ}
         indices = tuple(device.index for device in devices)
-        return Process(tuple(full_tag), argv, env, self.rank, indices, job)
+        variables = _variables(tuple(env.items()))
+        return Process(tuple(full_tag), _words(argv), variables, self.rank, indices, job)
 
     def cores(self, device: Device) -> tuple[int, ...]:
         """The cores that the processes of a device are bound to; empty for none."""
@@ -81,6 +84,19 @@ class PlanContext:
                 beside = [each for each in self.node.devices if cores & set(self.cores(each))]
                 threads = min(threads, len(cores) // len(beside))
         return max(threads, 1)
+
+
+# Processes with the same words, or variables, share one object: a plan may have a million of them.
+
+
+@lru_cache(_REMEMBERED)
+def _words(argv: Words) -> Words:
+    return argv
+
+
+@lru_cache(_REMEMBERED)
+def _variables(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return dict(items)
 
 
 class PlanMethod(Protocol):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from milabench_ddp.config.schema import PlanSpec
 from milabench_ddp.events import Event, Output
 from milabench_ddp.hidden import SECRETS
 from milabench_ddp.launch.metrics_channel import METRICS, START
@@ -312,3 +313,30 @@ def test_secrets_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, own:
     argv, seen = told(next(line for line in given.stdout.splitlines() if line.startswith("[[")))
     assert argv[:2] == ["--x", "a'hunter-one b"]
     assert seen["MY_TOKEN"] == "hunter-one"
+
+
+@pytest.mark.parametrize("plan", [PlanSpec("per_gpu"), njobs(1), njobs(2)])
+def test_what_processes_share_is_searched_for_secrets_once(
+    monkeypatch: pytest.MonkeyPatch, plan: PlanSpec
+) -> None:
+    searched = []
+    learn = SECRETS.learn
+    monkeypatch.setattr(SECRETS, "learn", lambda given: searched.append(given) or learn(given))
+
+    def searches(nodes: int) -> int:
+        (planned,) = plan_launches(benchmark(plan=plan), cluster(8, nodes), SITE)
+        SECRETS.forget()  # what was known, and the words that were searched
+        searched.clear()
+        assert render([planned], "python3").count(" & pids+=($!)") == len(planned.processes)
+        return len(searched)
+
+    assert searches(200) == searches(2)
+
+
+def test_a_secret_that_is_learned_later_is_hidden_in_words_that_were_printed() -> None:
+    process = echoes(["--x", "hunter2-later"], {"PLAIN": "hunter2-later"})
+    assert render([process], sys.executable).count("hunter2-later") == 4
+    SECRETS.learn({"MY_PASSWORD": "hunter2-later"})
+    script = render([process], sys.executable)
+    assert "hunter2-later" not in script
+    assert script.count('PLAIN="$MY_PASSWORD" ') == 2

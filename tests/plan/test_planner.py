@@ -100,3 +100,10 @@ def test_more_processes_than_a_plan_holds(monkeypatch: pytest.MonkeyPatch):
     assert len(plan_launches(benchmark("x"), cluster(gpus=2), SITE, 3)) == 3
     with pytest.raises(PlanError, match=r"^x: more than 7 processes in all: give fewer"):
         plan_launches(benchmark("x"), cluster(gpus=2), SITE, 10**9)
+
+
+def test_the_processes_of_many_nodes_share_their_words_and_variables() -> None:
+    """A plan of 65,536 GPUs has 1,000,000 processes of the suite."""
+    (launch,) = plan_launches(benchmark(argv=("--x", "1")), cluster(8, 100), SITE)
+    assert len({id(process.argv) for process in launch.processes}) == 1
+    assert len({id(process.env) for process in launch.processes}) == 8

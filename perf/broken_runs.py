@@ -228,9 +228,9 @@ def _fault(argv: Sequence[str], in_process: bool) -> tuple[str, str]:
                 command, capture_output=True, text=True, timeout=WALL_SECONDS, cwd=REPOSITORY
             )
             code, out, errors = done.returncode, done.stdout, done.stderr
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - any is a fault of the command
         return "".join(traceback.format_exception(error)[-12:]), ""
     if code not in (0, 1, 2, 130) or "Traceback" in errors:
         return f"exit code {code}: {errors[-2000:]}", out

@@ -17,7 +17,6 @@ from soak_scene import Scene, cast
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ENDING = (signal.SIGKILL, signal.SIGQUIT, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU)
-NO_ROOM = r"No space left|disk"
 MANY = 25  # benchmarks of a scene that looks for leaks
 GROWTH = 4096  # KiB that the memory may differ by between the fifth and the last of them
 PROBE = """

@@ -1,6 +1,5 @@
 """The figures as a table, and as JSON with what the machine is."""
 
-import json
 import math
 import os
 import platform
@@ -9,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from milabench_ddp.codec import encode_indented
 from milabench_ddp.table import Column, Table
 
 from .figure import Figure, Goal, quartiles
@@ -95,17 +95,7 @@ def record(figures: Sequence[Figure], effort: str, others: float) -> dict[str, A
 
 def json_text(figures: Sequence[Figure], effort: str, others: float) -> str:
     """The figures as JSON; a number that is not known is null."""
-    return json.dumps(_finite(record(figures, effort, others)), indent=1) + "\n"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return encode_indented(record(figures, effort, others)).decode()
 
 
 def _cpu_name() -> str:

@@ -5,13 +5,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from statistics import median
 
 import psutil
 
 from ..figure import Figure, Goal, with_growth
-from ..paired import REPOSITORY, FailedRunError, environment, in_turn, seconds
+from ..paired import REPOSITORY, FailedRunError, environment, seconds
 from ..room import Room
 from ..suites import Suite, python
 from .lines import count_lines, prepare
@@ -64,17 +63,14 @@ def suites(room: Room) -> Iterator[Figure]:
     for size in sizes:
         names = [f"b{number:03}" for number in range(size)]
         suite = Suite(room.folder / str(size), "sleeper.py", names=names, options=["--quiet"])
-        sides = {
-            "ours": partial(_each, suite, size),
-            "bare": partial(seconds, python("sleeper.py")),
-        }
-        found = in_turn(room.pick(1, 1, 1), sides, warm=False)
+        ours = suite.run().seconds / size
+        bare = seconds(python("sleeper.py"))
         figures.append(
             Figure(
                 f"a suite of {size} trivial benchmarks, each",
                 "s",
-                found["ours"],
-                found["bare"],
+                (ours,),
+                (bare,),
                 "the program alone",
                 relation="difference",
             )
@@ -87,10 +83,6 @@ def suites(room: Room) -> Iterator[Figure]:
 
     seen = _watched(suite.command(folder.name), done, lambda: done() < 1.0)
     yield from _flat(f"{sizes[-1]} benchmarks", seen)
-
-
-def _each(suite: Suite, size: int) -> float:
-    return suite.run().seconds / size
 
 
 def _watched(

@@ -27,7 +27,7 @@ NO_SCRIPT = (
 def html_page(title: str, body: Sequence[Html]) -> str:
     """A page with this title; its body may have charts of ``report/charts``."""
     policy = (
-        f"default-src 'none'; script-src {_hash(script())}; style-src {_hash(style())}; "
+        f"default-src 'none'; script-src {hash_of(script())}; style-src {hash_of(style())}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     head = [
@@ -68,6 +68,7 @@ def _assets(*names: str) -> str:
     return "\n".join((ASSETS / name).read_text("utf-8") for name in names)
 
 
-def _hash(content: str) -> str:
+def hash_of(content: str) -> str:
+    """A script or a style sheet, as a content security policy names it."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

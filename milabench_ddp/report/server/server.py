@@ -5,8 +5,6 @@ a name that leads to 127.0.0.1 (DNS rebinding): so a request whose ``Host`` is a
 refused. What a request names is looked up among the runs, and is never a path.
 """
 
-import base64
-import hashlib
 import sys
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -16,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ...errors import MilabenchError
+from ..page.frame import hash_of
 from . import pages
 from .runs import Runs
 
@@ -27,15 +26,10 @@ SLOWEST = 10.0  # seconds that a client may take to send its request
 Answer = tuple[HTTPStatus, str, bytes, str]  # with the type of the content, and its policy
 
 
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
 # The report brings a policy of its own, which lets nothing load; here is who may frame it.
 OF_REPORT = "frame-ancestors 'self'"
 OF_PAGES = (
-    f"default-src 'none'; script-src {_hash(pages.SCRIPT)}; style-src {_hash(pages.STYLE)}; "
+    f"default-src 'none'; script-src {hash_of(pages.SCRIPT)}; style-src {hash_of(pages.STYLE)}; "
     "connect-src 'self'; frame-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )

@@ -189,7 +189,7 @@ def _main(words: list[str], begin: "Callable[[], None] | None") -> int:
         code = int(command.main(options))
         sys.stdout.flush()
     except MilabenchError as error:
-        # What it quotes may have lines: none of them looks like one of ours.
+        # It may quote several lines; none of them may look like a message of milabench.
         first, *others = map(shortened, str(error).split("\n"))
         others = [line if line.startswith(" ") else f"  {line}" for line in others]
         print("milabench:", "\n".join([first, *others]), file=sys.stderr)

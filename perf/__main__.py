@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _others() -> float:
-    """The CPU seconds that all processes of this machine but ours have taken since it began."""
+    """The CPU seconds of all other processes of this machine since it began."""
     words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     user, nice, system = map(int, words[1:4])
     own = 0.0

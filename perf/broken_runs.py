@@ -201,7 +201,7 @@ class Attacker:
             named = name.removesuffix(".data") in text or name in text
             if name.endswith("/state.json"):
                 named = named or (": lost: its state" in text and name.split("/")[0] in text)
-            # without a run.json, or the state that names it, no one knows of a file that is gone
+            # a missing file is unknown without a run.json, or the state that names it
             is_known = name.endswith("state.json") or (good / "run.json").exists()
             state = f"{name.split('.')[0]}/state.json"
             is_known &= name not in broken.gone or state not in broken.files

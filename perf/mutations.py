@@ -143,8 +143,8 @@ class Broken:
     """What was done to a run."""
 
     files: tuple[str, ...]  # those that were broken
-    replaced: tuple[str, ...]  # those that are no files with content any more
-    gone: tuple[str, ...]  # those of them of which nothing is there
+    replaced: tuple[str, ...]  # those that are now empty, gone or not files
+    gone: tuple[str, ...]  # those of them that were removed
     said: str
 
 

@@ -149,7 +149,7 @@ def lost_agent(folder: Path, draw: Random) -> Scene:
 
 
 def unread(folder: Path, draw: Random) -> Scene:
-    """Nobody reads what the command tells: its standard error is a pipe that is full, or closed."""
+    """The command has no reader: its standard error is a pipe that is full, or closed."""
     scene = Scene(folder, draw, cast(draw, 3))
     reading, writing = os.pipe()
     if draw.random() < 0.5:

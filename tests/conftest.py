@@ -52,7 +52,7 @@ def _checked_documents() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _no_secrets() -> Iterator[None]:
-    """What a test plants as a secret is none in the next."""
+    """A secret of one test is not a secret in the next."""
     yield
     SECRETS.forget()
 

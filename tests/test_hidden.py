@@ -1,4 +1,4 @@
-"""What this process knows as secrets: they are hidden, and given back to what is run."""
+"""The secrets that a process knows are hidden, and revealed to programs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Standard streams of a process that are closed, full, or that nobody reads."""
+"""Standard streams of a process that are closed, full or without a reader."""
 
 import os
 import subprocess

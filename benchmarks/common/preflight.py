@@ -118,7 +118,7 @@ def _will_fail(names: Sequence[str]) -> str:
 
 def main(words: str) -> None:
     """Run the checks, and tell what they find on standard output."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it may hang where no one waits
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it may outlive its parent and hang
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         os.environ.pop(name, None)
     out = os.dup(1)

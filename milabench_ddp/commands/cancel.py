@@ -36,7 +36,7 @@ def main(options: RunFolderOptions) -> int:
 
 
 def _cancel(run: RunDir, before: Sequence[str]) -> list[str]:
-    """Cancel the jobs that go on, but those that were cancelled before; returns their ids.
+    """Cancel the jobs that go on, except those already cancelled; returns their ids.
 
     Raises:
         DispatchError: the scheduler does not do it.

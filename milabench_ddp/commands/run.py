@@ -75,7 +75,7 @@ def _run(context: RunContext, options: RunOptions) -> int:
 
 
 def _tell(what: str, error: Exception) -> None:
-    """Tell what did not succeed after the run, whose exit code stays what its benchmarks made it.
+    """Report an error after the run; its exit code still depends on its benchmarks alone.
 
     Raises:
         BrokenPipeError: the reader of the report is gone.

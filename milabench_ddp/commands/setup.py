@@ -49,7 +49,7 @@ def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
 
 
 def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None = None) -> None:
-    """Learn the secrets of what is configured, so that nothing shows them."""
+    """Learn the secrets of the configuration, so that nothing shows them."""
     for benchmark in benchmarks:
         SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
     for benchmark in benchmarks:

@@ -82,7 +82,7 @@ def _environment(key: str, node: TreeNode) -> dict[str, str]:
 
 
 def _options(key: str, node: TreeNode) -> dict[str, str]:
-    """Each is a line of a script for sbatch, of which the next line would be a command."""
+    """Check texts that are lines of an sbatch script: after a line end would come a command."""
     values = {}
     for name, value in as_mapping(key, node).entries.items():
         if not _LONG_NAME.fullmatch(name):

@@ -13,7 +13,7 @@ _IN_TAG = re.compile(r"[RD]\d+|(?P<job>\d{1,9})", re.IGNORECASE)
 def check_tags(benchmarks: Sequence[Benchmark]) -> None:
     """Raise ConfigError for a name that is a tag of another benchmark's process, or begins so.
 
-    Of a file ``b.0.D0.data`` nobody could tell whether it is of ``b`` or of ``b.0``.
+    A file ``b.0.D0.data`` could belong to ``b`` or to ``b.0``.
     """
     known = {benchmark.name.casefold(): benchmark for benchmark in benchmarks}
     for benchmark in benchmarks:

@@ -277,7 +277,7 @@ class BenchmarkRun:
             self._leave_nodes()
 
     def fail(self, error: Exception) -> None:
-        """End it as failed, with a trouble of ours; its state is on disk where that is possible."""
+        """End it as failed after an internal error; its state is written if that is possible."""
         verdict = Verdict(Outcome.FAILED, reason_of(error))
         self.stop(verdict, hard=True)
         self._launch = None

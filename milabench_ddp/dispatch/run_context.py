@@ -65,7 +65,7 @@ def read_plan(run: RunDir) -> RunPlan:
 
 
 def write_plan(run: RunDir, plan: RunPlan) -> None:
-    """Write the plan of a run, and note which secrets those need who read it.
+    """Write the plan of a run, and note which secrets its readers need.
 
     Raises:
         RunDirError: it cannot be written.

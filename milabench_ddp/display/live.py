@@ -168,7 +168,7 @@ def live_progress(outline: Outline) -> Iterator[LiveProgress]:
         console=console,
         auto_refresh=False,
         transient=True,
-        redirect_stdout=False,  # who prints waits for no lock of a thread that waits
+        redirect_stdout=False,  # a print must not wait for the lock of a thread that waits
         redirect_stderr=False,
         get_renderable=live.picture,
     )

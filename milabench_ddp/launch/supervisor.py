@@ -66,7 +66,7 @@ class Supervisor:
         self._launch, self._environ, self._clock = launch, environ, clock
         self._requests, self._emit, self._grace = requests, emit, grace
         self._has_room = has_room
-        self._pipes: dict[int, Callable[[], None]] = {}  # that have not ended: who reads them
+        self._pipes: dict[int, Callable[[], None]] = {}  # those still open, and their handlers
         self._reads_pipes = True
         self._posted: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._barrier = ExitStack()  # closing it lets all processes begin to measure

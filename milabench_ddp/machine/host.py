@@ -94,13 +94,13 @@ def share_cpus(cpus: Sequence[int], slots: int) -> list[tuple[int, ...]]:
     return [tuple(sorted(cpus[a:b])) for a, b in pairwise(ends)]
 
 
-def usable_cpus(root: Path = Path("/")) -> list[int]:
+def usable_cpus() -> list[int]:
     """The CPUs of this process's affinity, with the hyper-threads of a core side by side.
 
     In this order, slots get whole cores: CPU numbers alone often put the second thread of core 0
     after the first thread of the last one, and two slots would share every core.
     """
-    return by_core(os.sched_getaffinity(0), root)
+    return by_core(os.sched_getaffinity(0), Path("/"))
 
 
 def by_core(cpus: Iterable[int], root: Path) -> list[int]:

@@ -186,7 +186,7 @@ def expanded(hidden: str) -> str:
         return quoted(hidden)
     known, words, begin = SECRETS.known, [], 0
     for found in MARK.finditer(hidden):
-        if found[1] in known:  # else somebody wrote it so
+        if found[1] in known:  # otherwise it was written like this
             if text := hidden[begin : found.start()]:
                 words.append(quoted(text))
             words.append(f'"${found[1]}"')

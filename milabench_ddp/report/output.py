@@ -23,7 +23,7 @@ RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
 
 
 def cut(line: str) -> str:
-    """The line, of which only the beginning is shown if it is very long: the file has all of it."""
+    """The line; of a very long one only the beginning is shown, and the file has all of it."""
     if len(line) <= LONGEST:
         return line
     return f"{line[:LONGEST]}... ({len(line)} characters)"

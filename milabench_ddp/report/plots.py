@@ -55,7 +55,7 @@ def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = Fa
     """Write charts to a folder, which is made if it is not there; returns sentences on it.
 
     Raises:
-        RunDirError: a file cannot be written, or is not ours without ``overwrite``.
+        RunDirError: a file cannot be written, or milabench did not write it (see ``overwrite``).
     """
     to_png = _png_of()
     names = file_names(charts)
@@ -76,7 +76,7 @@ def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = Fa
 
 
 def _check(svg: Path, *, has_png: bool) -> None:
-    """Raise RunDirError if a chart of this name is not ours; a PNG is, beside an SVG of ours."""
+    """Raise RunDirError if milabench did not write a chart; a PNG counts with its SVG."""
     check_replaceable(svg, MARK)
     png = svg.with_suffix(".png")
     if has_png and png.is_file() and not svg.is_file():

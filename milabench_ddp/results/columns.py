@@ -8,7 +8,7 @@ import math
 import mmap
 from abc import abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 if TYPE_CHECKING:
@@ -150,11 +150,9 @@ class LazySequence(Sequence[T], Generic[T]):
 class Numbers(LazySequence[Any]):
     """Numbers in the order of their lines; what is no number stays as it was written."""
 
-    def __init__(self, values: Iterable[object] = ()) -> None:
+    def __init__(self) -> None:
         self._column = Doubles()
-        self._odd: dict[int, object] = {}  # what is not a float, by its place
-        for value in values:
-            self.append(value)
+        self._odd: dict[int, object] = {}  # values that are not floats, by their places
 
     def __len__(self) -> int:
         return len(self._column)

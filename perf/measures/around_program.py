@@ -105,7 +105,7 @@ def _idle_share(room: Room, size: int, for_seconds: float, *, on_terminal: bool)
 
 @contextmanager
 def _terminal(on_terminal: bool) -> Iterator[int]:
-    """Where a command's streams go: to nowhere, or to a terminal that somebody reads."""
+    """Where a command's streams go: to nowhere, or to a terminal with a reader."""
     if not on_terminal:
         yield subprocess.DEVNULL
         return

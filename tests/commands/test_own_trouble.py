@@ -1,4 +1,4 @@
-"""A suite of which one benchmark is in trouble: it has failed with its reason, the others stand."""
+"""A suite with an error in one benchmark: it fails with the reason, the others are measured."""
 
 import os
 import resource
@@ -111,7 +111,7 @@ sys.exit(1)"""
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_a_standard_error_that_nobody_takes_does_not_end_the_run(
+def test_a_standard_error_without_a_reader_does_not_end_the_run(
     at: Workplace, suite: Suite, full: bool
 ):
     read, write = os.pipe()

@@ -1,4 +1,4 @@
-"""Several commands at once on one run: one of them runs it, and the others say who does."""
+"""Several commands at once on one run: one runs it, and the others name that one."""
 
 import os
 import re

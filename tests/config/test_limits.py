@@ -1,4 +1,4 @@
-"""Configurations that are made to fill the time, the memory or the stack of who reads them."""
+"""Configurations that would exhaust the time, the memory or the stack of their reader."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Terminals that are stopped, and pipes that nobody reads."""
+"""Terminals that are stopped, and pipes without a reader."""
 
 import io
 import os
@@ -82,7 +82,7 @@ def test_what_cannot_be_shown_is_told_once_and_the_rest_is_shown():
     assert rest == "the rest"
 
 
-@pytest.mark.parametrize("kind", ["a stopped terminal", "a pipe that nobody reads"])
+@pytest.mark.parametrize("kind", ["a stopped terminal", "a pipe without a reader"])
 def test_a_run_does_not_wait_for(kind: str, monkeypatch: pytest.MonkeyPatch):
     read, write = pty.openpty() if kind == "a stopped terminal" else os.pipe()
     if kind == "a stopped terminal":

@@ -80,7 +80,7 @@ def test_who_is_in_a_hurry_does_not_wait_at_all(tmp_path: Path, hung: HungDisk):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS])
-def test_an_error_of_the_disk_is_told_to_whoever_goes_on(
+def test_an_error_of_the_disk_reaches_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ):
     def fail(fd: int, data: bytes) -> int:

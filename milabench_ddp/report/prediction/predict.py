@@ -88,7 +88,7 @@ class Predicted:
         return [each.count for each in self.predictions]
 
 
-def predictions_of(rows: Rows, counts: Sequence[int], draws: int = DRAWS) -> list[Predicted]:
+def predictions_of(rows: Rows, counts: Sequence[int]) -> list[Predicted]:
     """Predict each benchmark that was measured on several numbers of nodes, or ranks.
 
     Raises:
@@ -97,7 +97,7 @@ def predictions_of(rows: Rows, counts: Sequence[int], draws: int = DRAWS) -> lis
     found = []
     for points in points_of(rows):
         if isinstance(points, Points):
-            found.append(predicted(points, counts, draws))
+            found.append(predicted(points, counts))
         else:
             found.append(Predicted(points[0], refused=(points[1],)))
     if not any(set(each.counts) & set(counts) for each in found):

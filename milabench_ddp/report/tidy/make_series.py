@@ -31,7 +31,7 @@ def _steps(of: ReportedRun, process: ProcessResult, number: int) -> Iterator[Ste
 
     def times(part: str) -> Iterator[float | None]:
         found = rank.wait_ms if part == "data" else rank.parts.get(part, ())
-        if len(found) != count:  # it was not told in each step, so no one knows in which it was
+        if len(found) != count:  # it was not told in each step, so its steps are unknown
             return repeat(None, count)
         # they are kept in single precision; programs tell them to 0.1 us
         return (round(ms, 4) for ms in found)

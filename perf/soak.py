@@ -1,14 +1,14 @@
-"""Runs suites in which everything goes wrong, for hours: is the truth told, and does nothing stay?
+"""Runs suites of faulty programs for hours, and checks that reports are true and nothing is left.
 
     python perf/soak.py [--minutes 30] [--seeds 20] [--at-once 2] [--scene NAME]
 
-A scene is a suite of a few seconds, of programs that go wrong in known ways (``soak_faults.py``),
-to which something happens (``soak_scenes.py``): a signal at any moment, a full disk, a node's agent
-that is killed. What ended well is then to be as it was, and what was cut off to run again with
-``--resume``: each outcome, reason and rate is known. At the end of each scene no process, no
-temporary file, no pipe and no shared memory is left; descriptors and memory do not grow with the
-number of benchmarks. No law depends on speed. Each scene has a process of its own, which is the
-parent of all that is left behind. Prints each law that was broken, with its seed, and the counts.
+A scene is a suite of a few seconds, whose programs fail in known ways (``soak_faults.py``), and an
+event (``soak_scenes.py``): a signal at any moment, a full disk, a killed agent of a node. The true
+outcome, reason and rate of each program are known. Then benchmarks that ended well must be
+unchanged, and ``--resume`` must run those that were cut off. At the end of each scene no process,
+temporary file, pipe or shared memory may be left; descriptors and memory must not grow with the
+number of benchmarks. No law depends on speed. Each scene has its own process, which adopts all
+orphans. Prints each law that was broken, with its seed, and the counts.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from soak_scenes import SCENES
 
 
 def play(name: str, seed: int, folder: Path) -> Scene:
-    """Play a scene in an empty folder; this process becomes the parent of all orphans of it."""
+    """Play a scene in an empty folder; this process adopts all of its orphans."""
     adopt_orphans()
     scene = SCENES[name](folder, Random(f"{name} {seed}"))
     scene.check_clean()
@@ -38,7 +38,7 @@ def play(name: str, seed: int, folder: Path) -> Scene:
 
 
 def _play_one(name: str, seed: int, programs: int) -> None:
-    """Play a scene, and print what was found as JSON."""
+    """Play a scene, and print the findings as JSON."""
     soak_scene.most_programs = programs
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         scene = play(name, seed, Path(folder))
@@ -47,7 +47,7 @@ def _play_one(name: str, seed: int, programs: int) -> None:
 
 
 def _schedule(names: list[str], seeds: int) -> Iterator[tuple[str, int]]:
-    """Every scene with every seed, again and again: what happens depends on the moment, too."""
+    """Every scene with every seed, again and again: the outcome also depends on timing."""
     while True:
         for seed in range(seeds):
             for name in names:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 RATES = 20
 """Rates that each program writes before it goes wrong, unless it is cut short: 100, 101, ..."""
 
-# The ledger has what was handed over for certain: a rate is noted once the channel has taken it.
+# The ledger has the rates that were surely sent: each is noted once the channel has taken it.
 EMIT = """
 import json, os, signal, subprocess, sys, time
 channel = os.open(os.environ["MILABENCH_METRICS"], os.O_WRONLY)

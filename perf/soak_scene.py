@@ -1,4 +1,4 @@
-"""One scene of the soak: a suite with faults, something that happens to it, and what must be so."""
+"""One scene of the soak: a suite with faults, an event, and the laws to check after it."""
 
 import ctypes
 import json
@@ -24,14 +24,14 @@ from milabench_ddp.results.read_run import read_run  # noqa: E402
 from milabench_ddp.results.read_state import require_state  # noqa: E402
 from milabench_ddp.results.run_dir import RunDir  # noqa: E402
 
-PATIENCE = 600.0  # seconds; only bounds what does not end
+PATIENCE = 600.0  # seconds; only bounds a wait that would not end
 _PR_SET_CHILD_SUBREAPER = 36
 most_programs = 6  # of a scene, that are faulty
 ON = ("--device", "cpu", "--gpus", "2", "--grace", "0.5")
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of what its descendants leave behind: nothing escapes it."""
+    """Make this process adopt the orphans of its descendants, so that none escapes it."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -44,7 +44,7 @@ class Scene:
     suite: Mapping[str, Fault]
     nodes: int = 1
     faults: list[str] = field(default_factory=list)
-    told: dict[str, int] = field(default_factory=dict)  # how often which law was checked
+    told: dict[str, int] = field(default_factory=dict)  # how often each law was checked
     seconds: dict[str, list[float]] = field(default_factory=dict)  # from a fault to what comes next
 
     def __post_init__(self) -> None:
@@ -88,14 +88,14 @@ class Scene:
         return self.start("run", "suite.yaml", *ON, *nodes, "--name", "r", **options)
 
     def begin_again(self) -> "subprocess.Popen[bytes]":
-        """Go on with the run, or start it if there is none yet."""
+        """Resume the run, or start it if there is none yet."""
         if not self.run.run_json.exists():
             shutil.rmtree(self.run.path, ignore_errors=True)  # it was ended while it was made
             return self.begin()
         return self.start("run", "--resume", str(self.run.path))
 
     def finish(self) -> None:
-        """Go on with the run to its end: then all is as it is without a fault."""
+        """Resume the run to its end: the results are then those without an event."""
         self.check_codes(self.wait(self.begin_again()), 0, 1)
         self.check_truth()
         self.check_report()

@@ -21,7 +21,7 @@ class Said:
 
 
 def milabench(*argv: str) -> Said:
-    """Run the command; whatever is raised but its own ends comes through."""
+    """Run the command; exceptions other than its own exits come through."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     err = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
     with redirect_stdout(out), redirect_stderr(err):

@@ -31,7 +31,7 @@ lines = st.one_of(
 
 
 def check(sent: list[bytes], folder: Path) -> None:
-    """What is no message is passed over; each good one between arrives."""
+    """Lines that are not messages are skipped; each good message between them arrives."""
     ours, theirs = os.pipe()
     null = os.open(os.devnull, os.O_WRONLY)
     connection: Connection[FromAgent] = Connection(ours, null, FromAgent)

@@ -29,7 +29,7 @@ UNSEEN = (
     "\x85",
     "\u2028",
 )
-"""Escapes, marks that turn the direction around, breaks of lines that are none."""
+"""Escapes, marks that change the direction of text, false line breaks."""
 
 printable = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=12)
 

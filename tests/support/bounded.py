@@ -1,4 +1,4 @@
-"""Bounds the time and the memory of what is tried, so that a hang is an error like any other."""
+"""Bounds the time and the memory of a block, so that a hang is an error like any other."""
 
 import signal
 import time
@@ -8,7 +8,7 @@ from pathlib import Path
 from resource import RLIMIT_AS, getrlimit, setrlimit
 from types import FrameType
 
-CPU_SECONDS = 20  # of what takes some ms, or a second at most
+CPU_SECONDS = 20  # for blocks that take some ms, or a second at most
 WALL_SECONDS = 60  # only bounds a wait that does not end
 MEMORY = 2 << 30  # bytes
 
@@ -19,7 +19,7 @@ class UnboundedError(BaseException):
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Raise UnboundedError for what takes too long, and MemoryError for what takes too much.
+    """Raise UnboundedError if the block takes too long, and MemoryError if it takes too much.
 
     The bound is on the CPU time of this process, so that a busy machine makes no difference.
     """

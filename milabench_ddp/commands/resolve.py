@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TextIO
 
 import yaml
@@ -91,8 +92,19 @@ def _value(node: TreeNode) -> str:
 
 def scalar(value: Scalar) -> str:
     """A scalar as YAML on one line; text is quoted unless it plainly is text."""
+    if isinstance(value, float):  # -0.0 equals 0.0
+        return _dumped(value)
+    return _text(value)
+
+
+@lru_cache(4096, typed=True)  # benchmarks have most words in common
+def _text(value: Scalar) -> str:
     if not isinstance(value, str):
-        return str(yaml.safe_dump(value, width=_WIDE)).partition("\n")[0]
+        return _dumped(value)
     if _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
         return value
     return str(yaml.safe_dump(value, default_style='"', width=_WIDE)).rstrip("\n")
+
+
+def _dumped(value: Scalar) -> str:
+    return str(yaml.safe_dump(value, width=_WIDE)).partition("\n")[0]

@@ -4,6 +4,8 @@ import pytest
 import yaml
 
 from milabench_ddp.cli import main
+from milabench_ddp.commands.resolve import scalar
+from milabench_ddp.config.tree import Scalar
 from tests.golden import check_golden
 from tests.support.small_suite import resolved, write_suite
 
@@ -58,3 +60,9 @@ def test_a_mistake_is_one_line_and_exit_2(here: Path, capsys: pytest.CaptureFixt
         "milabench: suite.yml: no such file, and no shipped configuration of that name: "
         "did you mean `suite.yaml`?\n"
     )
+
+
+@pytest.mark.parametrize("values", [(1, True, 1.0), (0.0, -0.0, 0, False), ("1", 1), ("", None)])
+def test_values_that_are_equal_stay_what_they_are(values: tuple[Scalar, ...]) -> None:
+    printed = [repr(yaml.safe_load(scalar(value))) for value in values]
+    assert printed == list(map(repr, values))

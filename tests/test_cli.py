@@ -50,7 +50,10 @@ def test_the_help_of_a_command_does_not_load_the_command(verb: str):
 def test_what_plans_loads_nothing_that_runs(at: Workplace, suite: Suite, verb: str):
     found = loaded(verb, str(at.folder / suite(one=GOOD)), "--gpus", "8", "--nodes", "2")
     assert not found & (HEAVY | {"subprocess", "threading", "multiprocessing", "socket"})
-    rooms = ("dispatch.coordinator", "dispatch.runners", "launch", "monitor", "report", "results")
+    rooms = (
+        *("config.system", "dispatch.coordinator", "dispatch.runners", "launch"),
+        *("machine.accelerators", "monitor", "report", "results"),
+    )
     assert not in_rooms(found, *rooms)
     assert len(in_rooms(found, "")) < 70
 

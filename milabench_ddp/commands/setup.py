@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, listed_node_counts, load
@@ -17,7 +18,6 @@ from ..config.runner_profile import (
 )
 from ..config.schema import Benchmark, Suite
 from ..config.shipped import shipped_root
-from ..config.system import System, read_system
 from ..config.tree import expanded
 from ..dispatch.node_request import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
@@ -29,13 +29,16 @@ from ..options.suite import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
 from ..plan.order import new_seed
 
+if TYPE_CHECKING:
+    from ..config.system import System
+
 
 def base_folder(options: SuiteOptions) -> Path:
     """``--base``, else ``$MILABENCH_BASE``, else the current folder; absolute."""
     return expanded(options.base or os.environ.get("MILABENCH_BASE") or ".").absolute()
 
 
-def request(options: SuiteOptions, system: System | None) -> SuiteRequest:
+def request(options: SuiteOptions, system: "System | None") -> SuiteRequest:
     """The part of the options that the configuration needs."""
     return SuiteRequest(
         config=options.config,
@@ -67,12 +70,16 @@ def load_local_suite(options: SuiteOptions) -> Suite:
     return load(request(options, system), replace(facts, node_count=nodes.nodes))
 
 
-def read_system_of(options: SuiteOptions) -> System | None:
+def read_system_of(options: SuiteOptions) -> "System | None":
     """The system file, if one is given."""
-    return read_system(Path(options.system)) if options.system else None
+    if not options.system:
+        return None
+    from ..config.system import read_system
+
+    return read_system(Path(options.system))
 
 
-def resolve_runner(options: RunnerOptions, system: System | None) -> RunnerProfile | None:
+def resolve_runner(options: RunnerOptions, system: "System | None") -> RunnerProfile | None:
     """The runner profile, with the settings of the command line; None for this host alone.
 
     Raises:
@@ -108,7 +115,7 @@ def check_settings(options: RunnerOptions, profile: RunnerProfile | None) -> Non
 
 
 def node_count(
-    options: SuiteOptions, system: System | None, profile: RunnerProfile | None = None
+    options: SuiteOptions, system: "System | None", profile: RunnerProfile | None = None
 ) -> int:
     """The number of nodes: the largest of ``--nodes``; else of the profile, of the system, or 1.
 
@@ -123,18 +130,18 @@ def node_count(
     return max((count, *listed))
 
 
-def device_count(options: SuiteOptions, system: System | None) -> int | None:
+def device_count(options: SuiteOptions, system: "System | None") -> int | None:
     """The number of devices per node: ``--gpus``, else the system file's, else None."""
     return options.gpus or (system.gpu_count if system else None)
 
 
-def device_kind(options: SuiteOptions, system: System | None) -> str | None:
+def device_kind(options: SuiteOptions, system: "System | None") -> str | None:
     """The kind of device: ``--device``, else the system file's, else None."""
     return options.device or (system.arch if system else None)
 
 
 def node_request(
-    options: SuiteOptions, system: System | None, profile: RunnerProfile | None = None
+    options: SuiteOptions, system: "System | None", profile: RunnerProfile | None = None
 ) -> NodeRequest:
     """The nodes that the options, the system file and the profile ask for."""
     devices = device_count(options, system)
@@ -146,7 +153,7 @@ def node_request(
 
 
 def resolve_cluster(
-    options: SuiteOptions, system: System | None, profile: RunnerProfile | None = None
+    options: SuiteOptions, system: "System | None", profile: RunnerProfile | None = None
 ) -> tuple[Cluster, bool]:
     """The nodes to plan for, and whether they are synthetic.
 
@@ -182,7 +189,7 @@ def _matching_host(request: NodeRequest) -> Cluster | None:
     return host if matches else None
 
 
-def machine_facts(cluster: Cluster, system: System | None, base: Path) -> MachineFacts:
+def machine_facts(cluster: Cluster, system: "System | None", base: Path) -> MachineFacts:
     """The facts about this cluster that a configuration can use."""
     node = cluster.nodes[0]
     if not node.devices:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from .benchmark import absolute_paths, build_benchmark, why_no_program
@@ -20,9 +21,11 @@ from .schema import Benchmark, SkippedBenchmark, Suite, check_known, check_value
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
-from .system import System
 from .tags import check_tags
 from .tree import Entries, MappingNode, shown
+
+if TYPE_CHECKING:  # few commands are given a system file
+    from .system import System
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class SuiteRequest:
     exclude: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
     preset: str = "auto"
-    system: System | None = None
+    system: "System | None" = None
     nodes: tuple[int, ...] = ()  # in place of the node counts that a matrix lists
 
 

@@ -2,10 +2,13 @@
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..config.system import SystemNode
 from ..machine.detect import Detection, detect, synthetic_cluster
 from ..machine.devices import Cluster
+
+if TYPE_CHECKING:  # few commands are given a system file
+    from ..config.system import SystemNode
 
 
 @dataclass(frozen=True)
@@ -15,7 +18,7 @@ class NodeRequest:
     nodes: int
     devices: int | None  # per node
     kind: str | None  # of device
-    hosts: tuple[SystemNode, ...] = ()  # those of the system file
+    hosts: "tuple[SystemNode, ...]" = ()  # those of the system file
     cpus: int | None = None  # per node
 
     def detect(self) -> Detection:

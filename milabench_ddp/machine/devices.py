@@ -1,7 +1,6 @@
-"""The types of a machine: devices, nodes and clusters, and the facts of measured devices."""
+"""The types of a machine: devices, nodes and clusters."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 MOST_DEVICES = 2**17  # of all nodes that can be planned
 
@@ -40,36 +39,3 @@ class Cluster:
     def has_gpu(self) -> bool:
         """Whether its devices are GPUs."""
         return self.arch != "cpu"
-
-
-@dataclass(frozen=True)
-class Accelerator:
-    """The facts of a device that was measured; None for a fact that the driver does not tell."""
-
-    device: int  # its index
-    id: str
-    product: str
-    memory: Mapping[str, float]  # used and total, MiB
-    uuid: str | None = None
-    capability: str | None = None  # CUDA's: "9.0"
-    vbios: str | None = None
-    power_limit: float | None = None  # W, the power cap that is in force
-    default_power_limit: float | None = None  # W, what it is unless someone sets it
-    clocks_max: Mapping[str, int | None] | None = None  # sm and memory, MHz
-    pcie: Mapping[str, str | int | None] | None = (
-        None  # bus_id, and the greatest generation and width
-    )
-    ecc: bool | None = None
-    cpus: str | None = None  # the cores next to it: "0-47,96-143"
-
-
-@dataclass(frozen=True)
-class Accelerators:
-    """The devices that were measured, and versions of their driver."""
-
-    arch: str
-    gpus: Mapping[str, Accelerator] = field(default_factory=dict)  # by index
-    driver: str | None = None
-    cuda_driver: str | None = None
-    nvml: str | None = None
-    notes: tuple[str, ...] | None = None  # those of the node

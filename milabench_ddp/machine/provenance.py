@@ -10,8 +10,9 @@ from typing import Any
 
 from .. import __version__
 from ..hidden import SECRETS
+from .accelerators import Accelerators
 from .backends import BACKENDS
-from .devices import Accelerators, Node
+from .devices import Node
 from .host import host
 from .software import asked_checkout, torch_build, versions
 

@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ..devices import Accelerator, Accelerators, Device
+from ..devices import Device
 from ..host import cpu_list
 
-if TYPE_CHECKING:  # sampling alone needs msgspec
+if TYPE_CHECKING:  # what plans needs none of them, and sampling alone needs msgspec
     from ...samples import DeviceProblem, DeviceSample, HostSample
+    from ..accelerators import Accelerators
 
 
 class DriverError(Exception):
@@ -77,8 +78,10 @@ class Backend(ABC):
         del devices
         return {}
 
-    def accelerators(self, devices: Sequence[Device]) -> Accelerators:
+    def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
         """The part of the provenance about these devices; never fails."""
+        from ..accelerators import Accelerator, Accelerators
+
         gpus = {}
         for device in devices:
             memory = {"used": 0.0, "total": device.memory_mib}

@@ -1,10 +1,14 @@
 """CPU slots: shares of the cores that stand in for GPUs, to measure a CPU or without GPUs."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ..devices import Accelerators, Device
+from ..devices import Device
 from ..host import cpu_name, share_cpus, usable_cpus
 from .backend import Backend, DiscoveryResult
+
+if TYPE_CHECKING:
+    from ..accelerators import Accelerators
 
 DEFAULT_SLOTS = 2  # the smallest number that needs communication
 
@@ -30,7 +34,7 @@ class CpuBackend(Backend):
         del devices
         return ""
 
-    def accelerators(self, devices: Sequence[Device]) -> Accelerators:
+    def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
         """No accelerators: the CPU is among the facts of the host."""
         del devices
-        return Accelerators(self.name)
+        return super().accelerators([])

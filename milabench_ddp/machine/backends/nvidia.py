@@ -4,14 +4,17 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import MachineError
-from ..devices import Accelerator, Accelerators, Device
+from ..devices import Device
 from ..host import cpu_list, usable_cpus
 from ..processes import other_process
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import Inventory, ask, inventory, near_cpus, open_device, read_memory, session
+
+if TYPE_CHECKING:
+    from ..accelerators import Accelerator, Accelerators
 
 
 class NvidiaBackend(Backend):
@@ -39,15 +42,15 @@ class NvidiaBackend(Backend):
             return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
         return {}
 
-    def accelerators(self, devices: Sequence[Device]) -> Accelerators:
+    def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
         """The devices, with the versions, limits, clocks and links that the driver can tell."""
         found = super().accelerators(devices)
         try:
             with session() as nvml:
                 cuda = ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
-                return Accelerators(
-                    self.name,
-                    {index: _described(nvml, gpu) for index, gpu in found.gpus.items()},
+                return replace(
+                    found,
+                    gpus={index: _described(nvml, gpu) for index, gpu in found.gpus.items()},
                     driver=ask(nvml, nvml.nvmlSystemGetDriverVersion),
                     cuda_driver=cuda and f"{cuda // 1000}.{cuda % 1000 // 10}",
                     nvml=ask(nvml, nvml.nvmlSystemGetNVMLVersion),
@@ -168,7 +171,7 @@ def _numbered(devices: list[Device]) -> tuple[Device, ...]:
     return tuple(replace(device, index=i) for i, device in enumerate(devices))
 
 
-def _described(nvml: Any, gpu: Accelerator) -> Accelerator:
+def _described(nvml: Any, gpu: "Accelerator") -> "Accelerator":
     """The facts of a GPU, as far as the driver can tell."""
     handle = ask(nvml, open_device, nvml, gpu.id)
     if handle is None:

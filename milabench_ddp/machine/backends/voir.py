@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypedDict
 
-from ..devices import Accelerators, Device
+from ..devices import Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 
-if TYPE_CHECKING:  # sampling alone needs msgspec
+if TYPE_CHECKING:  # what plans needs none of them, and sampling alone needs msgspec
     from ...samples import DeviceSample
+    from ..accelerators import Accelerators
 
 
 class Entry(TypedDict):
@@ -64,7 +65,7 @@ class VoirBackend(Backend):
                 devices = [replace(device, id=str(i)) for i, device in enumerate(devices)]
         return DiscoveryResult(tuple(devices))
 
-    def accelerators(self, devices: Sequence[Device]) -> Accelerators:
+    def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
         """The devices, with the memory that is in use."""
         found = super().accelerators(devices)
         try:

@@ -1,7 +1,8 @@
 import os
 
+from milabench_ddp.machine.accelerators import Accelerators
 from milabench_ddp.machine.backends.cpu import DEFAULT_SLOTS, CpuBackend
-from milabench_ddp.machine.devices import Accelerators, Device
+from milabench_ddp.machine.devices import Device
 
 CPU = CpuBackend()
 

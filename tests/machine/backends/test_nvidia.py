@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.errors import MachineError
+from milabench_ddp.machine.accelerators import Accelerator, Accelerators
 from milabench_ddp.machine.backends.backend import DiscoveryResult
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend, bound, visible_devices
 from milabench_ddp.machine.backends.nvml import Gpu, Inventory
-from milabench_ddp.machine.devices import Accelerator, Accelerators, Device
+from milabench_ddp.machine.devices import Device
 from tests.fakes.nvml import FakeGpu, FakeNvml, gpus
 
 BACKEND = NvidiaBackend()

@@ -26,8 +26,10 @@ _TEXT = 1000  # characters that count as another value
 def interpolate(entries: Entries) -> Entries:
     """Resolve every ``${...}``, absolute (``${name.weight}``) or relative (``${..weight}``).
 
-    Templates may be referred to and are left as they are. The tree must be final. Raises
-    ConfigError with the place of the interpolation that fails.
+    Where no benchmark has the name, ``${weight}`` is a key of the same benchmark, as it was in
+    milabench's files before they had ``${..weight}``. Templates may be referred to and are left as
+    they are. The tree must be final. Raises ConfigError with the place of the interpolation that
+    fails.
     """
     marked = []
     for entry in entries.values():
@@ -43,7 +45,8 @@ def interpolate(entries: Entries) -> Entries:
     with _bounded():
         for name, entry in entries.items():
             if not name.startswith("_"):
-                changed = map_scalars(entry, partial(_resolve, root), (name,))
+                alone = OmegaConf.create(to_plain(entry))
+                changed = map_scalars(entry, partial(_resolve, root, alone), (name,))
                 assert isinstance(changed, MappingNode)
                 resolved[name] = changed
     return resolved
@@ -93,22 +96,31 @@ def _check_grammar(scalar: ScalarNode) -> None:
         raise ConfigError(f"malformed interpolation {text}") from None
 
 
-def _resolve(root: Any, scalar: ScalarNode, location: Location) -> TreeNode:
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
+def _resolve(root: Any, alone: Any, scalar: ScalarNode, location: Location) -> TreeNode:
+    from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
     if not _is_marked(scalar):
         return scalar
-    value = root
     try:
-        for key in location:
-            value = value[key]
-        if OmegaConf.is_config(value):
-            value = OmegaConf.to_container(value, resolve=True)
+        value = _value(root, location)
     except (OmegaConfBaseException, RecursionError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ConfigError(
-            f"`{scalar.value}` in {scalar.origin} cannot be resolved: {reason} "
-            "(`${..key}` is a key of the same benchmark, `${name.key}` of another)"
-        ) from None
+        try:
+            if not isinstance(error, InterpolationKeyError):
+                raise
+            value = _value(alone, location[1:])
+        except (OmegaConfBaseException, RecursionError):
+            reason = str(error).partition("\n")[0]
+            raise ConfigError(
+                f"`{scalar.value}` in {scalar.origin} cannot be resolved: {reason} "
+                "(`${..key}` is a key of the same benchmark, `${name.key}` of another)"
+            ) from None
     return from_plain(value, scalar.origin)
+
+
+def _value(root: Any, location: Location) -> Any:
+    from omegaconf import OmegaConf
+
+    value = root
+    for key in location:
+        value = value[key]
+    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value

@@ -36,6 +36,17 @@ def test_the_value_keeps_the_place_of_the_interpolation() -> None:
     assert str(found.entries["max_duration"].origin) == "x.yaml:3"
 
 
+def test_a_name_that_no_benchmark_has_is_a_key_of_the_same_benchmark() -> None:
+    found = interpolated("""
+        a: {num_machines: 2, requires_capabilities: ['len(nodes) >= ${num_machines}']}
+        b: {weight: 3, env: {A: '${plan.method}'}, plan: {method: njobs}}
+        c: {b: {weight: 4}, weight: '${b.weight}'}
+    """)
+    assert found["a"]["requires_capabilities"] == ["len(nodes) >= 2"]  # type: ignore[index]
+    assert found["b"]["env"] == {"A": "njobs"}  # type: ignore[index]
+    assert found["c"]["weight"] == 3  # type: ignore[index]
+
+
 def test_an_escaped_interpolation_is_text() -> None:
     assert interpolated(r"a: {env: {A: '\${HOME}'}}") == {"a": {"env": {"A": "${HOME}"}}}
 

@@ -165,7 +165,7 @@ def _aimed(wanted: Asked, folder: Path) -> Asked:
         wanted,
         argv=tuple(map(aim, wanted.argv)),
         env={aim(name).replace("=", ""): aim(value) for name, value in wanted.env.items()},
-        title=aim(wanted.title) or "b",
+        title="b" + aim(wanted.title),  # as a name, it begins with a letter
         comment=aim(wanted.comment),
         default=aim(wanted.default),
         options=tuple((name, aim(value)) for name, value in dict(wanted.options).items()),

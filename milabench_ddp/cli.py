@@ -162,60 +162,71 @@ def main(argv: "Sequence[str] | None" = None, begin: "Callable[[], None] | None"
     prepare_streams()
     words = sys.argv[1:] if argv is None else list(argv)
     if asks_for_help(words):
-        sys.stdout.write(help_text())
-        return 0
+        return _guarded(_print_help)
     from .caller import restore_environment
+    from .hidden import SECRETS
     from .shown_streams import shown_output
 
     restore_environment()
     with shown_output():
-        return _main(words, begin)
+        SECRETS.learn(words)
+        return _guarded(lambda: _run(words, begin))
 
 
-def _main(words: list[str], begin: "Callable[[], None] | None") -> int:
+def _print_help() -> int:
+    sys.stdout.write(help_text())
+    return 0
+
+
+def _run(words: list[str], begin: "Callable[[], None] | None") -> int:
     from importlib import import_module
 
-    from .errors import MilabenchError, lacking, shortened
-    from .hidden import SECRETS
-    from .interrupts import INTERRUPTED
+    _refuse_lost_folder()
+    verb, options = parse(words)
+    command = import_module(f"{__package__}.commands.{verb}")
+    if begin is not None:
+        begin()
+    return int(command.main(options))
 
-    SECRETS.learn(words)
+
+def _guarded(command: "Callable[[], int]") -> int:
+    """The exit code of a command; an error of the user or of the machine is told in a sentence."""
     try:
-        _refuse_lost_folder()
-        verb, options = parse(words)
-        command = import_module(f"{__package__}.commands.{verb}")
-        if begin is not None:
-            begin()
-        code = int(command.main(options))
+        code = command()
         sys.stdout.flush()
-    except MilabenchError as error:
-        # It may quote several lines; none of them may look like a message of milabench.
-        first, *others = map(shortened, str(error).split("\n"))
-        others = [line if line.startswith(" ") else f"  {line}" for line in others]
-        print("milabench:", "\n".join([first, *others]), file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
+        from .interrupts import INTERRUPTED
+
         return INTERRUPTED
     except BrokenPipeError:
         _discard_output()
         return 141
-    except OSError as error:  # a name too long, a folder without rights, a full disk
-        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-        print("milabench:", shortened(f"{where}{error.strerror}"), file=sys.stderr)
+    except Exception as error:
+        said = _sentence(error)
+        if not said:
+            raise  # a defect, whose traceback tells where
+        print("milabench:", said, file=sys.stderr)
         _discard_output()
         return 2
-    except (MemoryError, RuntimeError) as error:
-        said = lacking(error)
-        if not said:
-            raise
-        print(f"milabench: {said}", file=sys.stderr)
-        return 2
-    except UnicodeEncodeError as error:
+    return code
+
+
+def _sentence(error: Exception) -> str:
+    """What the user is told of an error that is no defect of milabench; empty for a defect."""
+    from .errors import MilabenchError, lacking, shortened
+
+    if isinstance(error, MilabenchError):
+        # It may quote several lines; none of them may look like a message of milabench.
+        first, *others = map(shortened, str(error).split("\n"))
+        return "\n".join([first, *[line if line[:1] == " " else f"  {line}" for line in others]])
+    if isinstance(error, OSError):  # a name too long, a folder without rights, a full disk
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return shortened(f"{where}{error.strerror}")
+    if isinstance(error, UnicodeEncodeError):
         text = ascii(error.object[error.start : error.end])
         said = f"{text} is not in the {error.encoding} of this locale"
-        print(f"milabench: {said}: choose a UTF-8 locale, such as LC_ALL=C.UTF-8", file=sys.stderr)
-        return 2
-    return code
+        return f"{said}: choose a UTF-8 locale, such as LC_ALL=C.UTF-8"
+    return lacking(error)
 
 
 def _discard_output() -> None:

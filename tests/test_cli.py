@@ -135,9 +135,14 @@ def test_names_are_separated_by_commas_and_add_up():
     assert options == SuiteOptions(config="x", select=("a", "b", "c"))
 
 
-def test_a_standard_output_that_is_full_is_a_sentence(at: Workplace, suite: Suite):
+@pytest.mark.parametrize("words", [["list", "--device", "cpu"], ["--help"]])
+def test_a_standard_output_that_is_full_is_a_sentence(
+    at: Workplace, suite: Suite, words: list[str]
+):
+    if words[0] == "list":
+        words = [*words, suite(one=GOOD)]
     with open("/dev/full", "w") as full:
-        process = at.start("list", suite(one=GOOD), "--device", "cpu", stdout=full)
+        process = at.start(*words, stdout=full)
     err = process.communicate()[1]
     assert (process.returncode, err) == (2, "milabench: No space left on device\n")
 

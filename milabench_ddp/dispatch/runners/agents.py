@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...codec import append_file, encode
+from ...codec import append_file, encode, replace_file
 from ...errors import DispatchError
 from ...hidden import GIVEN, SECRETS
 from ...launch.stop_requests import StopRequests
@@ -104,6 +104,7 @@ def started_agents(
     running: list[subprocess.Popen[bytes]] = []
     connections: dict[str, AgentConnection] = {}
     with ExitStack() as stack:
+        stack.callback(_hide_in_logs, [run.node_log(node) for node in commands])
         stack.callback(_await_ends, running, grace + _LEAVE)
         for node, command in commands.items():
             start = _size(run.node_log(node))
@@ -132,6 +133,16 @@ def _start(run: RunDir, node: str, command: AgentCommand) -> "subprocess.Popen[b
         popen.stdin.write(os.fsencode(command.script))
         popen.stdin.flush()
     return popen
+
+
+def _hide_in_logs(logs: Sequence[Path]) -> None:
+    """Take out the secrets: commands of ``setup`` write into the logs themselves."""
+    for log in logs:
+        with suppress(OSError):  # it was never begun, or somebody has taken it away
+            text = log.read_bytes().decode(errors="surrogateescape") if log.is_file() else ""
+            hidden = SECRETS.hide(text)
+            if hidden != text:
+                replace_file(log, hidden.encode(errors="surrogateescape"), is_durable=False)
 
 
 def _size(path: Path) -> int:

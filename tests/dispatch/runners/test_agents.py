@@ -13,6 +13,7 @@ from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Pong, Problem,
 from milabench_ddp.dispatch.runners import agents
 from milabench_ddp.dispatch.runners.agents import AgentCommand, agent_command, started_agents
 from milabench_ddp.errors import DispatchError
+from milabench_ddp.hidden import SECRETS
 from milabench_ddp.results.run_dir import RunDir
 
 
@@ -50,6 +51,17 @@ print('{"type":"Problem","text":"the same"}')
             assert connection.send(Heartbeat())
             assert rest_of(connection) == [Problem("the same")]
     assert [run.node_log(name).read_text() for name in ("n0", "n1")] == ["hello\n"] * 2
+
+
+def test_what_setup_prints_is_kept_without_secrets(tmp_path: Path) -> None:
+    SECRETS.learn_environ({"SITE_PASSWORD": "hunter2-site"})
+    key = "ghp_" + "0aB" * 12
+    says = f"import os; os.write(2, b'with hunter2-site \\xff\\r\\nand {key}\\n')"
+    for _ in range(2):
+        with started_agents(RunDir(tmp_path), {"n0": python(says)}, 5.0):
+            pass
+    shown = b"with (hidden: SITE_PASSWORD) \xff\r\nand (hidden)\n"
+    assert RunDir(tmp_path).node_log("n0").read_bytes() == shown * 2
 
 
 def test_logs_of_a_resumed_run_go_on(tmp_path: Path) -> None:

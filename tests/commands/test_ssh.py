@@ -90,6 +90,20 @@ def test_no_remote_process_outlives_a_command_that_is_killed(sweep: Sweep) -> No
     assert sweep.statuses()["b-2"] == "lost"
 
 
+def test_what_was_cut_off_is_resumed_at_once(sweep: Sweep) -> None:
+    """The head was killed while its hosts ran; nobody waits for them to notice."""
+    cut_off(sweep, lambda command: command.kill(), OVER_SSH, ("b-2.D0.one", "b-2.D0.two"))
+    sweep.hold()
+    before = sweep.started()
+    again = sweep.at.milabench("run", "--resume", str(sweep.at.run()))
+    assert again.code == 0, again.err
+    assert before == {"a-2": 2, "b-2": 2}
+    assert sweep.started() == {"b-2": 2, "a-1": 1, "b-1": 1}
+    assert sweep.statuses() == dict.fromkeys(("a-2", "b-2", "a-1", "b-1"), "ok")
+    assert (sweep.at.run() / "b-2" / "attempts" / "1" / "b-2.D0.two.data").exists()
+    assert sweep.programs() == []
+
+
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])
 
 

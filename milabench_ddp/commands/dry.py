@@ -13,6 +13,7 @@ from ..plan.order import in_order
 from ..plan.planner import plan_launches
 from ..shown_streams import behind
 from . import setup
+from .repetition import repetition_of
 
 NAME = "dry"  # of the run whose script it prints
 
@@ -32,7 +33,7 @@ def main(options: LaunchOptions) -> int:
     suite = load(setup.request(options, system), facts, without_programs=True)
     setup.learn_secrets(suite.benchmarks, profile)
     site, run = setup.site(options, profile), base / "runs" / NAME
-    repetition = setup.repetition(options, profile)
+    repetition = repetition_of(options, profile)
     launches = []
     for benchmark in suite.benchmarks:
         launches += plan_launches(benchmark, cluster, site, repetition.most, run)

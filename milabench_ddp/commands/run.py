@@ -33,6 +33,7 @@ from ..table import size_text
 from ..visible import in_line
 from . import final_report, setup
 from .forecast import forecast, outline
+from .repetition import repetition_of
 from .traces import make_traces
 
 
@@ -93,7 +94,7 @@ def _create(options: RunOptions) -> RunContext:
     request = setup.node_request(options, system, profile)
     runner = runner_of(profile)
     runner.check(request)
-    repetition = setup.repetition(options, profile)
+    repetition = repetition_of(options, profile)
     cluster, _ = runner.cluster(request)
     if profile is None:
         node = cluster.nodes[0]

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,8 @@ from ..errors import MachineError, SelectionError
 from ..hazards import hazards_in
 from ..hidden import SECRETS
 from ..machine.devices import Cluster
-from ..options.launch import LaunchOptions
 from ..options.suite import RunnerOptions, SuiteOptions
 from ..plan.command_line import Site
-from ..plan.order import new_seed
 
 if TYPE_CHECKING:
     from ..config.system import System
@@ -223,62 +221,6 @@ def site(options: RunnerOptions, profile: RunnerProfile | None = None) -> Site:
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"
     venvs = {p.parent.parent.name: str(p) for p in pythons}
     return Site(sys.executable, venvs, shim, launcher, options.numa_binding == "node")
-
-
-@dataclass(frozen=True)
-class Repetition:
-    """How often and in which order benchmarks are launched."""
-
-    most: int  # launches of each
-    until: float | None  # the half width of intervals that ends them, as a fraction of the rate
-    seed: int | None  # of the random order
-
-    @property
-    def notes(self) -> list[str]:
-        """What a script of all launches says about their order and number."""
-        notes = []
-        if self.seed is not None:
-            notes.append(f"in random order: --shuffle --seed {self.seed}")
-        if self.until is not None:
-            from ..report.statistics.stopping import LEAST
-            from ..table import given_percent_text
-
-            notes.append(
-                f"--until {given_percent_text(self.until)}: `run` makes {LEAST} to {self.most} "
-                f"launches of each benchmark, as many as it needs; these are {self.most}"
-            )
-        return notes
-
-
-def repetition(options: LaunchOptions, profile: RunnerProfile | None) -> Repetition:
-    """``--repeat``, ``--until``, ``--shuffle`` and ``--seed``.
-
-    Raises:
-        SelectionError: they contradict each other, or the runner.
-    """
-    if options.seed is not None and not options.shuffle:
-        raise SelectionError("--seed is of a random order: add --shuffle")
-    is_separate = profile is not None and profile.allocation == "separate"
-    if options.shuffle and is_separate and is_scheduler(profile):
-        raise SelectionError(
-            "--shuffle: with a job for each benchmark, Slurm decides what runs when: "
-            "add --allocation shared"
-        )
-    most = options.repeat or 1 if options.until is None else _most_until(options.repeat)
-    seed = options.seed
-    if options.shuffle and seed is None:
-        seed = new_seed()
-    return Repetition(most, options.until, seed)
-
-
-def _most_until(repeat: int | None) -> int:
-    """The launches that ``--until`` may make of a benchmark."""
-    from ..dispatch.repeats import MOST
-    from ..report.statistics.stopping import LEAST
-
-    if repeat is not None and repeat < LEAST:
-        raise SelectionError(f"--until needs at least {LEAST} launches: give --repeat {LEAST}")
-    return repeat or MOST
 
 
 def hazards(benchmarks: Iterable[Benchmark], cluster: Cluster) -> list[str]:

@@ -12,11 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.config.schema import PlanSpec
 from milabench_ddp.events import Event, Output
-from milabench_ddp.hidden import SECRETS
-from milabench_ddp.launch.metrics_channel import METRICS, START
-from milabench_ddp.launch.stacks import STACKS
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from milabench_ddp.plan.bash import comment, here_document, render
@@ -24,15 +20,10 @@ from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.plan.planner import plan_launches
 from tests.golden import check_golden
 from tests.support.launches import SITE, benchmark, cluster, launch, njobs
+from tests.support.scripts import ADDED, bash, echoes, told
 from tests.support.wait import PATIENCE, wait_for
 
-# One write, so that the lines of two processes do not mix.
 RUN = Path("/base/runs/a run")
-ECHO = """
-import json, os, sys
-line = json.dumps([sys.argv[1:], dict(os.environ)], sort_keys=True) + chr(10)
-os.write(1, line.encode())
-"""
 # All that a process has without asking: where it runs, what it ignores, what it may use.
 PROBE = """
 import json, os
@@ -45,7 +36,6 @@ stdin, leads = os.readlink("/proc/self/fd/0"), os.getsid(0) == os.getpid()
 found = [given, status, sorted(files), limits, stdin, leads, os.getcwd(), os.nice(0)]
 os.write(1, json.dumps(found).encode() + chr(10).encode())
 """
-ADDED = {METRICS, STACKS, START}  # by the supervisor: its channels
 
 words = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=12)
 names = st.one_of(
@@ -53,38 +43,6 @@ names = st.one_of(
     st.from_regex(r"[A-Za-z.-][A-Za-z0-9.%-]{0,8}", fullmatch=True),
     st.sampled_from(["UID", "RANDOM", "SECONDS", "PPID", "PS4", "CDPATH", "_", "SHLVL", "PWD"]),
 ).filter(lambda name: not name.startswith(("LD_", "PYTHON", "BASH_ENV")))
-
-
-@pytest.fixture(autouse=True)
-def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test may run on a node of a cluster, which the scripts would take for theirs."""
-    for name in ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def bash(script: str, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["bash"],
-        input=script,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        **options,
-    )
-
-
-def echoes(argv: list[str], env: dict[str, str]) -> Launch:
-    processes = tuple(
-        Process(("b", f"D{i}"), (sys.executable, "-S", "-c", ECHO, *argv, str(i)), env, 0, (i,))
-        for i in range(2)
-    )
-    return Launch(benchmark(), None, processes)
-
-
-def told(text: str) -> tuple[list[str], dict[str, str]]:
-    argv, env = json.loads(text)
-    return argv, {key: value for key, value in env.items() if key not in ADDED}
 
 
 @settings(max_examples=25)
@@ -292,51 +250,3 @@ def test_a_port_that_is_none_is_not_computed(tmp_path: Path):
     result = bash(render([nodes_launch(2)], sys.executable), env=env)
     assert (result.returncode, result.stderr) == (2, "MASTER_PORT is not a number\n")
     assert not canary.exists()
-
-
-@pytest.mark.parametrize("own", [None, "hunter-one", "hunter-two"])
-def test_secrets_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, own: str | None):
-    """By the caller's own names where they have them; without them a script ends at once."""
-    monkeypatch.delenv("MY_TOKEN", raising=False)
-    if own is not None:
-        monkeypatch.setenv("MY_TOKEN", own)
-    SECRETS.learn_environ(os.environ)
-    script = render([echoes(["--x", "a'hunter-one b"], {"MY_TOKEN": "hunter-one"})], sys.executable)
-    assert "hunter" not in script
-    name = "MY_TOKEN_2" if own == "hunter-two" else "MY_TOKEN"
-    assert f'MY_TOKEN="${name}" ' in script
-    env = {key: value for key, value in os.environ.items() if key != name}
-    missing = bash(script, env=env)
-    assert missing.returncode != 0
-    assert f"{name}: is a secret that this script does not have: set it" in missing.stderr
-    given = bash(script, env={**env, name: "hunter-one"})
-    argv, seen = told(next(line for line in given.stdout.splitlines() if line.startswith("[[")))
-    assert argv[:2] == ["--x", "a'hunter-one b"]
-    assert seen["MY_TOKEN"] == "hunter-one"
-
-
-@pytest.mark.parametrize("plan", [PlanSpec("per_gpu"), njobs(1), njobs(2)])
-def test_what_processes_share_is_searched_for_secrets_once(
-    monkeypatch: pytest.MonkeyPatch, plan: PlanSpec
-) -> None:
-    searched = []
-    learn = SECRETS.learn
-    monkeypatch.setattr(SECRETS, "learn", lambda given: searched.append(given) or learn(given))
-
-    def searches(nodes: int) -> int:
-        (planned,) = plan_launches(benchmark(plan=plan), cluster(8, nodes), SITE)
-        SECRETS.forget()  # what was known, and the words that were searched
-        searched.clear()
-        assert render([planned], "python3").count(" & pids+=($!)") == len(planned.processes)
-        return len(searched)
-
-    assert searches(200) == searches(2)
-
-
-def test_a_secret_that_is_learned_later_is_hidden_in_words_that_were_printed() -> None:
-    process = echoes(["--x", "hunter2-later"], {"PLAIN": "hunter2-later"})
-    assert render([process], sys.executable).count("hunter2-later") == 4
-    SECRETS.learn({"MY_PASSWORD": "hunter2-later"})
-    script = render([process], sys.executable)
-    assert "hunter2-later" not in script
-    assert script.count('PLAIN="$MY_PASSWORD" ') == 2

@@ -1,8 +1,9 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from milabench_ddp.visible import visible
 from milabench_ddp.wrapped import pieces, width_of, wrapped
 
 printable = st.text(st.characters(exclude_categories=["C", "Z"]) | st.sampled_from(" ,`"))
@@ -37,9 +38,10 @@ def test_what_stands_before_the_other_lines() -> None:
 
 
 @given(printable, st.integers(10, 60))
+@example("\U000e0100", 10)  # a variation selector, which has no shape of its own
 def test_nothing_is_lost_and_no_line_is_too_wide(text: str, width: int) -> None:
     lines = list(wrapped(text, width, "- "))
-    assert "".join("".join(lines).split()) == "-" + "".join(text.split())
+    assert "".join("".join(lines).split()) == "-" + "".join(visible(text).split())
     for line in lines:
         is_word = " " not in line[2:] or "`" in line
         assert cell_len(line) <= width or is_word

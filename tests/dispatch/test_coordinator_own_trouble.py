@@ -13,6 +13,7 @@ from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.results.lock import alive, is_alive
 from tests.support.dispatch import end, plan
 from tests.support.launches import benchmark, njobs
+from tests.support.os_errors import os_error
 from tests.support.scripted_nodes import CoordinatorRun, Script
 
 Make = Callable[..., CoordinatorRun]
@@ -31,8 +32,8 @@ def named(module: str, place: str) -> Any:
 @pytest.mark.parametrize(
     ("place", "error", "reason"),
     [
-        ("save_script", OSError(errno.EMFILE, "x"), "Too many open files, `ulimit -n` says"),
-        ("plan_launches", MemoryError(), "MemoryError ("),
+        ("save_script", os_error(errno.EMFILE), "Too many open files, `ulimit -n` says"),
+        ("plan_launches", MemoryError(), "there is not enough memory (`ulimit -v`"),
         ("RepeatCounter.add", ValueError("a\n b"), "ValueError: a b ("),
         ("archive_attempt", RecursionError("deep"), "RecursionError: deep ("),
     ],

@@ -30,6 +30,7 @@ from milabench_ddp.results.state import BenchmarkState, LaunchState
 from milabench_ddp.results.write import DataHeader
 from tests.support.dispatch import node, plan
 from tests.support.launches import SITE, benchmark, launch
+from tests.support.os_errors import os_error
 from tests.support.progress import RecordedProgress
 from tests.support.started_agent import DEAF, RATE, STAYS
 
@@ -186,11 +187,11 @@ def test_free_ports_are_free_and_no_two_the_same() -> None:
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (BlockingIOError(errno.EAGAIN, "x"), "Resource temporarily unavailable, as where no more"),
-        (OSError(errno.EMFILE, "x", "/dev/null"), "Too many open files: /dev/null, `ulimit -n`"),
-        (OSError(errno.E2BIG, "x", "python"), "Argument list too long: python, its arguments"),
-        (MemoryError(), "MemoryError ("),
-        (RuntimeError("can't start new thread"), "RuntimeError: can't start new thread ("),
+        (os_error(errno.EAGAIN), "Resource temporarily unavailable, maybe no more processes can"),
+        (os_error(errno.EMFILE, "/dev/null"), "Too many open files: /dev/null, `ulimit -n`"),
+        (os_error(errno.E2BIG, "python"), "Argument list too long: python, its arguments"),
+        (MemoryError(), "there is not enough memory (`ulimit -v`, or the limit of a job or a"),
+        (RuntimeError("can't start new thread"), "a thread cannot start: maybe no more processes"),
     ],
 )
 def test_what_hinders_the_start_of_a_launch_is_its_failure(
@@ -218,7 +219,7 @@ def test_what_hinders_the_start_of_a_launch_is_its_failure(
 
 def test_no_free_ports_are_an_answer(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_ports(_count: int) -> tuple[int, ...]:
-        raise OSError(errno.EMFILE, "x")
+        raise os_error(errno.EMFILE)
 
     monkeypatch.setattr(this_host, "free_ports", no_ports)
     host.nodes[0].send(FindPorts("x", 2))

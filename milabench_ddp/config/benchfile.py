@@ -10,6 +10,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
+from . import syntax
 from .files import read_limited
 
 DEFAULT_SCRIPT = "main.py"
@@ -24,7 +25,9 @@ def main_script(definition: Path) -> str:
     file that it inherits from, states another as a constant.
     """
     try:
-        module = ast.parse(read_limited(definition / "benchfile.py", _MOST))
+        source = read_limited(definition / "benchfile.py", _MOST)
+        with syntax.no_warnings():
+            module = ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return DEFAULT_SCRIPT
     classes = {each.name: each for each in module.body if isinstance(each, ast.ClassDef)}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ConfigError, did_you_mean
+from . import syntax
 from .facts import MachineFacts
 from .limits import CONDITION
 from .tree import Origin, Scalar
@@ -44,7 +45,8 @@ def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionRe
     where = f"the condition `{condition}` in {origin}"
     evaluator = _Evaluator(_terms(facts), where)
     try:
-        tree = ast.parse(condition.strip(), mode="eval")
+        with syntax.no_warnings():
+            tree = ast.parse(condition.strip(), mode="eval")
         return ConditionResult(evaluator.truth(tree.body), evaluator.used)
     except (SyntaxError, ValueError):  # ValueError: a null byte, or a number of 5,000 digits
         raise ConfigError(f"{where}: it is malformed") from None

@@ -26,6 +26,7 @@ MACHINE = facts(node_count=2, gpu_count=4, gpu_capacity_mib=81920.0, gpu_capabil
         ("gpu['name'] == 'GPU 3000'", True),
         ("True", True),
         (" len(nodes) >= 2\n", True),
+        ("len(nodes) == 2and 1 < 2", True),  # Python warns of it
     ],
 )
 def test_conditions(condition: str, holds: bool) -> None:

@@ -115,11 +115,20 @@ def kill_family(
 
 def kill_tree(pid: int, born: int) -> set[int]:
     """End a process that was born then, and its descendants; returns what is still alive."""
-    stat = read_stat(pid)
-    if stat is None or stat.born != born:
+
+    def is_alive() -> bool:
+        stat = read_stat(pid)
+        return stat is not None and stat.born == born and not stat.is_gone
+
+    if not is_alive():
         return set()
     stuck = kill_family(pid)
     _signal(pid, lambda found: found.born == born, signal.SIGKILL)
+    deadline = time.monotonic() + LIMIT
+    while is_alive():
+        if time.monotonic() > deadline:
+            return stuck | {pid}
+        time.sleep(_POLL)
     return stuck
 
 

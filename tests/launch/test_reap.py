@@ -13,6 +13,7 @@ import pytest
 
 from milabench_ddp.launch import reap
 from milabench_ddp.launch.keeper_main import PR_SET_CHILD_SUBREAPER
+from tests.support.processes import exists
 from tests.support.wait import wait_for
 
 SLEEP = ("sleep", "600")
@@ -269,6 +270,15 @@ def test_a_pid_that_means_another_process_by_now_is_spared(sleeper: "subprocess.
     assert reap.kill_tree(sleeper.pid, born(sleeper.pid)) == set()
     assert sleeper.wait() == -signal.SIGKILL
     assert reap.kill_tree(sleeper.pid, 0) == set()
+
+
+def test_a_process_that_takes_long_to_end_is_waited_for():
+    """One that gives back much memory is not gone at once."""
+    text = "import time; it = bytearray(2**28); print(flush=True); time.sleep(600)"
+    with program(sys.executable, "-S", "-c", text) as large:
+        first_line(large)
+        assert reap.kill_tree(large.pid, born(large.pid)) == set()
+        assert not exists(large.pid)
 
 
 def test_the_state_of_a_process_with_an_odd_name(tmp_path: Path):

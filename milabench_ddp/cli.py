@@ -190,7 +190,7 @@ def _run(words: list[str], begin: "Callable[[], None] | None") -> int:
 
 
 def _guarded(command: "Callable[[], int]") -> int:
-    """The exit code of a command; an error of the user or of the machine is told in a sentence."""
+    """Run a command and return its exit code; report an error of the user or of the host."""
     try:
         code = command()
         sys.stdout.flush()
@@ -204,7 +204,7 @@ def _guarded(command: "Callable[[], int]") -> int:
     except Exception as error:
         said = _sentence(error)
         if not said:
-            raise  # a defect, whose traceback tells where
+            raise  # a bug, and the traceback shows where
         print("milabench:", said, file=sys.stderr)
         _discard_output()
         return 2
@@ -212,7 +212,7 @@ def _guarded(command: "Callable[[], int]") -> int:
 
 
 def _sentence(error: Exception) -> str:
-    """What the user is told of an error that is no defect of milabench; empty for a defect."""
+    """The message for an error of the user or of the host; empty for a bug of milabench."""
     from .errors import MilabenchError, lacking, shortened
 
     if isinstance(error, MilabenchError):

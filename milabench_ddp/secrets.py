@@ -125,7 +125,7 @@ def is_value(name: str, value: str) -> bool:
 
 @cache
 def _form(begin: str) -> re.Pattern[str]:
-    """A form, whose ``rest`` is missing where there is no secret; few are ever needed.
+    """The pattern of a form; its group ``rest`` is None if there is no secret. Few are ever needed.
 
     It begins with its literal, for which ``re`` looks fast.
     """

@@ -107,9 +107,9 @@ def asked_checkout(
 ) -> Iterator[Callable[[], Checkout | None]]:
     """Ask git for the checkout that tracks ``file``; it answers while the caller does other work.
 
-    What is yielded waits for the answer: None if there is no checkout, or no git. A repository that
-    does not track the file does not count: the virtual environment of an installed package often
-    lies inside the checkout of another project.
+    Call the yielded function to wait for the answer: None without a checkout, or without git. A
+    repository that does not track the file does not count: the virtual environment of an installed
+    package often lies inside the checkout of another project.
     """
     # A hook's GIT_DIR would point to another repository, and `status` must not write to the index.
     env = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
@@ -134,7 +134,7 @@ def asked_checkout(
         return Checkout(tag, commit, date, dirty=bool(changes))
 
     with ExitStack() as stack:
-        with suppress(OSError):  # there is no git
+        with suppress(OSError):  # git is not installed
             for words in questions:
                 git = subprocess.Popen(
                     ["git", "-C", file.parent, *words],

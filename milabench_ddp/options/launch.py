@@ -1,4 +1,4 @@
-"""The options of ``dry``, which are also those of ``run``."""
+"""The options that ``dry`` and ``run`` have in common."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ MOST_REPEATS = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchOptions(RunnerOptions):
-    """The options of ``dry``, which ``run`` has, too: how often and in which order to launch."""
+    """The options of ``dry`` and of ``run``: how often and in which order to launch."""
 
     repeat: int | None = option(
         None, "how many times to run each benchmark, or with --until at most (default: 1, or 20)",

@@ -21,7 +21,7 @@ def in_spite_of_broken(make: Callable[[Report], T], report: Report) -> tuple[Rep
         return report, make(report)
     except (MilabenchError, OSError):
         raise
-    except Exception:  # of any kind: it is raised again, unless one benchmark is the cause
+    except Exception:  # any error in a row; it is raised again unless one row is the cause
         whole = _without_broken(make, report)
         if whole is report:
             raise

@@ -91,7 +91,7 @@ def test_no_remote_process_outlives_a_command_that_is_killed(sweep: Sweep) -> No
 
 
 def test_what_was_cut_off_is_resumed_at_once(sweep: Sweep) -> None:
-    """The head was killed while its hosts ran; nobody waits for them to notice."""
+    """The head was killed while its hosts ran, and the run is resumed before they notice."""
     cut_off(sweep, lambda command: command.kill(), OVER_SSH, ("b-2.D0.one", "b-2.D0.two"))
     sweep.hold()
     before = sweep.started()

@@ -90,7 +90,7 @@ def play_round(
 
     try:
         law()
-    except Exception:
+    except Exception:  # hypothesis may raise a group, or its own error: `broken` has the cause
         if not broken:
             raise
         value, error = min(broken, key=lambda each: len(repr(each[0])))

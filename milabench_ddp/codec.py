@@ -1,8 +1,9 @@
 """Records to JSON and back: the codec of every JSON file and of every protocol message.
 
-A record is a dataclass or a ``msgspec.Struct``, and is checked against its types when it is read.
-The lines of ``.data`` files are not records: milabench defines their format, and programs may put
-anything into them.
+A record is a ``msgspec.Struct``, and is checked against its types when it is read. Some have to be
+dataclasses: options and runner profiles, whose fields have metadata, and the documents of reports,
+which have the fields of several records. The lines of ``.data`` files are not records: milabench
+defines their format, and programs may put anything into them.
 """
 
 import errno

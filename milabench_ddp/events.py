@@ -6,9 +6,10 @@ Times are seconds since the epoch. ``tag`` names the process of a plan that an e
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from .interrupts import signal_name
 from .metric_line import MetricLine
@@ -43,8 +44,7 @@ class Status(StrEnum):
         return self not in (Status.WAITING, Status.RUNNING)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """How something ended, and why in one sentence; the reason is empty where it ended ok."""
 
     outcome: Outcome
@@ -97,8 +97,7 @@ def exit_reason(returncode: int) -> str:
     return f"killed by {signal_name(-returncode)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """A process has executed its program."""
 
     tag: str
@@ -107,8 +106,7 @@ class Started:
     command: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """Lines of output that were read together, with their newlines; not UTF-8 is escaped.
 
     ``stacks`` is no output: it says where the processes were which did not go on.
@@ -120,8 +118,7 @@ class Output:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
+class Metrics(Struct, frozen=True):
     """Ordinary metric lines of a program that were read together."""
 
     tag: str
@@ -130,8 +127,7 @@ class Metrics:
     lines: Sequence[MetricLine]  # what they tell
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(Struct, frozen=True):
     """A payload of metrics: of a line that is not an ordinary one, or from the monitor."""
 
     tag: str
@@ -139,8 +135,7 @@ class Data:
     payload: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Any other event that a program sends over the metrics channel.
 
     ``kind`` is phase, stop, error, overseer_error, message, ready or begin; or, for a line that is
@@ -164,8 +159,7 @@ OWN_KEYS = ("gpudata", "hostdata", "arrived")
 """The keys of payloads that only we write: what the monitor reads, and when a line came."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """A process and all its descendants are gone; ``reason`` is one sentence, empty when ok."""
 
     tag: str

@@ -1,7 +1,8 @@
 """A table as lines of a given width: it gives up first what costs its reader least."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from .table import (
     Lines,

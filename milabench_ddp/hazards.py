@@ -4,7 +4,8 @@ To add one, add a line to ``HAZARDS``. Cited as ``owner/repository #number``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 OFF = ("", "0", "f", "false", "n", "no", "off")
 
@@ -24,8 +25,7 @@ def one_of(*values: str) -> Callable[[str], bool]:
     return lambda value: value.strip().upper() in values
 
 
-@dataclass(frozen=True)
-class Hazard:
+class Hazard(Struct, frozen=True):
     """A variable that does harm with some values."""
 
     is_harmful: Callable[[str], bool]

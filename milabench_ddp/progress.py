@@ -1,15 +1,15 @@
 """The progress observer: the protocol between the parts that run benchmarks and the display."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from .errors import contained, reason_of
 from .events import Event, Verdict
 
 
-@dataclass(frozen=True)
-class LaunchCount:
+class LaunchCount(Struct, frozen=True):
     """The launches of a benchmark."""
 
     done: int  # those that have ended

@@ -5,11 +5,10 @@ To add a sensor, add a field here, and read it in the device back-ends that have
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 # What a file may hold: a sample with NaN, or with what no sensor tells, is damaged.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
@@ -75,8 +74,7 @@ class HostSample(msgspec.Struct, frozen=True, gc=False):
         return None if self.swap is None else sum(self.swap)
 
 
-@dataclass(frozen=True)
-class DeviceProblem:
+class DeviceProblem(Struct, frozen=True):
     """What is wrong with a device, or missing in its samples, while a benchmark uses it.
 
     The fields are the keys of the event ``device_problem``.

@@ -6,10 +6,12 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .visible import in_line, visible
 from .wrapped import width_of
@@ -133,8 +135,7 @@ class Lines(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column: its name, and the format of its numbers, which are aligned to the right.
 
     Text has no format and is aligned to the left, unless ``right`` is set.
@@ -163,8 +164,7 @@ class Column:
         return format(value, self.format) if self.format else in_line(str(value))
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows of raw values; None, NaN and the empty text are values that are not known."""
 
     columns: tuple[Column, ...]

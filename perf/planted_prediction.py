@@ -13,8 +13,9 @@ trainings that were refused because the model did not predict their largest poin
 import argparse
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np

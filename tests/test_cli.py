@@ -30,7 +30,7 @@ def in_rooms(found: set[str], *rooms: str) -> set[str]:
     return names
 
 
-HEAVY = {"torch", "numpy", "omegaconf", "rich", "pynvml", "voir", "submitit", "msgspec", "psutil"}
+HEAVY = {"torch", "numpy", "omegaconf", "rich", "pynvml", "voir", "submitit", "psutil"}
 
 
 def test_help_loads_next_to_nothing():

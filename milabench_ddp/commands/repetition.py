@@ -1,6 +1,6 @@
 """How often benchmarks are launched, and in which order."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ..config.runner_profile import RunnerProfile
 from ..errors import SelectionError
@@ -9,8 +9,7 @@ from ..plan.order import new_seed
 from .setup import is_scheduler
 
 
-@dataclass(frozen=True)
-class Repetition:
+class Repetition(Struct, frozen=True):
     """How often and in which order benchmarks are launched."""
 
     most: int  # launches of each

@@ -3,9 +3,11 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ..config.facts import MachineFacts
 from ..config.load import SuiteRequest, listed_node_counts, load

@@ -6,8 +6,9 @@ program is given its option ``--profile``, which those of ``benchmarks/common/tr
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from glob import escape
+
+from msgspec.structs import replace
 
 from ..config.schema import Benchmark
 from ..dispatch.run_context import RunContext, begin_traces

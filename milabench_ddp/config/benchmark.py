@@ -1,7 +1,6 @@
 """Builds a Benchmark from a checked tree."""
 
 import os
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from .presets import PresetResult
 from .schema import KEYS, Benchmark, FakeImageNet, check_values
 from .tree import MappingNode, ScalarNode, expanded, shown, text_of, to_plain
 
-_FIELDS = {field.name for field in fields(Benchmark)} & KEYS.keys()
+_FIELDS = set(Benchmark.__struct_fields__) & KEYS.keys()
 
 
 def build_benchmark(name: str, result: PresetResult) -> Benchmark:

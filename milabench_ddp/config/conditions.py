@@ -7,8 +7,9 @@ parentheses, and nothing else.
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ..errors import ConfigError, did_you_mean
 from . import syntax
@@ -27,8 +28,7 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 _EXAMPLES = "; examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"
 
 
-@dataclass(frozen=True)
-class ConditionResult:
+class ConditionResult(Struct, frozen=True):
     """Whether a condition holds, and the values that decided it."""
 
     holds: bool

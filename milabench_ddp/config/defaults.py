@@ -1,6 +1,6 @@
 """The values of the keys that a benchmark does not state."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from .schema import KEYS
 from .tree import DEFAULT, ListNode, MappingNode, ScalarNode, TreeNode, is_null, text_of

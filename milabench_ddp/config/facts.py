@@ -1,13 +1,13 @@
 """The facts of the machine that a configuration may use in placeholders and conditions."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ..machine.backends import BACKENDS
 
 
-@dataclass(frozen=True)
-class MachineFacts:
+class MachineFacts(Struct, frozen=True):
     """Facts of one node (all nodes are alike) and the folder of all data and runs."""
 
     arch: str  # cuda, rocm, hpu, xpu or cpu

@@ -1,6 +1,6 @@
 """How large a configuration may be; a larger one is refused before it costs time or memory."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ..errors import ConfigError
 from .tree import ListNode, MappingNode, Origin, TreeNode
@@ -17,8 +17,7 @@ CONDITION = 500  # characters
 SECONDS = 2_000_000  # 23 days; epoll waits for at most 2**31 ms
 
 
-@dataclass
-class Room:
+class Room(Struct):
     """How much more a configuration may hold."""
 
     values: int = field(default_factory=lambda: VALUES)

@@ -1,9 +1,11 @@
 """Loads a suite of benchmarks, from a configuration file and the options of the command line."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import ConfigError
 from .benchmark import absolute_paths, build_benchmark, why_no_program
@@ -28,8 +30,7 @@ if TYPE_CHECKING:  # few commands are given a system file
     from .system import System
 
 
-@dataclass(frozen=True)
-class SuiteRequest:
+class SuiteRequest(Struct, frozen=True):
     """The configuration that the command line asks for, and its changes to it."""
 
     config: str  # a path, or the name of a shipped configuration
@@ -41,8 +42,7 @@ class SuiteRequest:
     nodes: tuple[int, ...] = ()  # in place of the node counts that a matrix lists
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """A configuration in which every reference is resolved; each value keeps its origin."""
 
     path: Path

@@ -10,9 +10,10 @@ that waits for an older one (``!delete``, ``append``, a mapping) goes on waiting
 """
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from ..errors import ConfigError, did_you_mean
 from .checks import wrong

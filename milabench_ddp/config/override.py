@@ -2,7 +2,8 @@
 
 import fnmatch
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..errors import ConfigError, SelectionError, did_you_mean, shortened
 from .limits import DEPTH
@@ -15,8 +16,7 @@ _EARLY = {"inherits", "job", "matrix", "presets"}  # these decide what else is m
 _FLAT = {"argv", "env"}  # the rest of the address is one key, even with dots in it
 
 
-@dataclass(frozen=True)
-class Override:
+class Override(Struct, frozen=True):
     """A value for one key of every benchmark whose name matches."""
 
     address: str  # name.key.key...

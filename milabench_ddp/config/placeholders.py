@@ -6,7 +6,8 @@ the interpolation; every other brace (``{}``, a lone one, JSON) stays as it is.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..errors import ConfigError, did_you_mean
 from ..machine.backends import BACKENDS
@@ -111,8 +112,7 @@ def _own_values(name: str, entry: MappingNode, facts: MachineFacts) -> Values:
     }
 
 
-@dataclass(frozen=True)
-class Filler:
+class Filler(Struct, frozen=True):
     """Fills in the placeholders, ``auto()`` and ``auto_batch()`` of one benchmark."""
 
     name: str

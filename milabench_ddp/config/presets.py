@@ -1,7 +1,9 @@
 """Presets: named variations of a benchmark, for machines of different size."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import SelectionError, did_you_mean
 from .facts import MachineFacts
@@ -11,8 +13,7 @@ from .tree import Entries, MappingNode, TreeNode
 STANDARD = ("small", "full")
 
 
-@dataclass(frozen=True)
-class PresetResult:
+class PresetResult(Struct, frozen=True):
     """A benchmark after its preset, if it has one of that name, was merged into it."""
 
     entry: MappingNode  # without its presets

@@ -5,10 +5,11 @@ same name; `build_benchmark` fills it. The others are read by milabench, or kept
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from .checks import (
     Check,
@@ -34,8 +35,7 @@ from .names import NAME
 from .tree import DeleteNode, MappingNode, TreeNode, is_null
 
 
-@dataclass(frozen=True)
-class PlanSpec:
+class PlanSpec(Struct, frozen=True):
     """A plan method with its options: how a benchmark is laid out on the devices."""
 
     method: str
@@ -46,8 +46,7 @@ class PlanSpec:
         return " ".join([self.method, *map(str, self.options.values())])
 
 
-@dataclass(frozen=True)
-class FakeImageNet:
+class FakeImageNet(Struct, frozen=True):
     """Images that a benchmark reads: JPEG files in folders of classes, made and not downloaded."""
 
     images: int  # of the training set
@@ -58,8 +57,7 @@ class FakeImageNet:
     folder: str = "FakeImageNet"  # below <base>/data
 
 
-@dataclass(frozen=True)
-class Benchmark:
+class Benchmark(Struct, frozen=True):
     """One benchmark, ready to be planned."""
 
     name: str
@@ -109,8 +107,7 @@ class SkipKind(StrEnum):
     UNABLE = "unable"  # this machine, or the benchmark's own entry: it cannot run
 
 
-@dataclass(frozen=True)
-class SkippedBenchmark:
+class SkippedBenchmark(Struct, frozen=True):
     """A benchmark of the configuration that does not run, and why, in one sentence."""
 
     name: str
@@ -118,8 +115,7 @@ class SkippedBenchmark:
     kind: SkipKind = SkipKind.UNABLE
 
 
-@dataclass(frozen=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """What a configuration resolves to: what would run, and why the rest would not."""
 
     path: Path
@@ -129,8 +125,7 @@ class Suite:
     warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key of a benchmark, or an option of a plan method."""
 
     check: Check

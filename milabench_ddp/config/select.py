@@ -1,8 +1,9 @@
 """Which benchmarks run: ``--select``, ``--exclude``, and every other reason to skip one."""
 
 import fnmatch
-from dataclasses import dataclass
 from pathlib import PurePath
+
+from msgspec import Struct
 
 from ..errors import SelectionError, did_you_mean
 from .benchmark import program_of, why_no_program
@@ -16,8 +17,7 @@ from .tree import Entries, MappingNode, scalar_text, text_of
 _OTHER_OPTION = {"--exclude": " (--exclude-nodes leaves nodes out)"}
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The words of ``--select`` and ``--exclude``."""
 
     select: tuple[str, ...]

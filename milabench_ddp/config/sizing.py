@@ -4,9 +4,10 @@ Both are off unless ``system.options`` turns them on; its names are milabench's.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from ..errors import ConfigError
 from .checks import memory_mib
@@ -18,8 +19,7 @@ _DIGITS = 18  # of a batch size
 Observation = tuple[float, float]  # batch size, MiB
 
 
-@dataclass(frozen=True)
-class CpuSizing:
+class CpuSizing(Struct, frozen=True):
     """``options.cpu``: how many data-loading workers a device gets."""
 
     auto: bool = False
@@ -36,8 +36,7 @@ class CpuSizing:
         return max(self.min, min(self.max, share))
 
 
-@dataclass(frozen=True)
-class BatchSizing:
+class BatchSizing(Struct, frozen=True):
     """``options.sizer``: how batch sizes are chosen."""
 
     auto: bool = False
@@ -57,16 +56,14 @@ class BatchSizing:
         return power
 
 
-@dataclass(frozen=True)
-class SizingOptions:
+class SizingOptions(Struct, frozen=True):
     """``system.options``."""
 
     batch: BatchSizing = field(default_factory=BatchSizing)
     cpu: CpuSizing = field(default_factory=CpuSizing)
 
 
-@dataclass(frozen=True)
-class Sizer:
+class Sizer(Struct, frozen=True, dict=True):
     """Chooses the batch size of ``auto_batch``; reads the scaling file on first use."""
 
     options: BatchSizing

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from ..errors import ConfigError
 from ..machine.backends import BACKENDS
@@ -30,8 +31,7 @@ from .sizing import BatchSizing, CpuSizing, SizingOptions
 from .tree import Origin, TreeNode, shown, value_of
 
 
-@dataclass(frozen=True)
-class SystemNode:
+class SystemNode(Struct, frozen=True):
     """One host of ``system.nodes``."""
 
     name: str
@@ -41,8 +41,7 @@ class SystemNode:
     sshport: int = 22
 
 
-@dataclass(frozen=True)
-class System:
+class System(Struct, frozen=True):
     """The mapping ``system:``; None if the file does not say, so that detection decides."""
 
     arch: str | None = None

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Scalar = str | int | float | bool | None
 
@@ -23,8 +25,7 @@ def expanded(text: str) -> Path:
         return Path(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a value was stated."""
 
     source: str  # the absolute path of a file, or words: --override ..., (default)
@@ -43,16 +44,14 @@ class Origin:
 DEFAULT = Origin("(default)")
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarNode:
+class ScalarNode(Struct, frozen=True):
     """A text, a number, true, false or null."""
 
     value: Scalar
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class ListNode:
+class ListNode(Struct, frozen=True):
     """A list.
 
     With ``appends``, as ``{append: [...]}`` states it, it waits for an older list to extend. With
@@ -65,15 +64,13 @@ class ListNode:
     replaces: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteNode:
+class DeleteNode(Struct, frozen=True):
     """``!delete``: waits for an older value to remove."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class MappingNode:
+class MappingNode(Struct, frozen=True):
     """A mapping; it is merged with an older one, or replaces it with ``replaces``."""
 
     entries: Mapping[str, "TreeNode"]

@@ -10,8 +10,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from ..caller import restore_environment
 from ..codec import decode
@@ -38,8 +39,7 @@ _LEAVE = 10.0  # seconds after the grace for an agent to end
 NODE = "MILABENCH_NODE"  # tells a program the name of its node
 
 
-@dataclass(frozen=True)
-class AgentOptions:
+class AgentOptions(Struct, frozen=True):
     """The options of an agent, which its command line has as JSON."""
 
     run: Path  # the run folder, which all nodes see

@@ -6,7 +6,8 @@ In a shuffled run it pauses after each launch and gives its nodes back, so that 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..config.schema import Benchmark
 from ..errors import may_pass, reason_of

@@ -8,8 +8,9 @@ variables that decide which libraries and GPUs are found. Benchmarks without tor
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ..config.schema import Benchmark
 from ..config.shipped import shipped_root

@@ -8,10 +8,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 from ..errors import contained, reason_of
 from ..events import Outcome
@@ -31,8 +32,7 @@ AgentConnection = Connection[FromAgent]
 Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
 
 
-@dataclass
-class _Member:
+class _Member(Struct):
     """An agent that was started; it has joined once its ``Hello`` has come."""
 
     name: str  # of the node, as given at the start; its ``Hello`` has the node's own name

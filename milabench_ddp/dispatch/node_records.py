@@ -1,7 +1,8 @@
 """The states of the nodes of one coordinator: on disk, and told to the user."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..codec import write_record
 from ..errors import contained, reason_of

@@ -1,8 +1,9 @@
 """The nodes that a command asks for; it needs no runner, which takes long to import."""
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ..machine.detect import Detection, detect, synthetic_cluster
 from ..machine.devices import Cluster
@@ -11,8 +12,7 @@ if TYPE_CHECKING:  # few commands are given a system file
     from ..config.system import SystemNode
 
 
-@dataclass(frozen=True)
-class NodeRequest:
+class NodeRequest(Struct, frozen=True):
     """The requested nodes; None means the devices of this host."""
 
     nodes: int

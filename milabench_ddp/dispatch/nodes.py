@@ -1,8 +1,10 @@
 """The nodes as a coordinator sees them, and this host as the only node."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..events import Outcome
 from ..machine.devices import Node
@@ -10,8 +12,7 @@ from ..plan.launch import Process
 from .protocol import FromAgent, ToAgent
 
 
-@dataclass
-class NodeHandle:
+class NodeHandle(Struct):
     """A node: its address, whether it is alive, and the benchmark that runs on it."""
 
     rank: int
@@ -49,8 +50,7 @@ class NodeHandle:
         return replace(process, env={**process.env, **where})
 
 
-@dataclass(frozen=True)
-class NodeLost:
+class NodeLost(Struct, frozen=True):
     """A node is lost; the reason is written after its name: ``lost its connection``."""
 
     reason: str

@@ -1,9 +1,9 @@
 """The messages between a coordinator and its agents: one JSON record per line."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from ..events import Verdict
 from ..machine.devices import Node
@@ -105,8 +105,7 @@ ToAgent = Heartbeat | FindPorts | StartLaunch | StopLaunch | Ping | Finish
 FromAgent = Hello | Heartbeat | Ports | LaunchEnded | Pong | Problem | Signalled
 
 
-@dataclass(frozen=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True):
     """How long a coordinator and its agents wait for each other; all in seconds."""
 
     heartbeat: float = 1.0  # between two heartbeats

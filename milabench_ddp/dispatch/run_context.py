@@ -8,9 +8,11 @@ History of the schema of ``plan.json``:
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .. import __version__
 from ..codec import encode, plain, read_record, write_record
@@ -27,8 +29,7 @@ from ..results.run_dir import RunDir, create, create_folder, reserve, save_state
 from ..results.state import BenchmarkState, LaunchState, RunHeader, overall
 
 
-@dataclass(frozen=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True):
     """The benchmarks of a run and how they are run, without the machine.
 
     The agents of its nodes and ``--resume`` read it.
@@ -75,8 +76,7 @@ def write_plan(run: RunDir, plan: RunPlan) -> None:
     write_record(run.plan_json, hidden)
 
 
-@dataclass
-class RunContext:
+class RunContext(Struct):
     """A run with the benchmarks that it still has to run; ``close`` releases its lock."""
 
     run: RunDir

@@ -9,8 +9,9 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ..config.runner_profile import RunnerProfile
 from ..events import Outcome, Verdict
@@ -31,8 +32,7 @@ _TRIES = 3
 _ID = re.compile(r"\d+(?:_\d+)?")
 
 
-@dataclass(frozen=True)
-class JobStatus:
+class JobStatus(Struct, frozen=True):
     """A job's status: the scheduler's word, whether it has ended, why it waits, how it failed."""
 
     word: str

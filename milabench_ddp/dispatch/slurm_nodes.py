@@ -2,8 +2,10 @@
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
 
 from ..config.runner_profile import RunnerProfile
 from ..errors import DispatchError
@@ -50,8 +52,7 @@ def knows_gpus(profile: RunnerProfile) -> bool:
     return not nodes or any(node.has_gpus for node in nodes)
 
 
-@dataclass(frozen=True)
-class _Offer:
+class _Offer(Struct, frozen=True):
     """A node of a partition, as Slurm describes it."""
 
     cpus: int

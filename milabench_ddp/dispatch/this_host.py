@@ -6,8 +6,9 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Self
+
+from msgspec.structs import replace
 
 from ..errors import contained, may_pass, reason_of
 from ..events import Event, Outcome

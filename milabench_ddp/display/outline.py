@@ -1,13 +1,13 @@
 """What is known of a run before it begins: what a display needs besides the run's progress."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ..results.run_dir import RunDir
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """The benchmarks of a run, and how long each is expected to take."""
 
     benchmarks: Sequence[str] = ()  # by name, in their order

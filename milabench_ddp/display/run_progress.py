@@ -3,11 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
 from ..metric_line import MetricLine
@@ -21,8 +20,7 @@ _NOTES = {"ready": "ready", "begin": "measuring"}  # the phase that begins with 
 BAD = (Outcome.FAILED, Outcome.TIMEOUT, Outcome.LOST)
 
 
-@dataclass(frozen=True)
-class DeviceNow:
+class DeviceNow(Struct, frozen=True):
     """The last sample of a device; None where it has no such sensor."""
 
     load: float | None = None  # 0 to 1
@@ -30,8 +28,7 @@ class DeviceNow:
     total: float | None = None
 
 
-@dataclass(frozen=True)
-class HostNow:
+class HostNow(Struct, frozen=True):
     """The last sample of a host."""
 
     cpu: float | None = None  # 0 to 1, of the cores that the run may use
@@ -39,8 +36,7 @@ class HostNow:
     total: float | None = None
 
 
-@dataclass
-class RunningBenchmark:
+class RunningBenchmark(Struct):
     """A running benchmark, with the last values that its current launch reported.
 
     Times are in seconds of the model's clock.

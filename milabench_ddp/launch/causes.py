@@ -7,7 +7,8 @@ that it killed because it was out of memory.
 
 import re
 import signal
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ..events import OUT_OF_MEMORY, exit_reason
 from ..tracebacks import FRAME, LAUNCHER_ERROR, LAUNCHER_LOG, OF_RANK, RAISED, TRACEBACK
@@ -68,8 +69,7 @@ def timed_out(line: str) -> str:
     return f"rank {rank}: {which} timed out after {int(ms) / 1000:.0f} s"
 
 
-@dataclass
-class LastException:
+class LastException(Struct):
     """The exception with which a program's stderr ends, or of several ranks the one that was first.
 
     Its message may have several lines. What torchrun raises says only that a rank has failed.
@@ -116,8 +116,7 @@ class LastException:
         return f"{f'rank {self.rank}: ' if self.rank else ''}{exit_reason(1)}: {self.text}"
 
 
-@dataclass
-class LauncherSummary:
+class LauncherSummary(Struct):
     """The exit codes of the ranks, from the summary that torchrun prints when one failed."""
 
     exits: dict[int, int] = field(default_factory=dict)  # by rank, negative for a signal

@@ -4,10 +4,11 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from ..events import Ended, Event, Note, Outcome, Output, Started, Verdict
 from ..in_time import in_time

@@ -3,10 +3,11 @@
 import linecache
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import PurePath
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ..codec import decode
 
@@ -44,8 +45,7 @@ class Frame(NamedTuple):
         return f"{PurePath(self.file).name}:{self.line} in {self.function}"
 
 
-@dataclass(frozen=True)
-class _SpiedFrame:
+class _SpiedFrame(Struct, frozen=True):
     """A call, as py-spy tells it."""
 
     filename: str
@@ -53,8 +53,7 @@ class _SpiedFrame:
     name: str
 
 
-@dataclass(frozen=True)
-class _SpiedThread:
+class _SpiedThread(Struct, frozen=True):
     """A thread, as py-spy tells it."""
 
     frames: Sequence[_SpiedFrame]

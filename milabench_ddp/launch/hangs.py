@@ -1,7 +1,8 @@
 """Which rank of a launch hangs, and in which call: that which does not wait for the others."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..errors import spans
 from ..events import Outcome, Verdict

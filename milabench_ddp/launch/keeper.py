@@ -12,8 +12,9 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ..plan.launch import Process
 from . import reap
@@ -33,8 +34,7 @@ _PATIENCE = 120.0  # seconds for a process to come to the start latch
 _LEAVE = 2 * reap.LIMIT  # seconds for the keeper to end what is left
 
 
-@dataclass(frozen=True)
-class ProcessEnd:
+class ProcessEnd(Struct, frozen=True):
     """How a process ended.
 
     ``error`` is empty, or says that its keeper did not report its end; ``stuck`` are the pids that
@@ -46,8 +46,7 @@ class ProcessEnd:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class KeptProcess:
+class KeptProcess(Struct, frozen=True):
     """A process that executed its program, or failed to."""
 
     process: Process  # with its whole environment

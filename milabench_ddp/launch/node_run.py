@@ -4,7 +4,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, replace
+
+from msgspec.structs import asdict, replace
 
 from ..events import Data, Event, Note
 from ..machine.backends import BACKENDS

@@ -1,7 +1,8 @@
 """Keeps the first and the last part of a process's output: a flood does not fill the disk."""
 
 from collections import deque
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..events import Output
 from ..table import size_text

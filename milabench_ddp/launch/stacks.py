@@ -14,8 +14,9 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ..hidden import SECRETS
 from . import reap
@@ -30,8 +31,7 @@ PAUSE = 0.5  # seconds of them between the two times that a process is asked
 _POLL = 0.005  # seconds
 
 
-@dataclass(frozen=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """A process as it was found."""
 
     pid: int

@@ -3,9 +3,10 @@
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, field
 
 from ..events import NAN_LOSS, Data, Event, Metrics, Note, Outcome, Output, Verdict
 from ..results.rates import RateCounts, is_finite, why_nothing_measured
@@ -22,8 +23,7 @@ RECENT = 10  # data of a process whose times are kept
 LATE = 3.0  # times the longest of their gaps
 
 
-@dataclass
-class Observations:
+class Observations(Struct):
     """The reports of a process so far, on its metrics channel."""
 
     own_rank: int | None = None  # the rank that the process is itself; None for a torchrun
@@ -38,7 +38,7 @@ class Observations:
     launcher: LauncherSummary = field(default_factory=LauncherSummary)
     exception: LastException = field(default_factory=LastException)
     # when the last data came, in seconds
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT), compare=False)
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
 
     @property
     def misses_peer(self) -> bool:

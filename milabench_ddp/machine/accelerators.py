@@ -1,11 +1,11 @@
 """The facts of devices that were measured, for the provenance."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True)
-class Accelerator:
+class Accelerator(Struct, frozen=True):
     """The facts of a device that was measured; None for a fact that the driver does not tell."""
 
     device: int  # its index
@@ -25,8 +25,7 @@ class Accelerator:
     cpus: str | None = None  # the cores next to it: "0-47,96-143"
 
 
-@dataclass(frozen=True)
-class Accelerators:
+class Accelerators(Struct, frozen=True):
     """The devices that were measured, and versions of their driver."""
 
     arch: str

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..errors import MachineError
 from .backends import BACKENDS
@@ -13,8 +14,7 @@ from .host import cpu_count
 CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where it is printed
 
 
-@dataclass(frozen=True)
-class Detection:
+class Detection(Struct, frozen=True):
     """This host as a cluster of one node."""
 
     cluster: Cluster

@@ -1,12 +1,11 @@
 """The types of a machine: devices, nodes and clusters."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 MOST_DEVICES = 2**17  # of all nodes that can be planned
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(Struct, frozen=True):
     """A GPU, or a slot of CPU cores that stands in for one."""
 
     index: int  # physical index on its node: the `0` of the tag `D0`
@@ -18,8 +17,7 @@ class Device:
     capability: float = 0.0  # CUDA's, such as 9.0; 0 if unknown, or without CUDA
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """One host, and the devices on it that may be used."""
 
     name: str
@@ -28,8 +26,7 @@ class Node:
     notes: tuple[str, ...] = ()  # for the user: devices that are left out, and why
 
 
-@dataclass(frozen=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """Nodes with the same kind of device; the first node is the one where rank 0 runs."""
 
     arch: str  # the name of a device back-end: cuda, rocm, hpu, xpu or cpu

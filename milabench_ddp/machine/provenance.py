@@ -3,12 +3,14 @@
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from .. import __version__
+from ..codec import plain
 from ..hidden import SECRETS
 from .accelerators import Accelerators
 from .backends import BACKENDS
@@ -68,14 +70,14 @@ def collect(
     with asked_checkout(Path(__file__), environ) as checkout:
         packages, build = versions(sys.path), torch_build(sys.path)
         source = checkout()
-    commit = {"tag": None, "commit": None, "date": None} if source is None else asdict(source)
+    commit = {"tag": None, "commit": None, "date": None} if source is None else plain(source)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "milabench": {"version": __version__, **commit},
         "command": SECRETS.hide_words(argv),
         "environment": of_interest(environ),
         "host": host(),
-        "accelerators": _known(asdict(accelerators)),
+        "accelerators": _known(plain(accelerators)),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": packages,
         "pytorch": build,

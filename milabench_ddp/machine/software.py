@@ -9,9 +9,10 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from importlib.metadata import Distribution, DistributionFinder, MetadataPathFinder
 from pathlib import Path
+
+from msgspec import Struct
 
 PACKAGES = (
     "torch",
@@ -91,8 +92,7 @@ def _distribution(name: str, path: Sequence[str]) -> Distribution | None:
     return next(iter(MetadataPathFinder.find_distributions(context)), None)
 
 
-@dataclass(frozen=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """A commit, and whether the files have changed since."""
 
     tag: str  # the commit as `git describe` names it

@@ -5,7 +5,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..errors import contained, reason_of
 from ..machine.backends.backend import DriverError, Reading, SampleSource

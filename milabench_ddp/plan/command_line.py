@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from ..config.schema import Benchmark
 from ..machine.host import cpu_list
@@ -12,8 +13,7 @@ from ..machine.host import cpu_list
 Words = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Struct, frozen=True):
     """The interpreters and the voir shim on the nodes, and the launcher of a job's ranks."""
 
     python: str  # of a benchmark whose install group has no virtual environment

@@ -1,13 +1,14 @@
 """Launches and their processes, as data: `bash.py` prints them, and `launch/` starts them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..config.schema import Benchmark
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(Struct, frozen=True):
     """One process of a launch: a program, or the torchrun that starts a program's ranks."""
 
     tag: tuple[str, ...]  # benchmark, repeat, device or job, node
@@ -34,8 +35,7 @@ class Process:
         return ".".join(self.tag)
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """The processes of a benchmark that start together; those left at its deadline end together."""
 
     benchmark: Benchmark

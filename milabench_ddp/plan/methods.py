@@ -4,9 +4,11 @@ To add one, write a class here, name it in METHODS, and declare its options in `
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.schema import Benchmark
 from ..errors import PlanError
@@ -19,8 +21,7 @@ _REMEMBERED = 4096
 DEVICE = "MILABENCH_DEVICE"  # tells a program what to measure, as torch names it; it may not choose
 
 
-@dataclass(frozen=True)
-class PlanContext:
+class PlanContext(Struct, frozen=True):
     """The input of a plan method: a benchmark, and one node of the cluster."""
 
     benchmark: Benchmark

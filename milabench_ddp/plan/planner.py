@@ -3,8 +3,9 @@
 Pure: it uses no process, no file, no clock, no driver and no environment.
 """
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ..config.schema import Benchmark
 from ..errors import PlanError

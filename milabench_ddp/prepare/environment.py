@@ -12,9 +12,10 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
+
+from msgspec import Struct
 
 from ..codec import write_record
 from ..config.schema import Benchmark
@@ -28,8 +29,7 @@ LAST_LINES = 15
 Command = Sequence[str]
 
 
-@dataclass(frozen=True)
-class InstallGroup:
+class InstallGroup(Struct, frozen=True):
     """A group of benchmarks that share a virtual environment with packages of its own."""
 
     name: str
@@ -51,8 +51,7 @@ class InstallGroup:
         return hashed.hexdigest()[:16]
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """The file ``milabench.json`` of an environment in which everything is installed."""
 
     requirements: tuple[Path, ...]

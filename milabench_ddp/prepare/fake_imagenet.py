@@ -9,9 +9,11 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ..codec import decode, write_record
 from ..config.schema import FakeImageNet
@@ -26,8 +28,7 @@ GRAIN = 32  # the most noise, of 256 levels; it gives the files ImageNet's bytes
 QUALITY = 90
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """The settings that decide every pixel of a data set."""
 
     images: int
@@ -39,8 +40,7 @@ class Contents:
     kind: str = "fake_imagenet"
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """The file ``manifest.json`` of a data set."""
 
     holds: Contents
@@ -150,8 +150,7 @@ def _contents(wanted: FakeImageNet) -> Contents:
     return Contents(wanted.images, wanted.val_images, wanted.classes, wanted.size, wanted.seed)
 
 
-@dataclass(frozen=True)
-class _Image:
+class _Image(Struct, frozen=True):
     path: Path
     seed: tuple[int, ...]
     size: int

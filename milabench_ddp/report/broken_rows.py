@@ -1,8 +1,9 @@
 """Makes a report even if one benchmark breaks it: the others are reported as usual."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from ..errors import MilabenchError, contained, reason_of
 from ..events import Outcome

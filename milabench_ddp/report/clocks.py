@@ -3,8 +3,9 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from ..results.records import mapping_or_empty
 from .monitored import Monitored, Stretch
@@ -14,8 +15,7 @@ LEAST = 0.01  # of the measured steps: a sample of a hundred
 MATTERS = 0.005  # the smallest loss of speed that is told
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """A cause of lower clocks, with the reasons of NVML that it stands for."""
 
     word: str  # for a column
@@ -41,8 +41,7 @@ SETTING = Cause(
 CAUSES = (HEAT, BRAKE, HARDWARE, POWER, SETTING)  # worst first
 
 
-@dataclass(frozen=True)
-class Slowdown:
+class Slowdown(Struct, frozen=True):
     """A device whose clocks a cause held down, over all launches of a benchmark."""
 
     label: str

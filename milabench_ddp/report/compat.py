@@ -8,9 +8,10 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
 
 from ..codec import about
 from ..results.columns import Numbers
@@ -34,8 +35,7 @@ UNFIT = (
 )
 
 
-@dataclass(frozen=True)
-class MilabenchStatistics:
+class MilabenchStatistics(Struct, frozen=True):
     """milabench's statistics of a list; its fields are keys of the JSON."""
 
     min: float
@@ -48,8 +48,7 @@ class MilabenchStatistics:
     sem: float
 
 
-@dataclass(frozen=True)
-class MilabenchSummary:
+class MilabenchSummary(Struct, frozen=True):
     """milabench's summary of the files of a benchmark; its fields are keys of the JSON."""
 
     n: Annotated[int, about("files that count")]

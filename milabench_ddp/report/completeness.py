@@ -6,7 +6,8 @@ rank of them. Of programs that tell neither, or of one rank alone, no rank is mi
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ..events import Status
 from .compat import ngpu
@@ -16,8 +17,7 @@ from .process import ProcessResult
 _STOPPED = (Status.RUNNING, Status.CANCELLED, Status.SKIPPED)
 
 
-@dataclass
-class JobRanks:
+class JobRanks(Struct):
     """The ranks of a job in one launch; files of several nodes are one job."""
 
     name: str  # of the job, for people

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict
@@ -129,8 +131,7 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
         yield Failure(name, run.name, None, outcome, reason, folder=run.path, script=script)
 
 
-@dataclass(frozen=True)
-class CellState:
+class CellState(Struct, frozen=True):
     """A word that replaces the number in a cell, and the reason, which is shown below the table.
 
     ``Traceback``: an exception ended it; ``oom``: a device or the host ran out of memory;

@@ -4,7 +4,8 @@ CSV has the columns of the main table, and JSON has everything; both have full p
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..codec import encode_indented
 from ..table import Table, csv_text
@@ -22,8 +23,7 @@ from .tables.main_table import main_table
 from .text import WIDTH, report_text, sweep_text, table_text
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """The functions that write a format; None if it cannot write a table, sweep or prediction."""
 
     report: Callable[[Report], str]

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..results.records import Payload, is_finite
 from .model import Row
@@ -12,8 +13,7 @@ from .statistics.values import median
 SLOW = 0.2  # below the median of the pairs of its kind, in its best observation, too
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(Struct, frozen=True):
     """A pair of ranks, one way or both ways at once; medians over launches."""
 
     sender: int
@@ -35,8 +35,7 @@ class Link:
         return f"{self.sender} {'->' if self.ways == 1 else '<->'} {self.receiver}"
 
 
-@dataclass(frozen=True)
-class LinkKind:
+class LinkKind(Struct, frozen=True):
     """All links of a kind."""
 
     name: tuple[str, str]

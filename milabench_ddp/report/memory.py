@@ -1,7 +1,8 @@
 """The memory of each rank of a benchmark, as its program told it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..results.records import Record
 from .model import Row
@@ -13,8 +14,7 @@ KINDS = ("memory_allocated", "memory_resident")  # peaks by phase; the second on
 STATE = "memory_state"
 
 
-@dataclass(frozen=True)
-class RankMemory:
+class RankMemory(Struct, frozen=True):
     """What a rank told of its memory in a launch, in MiB; NaN where it did not."""
 
     id: RankId

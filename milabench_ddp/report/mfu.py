@@ -11,9 +11,10 @@ exceeds it: where one seems to, there is no MFU.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct
 
 from ..codec import about
 from ..results.records import Record
@@ -35,8 +36,7 @@ NAMES = {  # the precision of matrix products, by its other names
 }
 
 
-@dataclass(frozen=True)
-class Peak:
+class Peak(Struct, frozen=True):
     """The fastest matrix products of a precision that a run measured."""
 
     benchmark: Annotated[str, about("the one that measured it")]
@@ -44,8 +44,7 @@ class Peak:
     tflop_s: Annotated[float, about("the rate of one device", "TFLOP/s")]
 
 
-@dataclass(frozen=True)
-class Utilisation:
+class Utilisation(Struct, frozen=True):
     """The MFU of a benchmark, which is NaN if it is not known."""
 
     mfu: float = NAN

@@ -1,11 +1,13 @@
 """The values of a report; its formats only lay them out."""
 
+import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct, field
 
 from ..codec import about
 from ..events import Outcome
@@ -24,7 +26,10 @@ from .told import Told
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 
 
-@dataclass(frozen=True)
+Facts = Annotated[Mapping[str, Payload], about("what its programs told, by group")]
+
+
+@dataclasses.dataclass(frozen=True)
 class Summary:
     """Our own statistics beside the main table's columns."""
 
@@ -38,13 +43,10 @@ class Summary:
     reporting: Annotated[int, about("processes that measured something")] = 0
     launches: Annotated[int, about("launches with at least one such process")] = 0
     per_launch: Annotated[float, about("processes that measure in a whole launch")] = 0.0
-    facts: Annotated[Mapping[str, Payload], about("what its programs told, by group")] = field(
-        default_factory=dict
-    )
+    facts: Facts = dataclasses.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True, dict=True):
     """A benchmark: the columns of the main table, and the data of the other tables."""
 
     name: str
@@ -162,8 +164,7 @@ class Row:
         return Measured(value, abs(value) * self.uncertainty)
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A process, or a benchmark as a whole, that did not end ok."""
 
     benchmark: str
@@ -191,8 +192,7 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A finding: something that stands out or that is wrong."""
 
     sentence: Annotated[str, about("the complete finding, as the text report shows it")]
@@ -210,8 +210,7 @@ Findings = Iterator[Finding]
 Rows = Sequence[Row]
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True):
     """All values of a report."""
 
     compat: bool

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated
+
+from msgspec import Struct
 
 from ..codec import about
 from ..samples import HostSample
@@ -13,8 +14,7 @@ from .monitored import Monitored
 from .statistics.values import largest, mean
 
 
-@dataclass(frozen=True)
-class DeviceMeans:
+class DeviceMeans(Struct, frozen=True):
     """A device while a benchmark used it.
 
     The most memory and heat are those while it was in use. The rest are means over the measured
@@ -41,8 +41,7 @@ class DeviceMeans:
     nvlink_in: Annotated[float, about("into the device over all its NVLinks", "MB/s")]
 
 
-@dataclass(frozen=True)
-class HostMeans:
+class HostMeans(Struct, frozen=True):
     """A host while a benchmark ran: means over the measured steps, and the most memory."""
 
     node: Annotated[str, about("empty if all of the benchmark ran on one node")]

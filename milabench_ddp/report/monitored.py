@@ -1,8 +1,9 @@
 """What the monitor saw of each device and host in each launch of a benchmark."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from ..results.records import Payload, Record
 from ..samples import DeviceSample, HostSample
@@ -10,8 +11,7 @@ from .process import Processes, ProcessResult
 from .statistics.window import Window
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """A part of the measured time, and the sample that stands for it: the nearest in time."""
 
     sample: DeviceSample
@@ -19,8 +19,7 @@ class Stretch:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Monitored:
+class Monitored(Struct, frozen=True, dict=True):
     """A device in a launch, with the process that used it."""
 
     node: str  # empty if all of its benchmark ran on one node
@@ -71,8 +70,7 @@ class Monitored:
         return [stretch.sample for stretch in self.stretches] or list(self.in_use)
 
 
-@dataclass(frozen=True)
-class MonitoredHost:
+class MonitoredHost(Struct, frozen=True):
     """A host in a launch, with the process of whose file its samples are."""
 
     node: str  # empty if all of its benchmark ran on one node

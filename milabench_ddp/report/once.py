@@ -14,7 +14,7 @@ def once(make: Callable[[Subject], Made]) -> Callable[[Subject], Made]:
 
     @wraps(make)
     def made(subject: Subject) -> Made:
-        kept = vars(subject)
+        kept = vars(subject)  # a Struct has it with `dict=True`
         if name not in kept:
             kept[name] = make(subject)
         found: Made = kept[name]

@@ -4,9 +4,10 @@ They are those of ``charts``, and the page's charts over time."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ..errors import RunDirError, SelectionError
 from .model import Report

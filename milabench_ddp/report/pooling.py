@@ -7,7 +7,8 @@ measures the same thing again. A fact that a run did not record is not compared.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..errors import PoolingError
 from ..results.records import Payload, Run, is_finite, mapping_or_empty
@@ -34,8 +35,7 @@ PROGRAM = re.compile(r".*/(?=benchmarks/)")  # the folder of a checkout
 Facts = Mapping[str, str]  # texts, by the name of what they are about
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """Something in which runs differ."""
 
     field: str  # such as ``driver`` or ``resnet50.argv.--batch-size``

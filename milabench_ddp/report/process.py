@@ -8,8 +8,9 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..results.rates import why_nothing_measured
@@ -25,8 +26,7 @@ from .statistics.window import Window, window_of
 BANDWIDTH = "GB/s"
 
 
-@dataclass(frozen=True)
-class ProcessResult:
+class ProcessResult(Struct, frozen=True, dict=True):
     """A process of a benchmark: the run that it belongs to, and its file."""
 
     run: Run

@@ -1,9 +1,11 @@
 """The facts at the head of a run's report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, TypeGuard
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..codec import about
 from ..config.schema import SkippedBenchmark
@@ -16,8 +18,7 @@ UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they
 _YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
 
 
-@dataclass(frozen=True)
-class RunInfo:
+class RunInfo(Struct, frozen=True):
     """A run that the report is about."""
 
     name: str

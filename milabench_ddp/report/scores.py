@@ -1,17 +1,17 @@
 """The score of a suite as a value; ``suite_score`` calculates it."""
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct
 
 from ..codec import about
 from ..errors import shown_names
 from .statistics.values import NAN
 
 
-@dataclass(frozen=True)
-class BenchmarkScore:
+class BenchmarkScore(Struct, frozen=True):
     """What the score of a suite is the mean of; with a baseline, ratios to it."""
 
     name: str
@@ -22,8 +22,7 @@ class BenchmarkScore:
     per_price: Annotated[float, about("units of work for a unit of money; null without a price")]
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(Struct, frozen=True):
     """One number for all benchmarks of a suite; NaN and the reason if there is none."""
 
     value: float = NAN

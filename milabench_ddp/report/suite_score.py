@@ -14,8 +14,9 @@ the price of the devices that the benchmark uses for an hour.
 
 import math
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 from operator import mul
+
+from msgspec import Struct
 
 from ..config.schema import SkipKind
 from ..errors import shown_names
@@ -30,8 +31,7 @@ SHOWN = 3  # names in a reason
 HOUR = 3600.0  # seconds
 
 
-@dataclass(frozen=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """What a device costs for an hour, in any currency; NaN where it is not given."""
 
     own: float = NAN

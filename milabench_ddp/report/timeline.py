@@ -9,9 +9,10 @@ communication, which all ranks reach together, or of their steps where no rank t
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ..errors import RunDirError, SelectionError
 from ..results.rank import MOST, Rank
@@ -39,8 +40,7 @@ COUNTERS: Mapping[str, str] = {  # of devices, by their field of a sample
 }
 
 
-@dataclass(frozen=True)
-class Track:
+class Track(Struct, frozen=True):
     """The steps of a rank, in ms since those of the first rank began."""
 
     rank: int

@@ -6,8 +6,9 @@ The mean of a speed is over time, as that of the rate.
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from ..results.columns import ToldNumbers
 from .process import Processes, ProcessResult
@@ -19,8 +20,7 @@ TFLOPS = "tflops_per_gpu"  # model TFLOP/s of a device
 POWER_OF_RATE: Mapping[str, int] = {TFLOPS: 1, "step_ms": -1}
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(Struct, frozen=True, dict=True):
     """A number that programs told: one value for each process and rank that told it."""
 
     values: tuple[float, ...]

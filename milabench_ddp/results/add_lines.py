@@ -1,8 +1,9 @@
 """Adds the lines of a few shapes to a `Record`, many at once, as ``payload`` adds one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .columns import ToldNumbers
 from .line_shapes import LineShape
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.int_]
 
 
-@dataclass(frozen=True)
-class LineGroup:
+class LineGroup(Struct, frozen=True):
     """The lines of one shape among those that were read at once: at least one."""
 
     shape: LineShape

@@ -1,8 +1,9 @@
 """Defects of result files: what is wrong with them, and where."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 
 class DefectKind(StrEnum):
@@ -36,8 +37,7 @@ class DefectKind(StrEnum):
     BAD_STATE = "is not a state that this version can read: ignored"
 
 
-@dataclass(frozen=True)
-class FileDefect:
+class FileDefect(Struct, frozen=True):
     """A defect of a file: where it first occurs, and how often."""
 
     path: Path

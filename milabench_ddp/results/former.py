@@ -5,9 +5,10 @@ machine. Only the folder of the runs is looked at, and of it only the newest run
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from ..errors import RunDirError
 from .read_state import ignore, read_benchmark, read_header
@@ -18,8 +19,7 @@ from .state import RunHeader
 NEWEST = 20  # former runs to look at
 
 
-@dataclass(frozen=True)
-class FormerRuns:
+class FormerRuns(Struct, frozen=True):
     """The mean duration of the launches of each benchmark in the newest run that had it."""
 
     seconds: Mapping[str, float] = field(default_factory=dict)  # of a launch, by benchmark

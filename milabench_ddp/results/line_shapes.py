@@ -7,10 +7,10 @@ another key, text or type is none of this shape, and is read by itself.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import astuple
 
 from ..metric_line import LARGEST, LARGEST_RANK
@@ -37,16 +37,14 @@ def skeleton(line: bytes) -> bytes:
     return line.translate(None, IN_NUMBERS)
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What lines of one shape tell."""
 
     columns: Mapping[str, "Floats"]  # numbers, by key or ``group.name``, shape (n,) each
     regular: "Marks"  # the lines that are as they should be, shape (n,)
 
 
-@dataclass(frozen=True)
-class LineShape:
+class LineShape(Struct, frozen=True):
     """The keys of a payload with their types, and the decoder of such lines."""
 
     decoder: msgspec.json.Decoder[Any]

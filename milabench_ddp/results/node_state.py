@@ -4,10 +4,11 @@ The coordinator of the nodes writes them; ``run``, ``watch`` and ``report`` read
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from ..codec import decode, read_bytes
 from ..errors import shown_names
@@ -26,8 +27,7 @@ class NodeStatus(StrEnum):
     LOST = "lost"  # it had joined
 
 
-@dataclass(frozen=True)
-class NodeState:
+class NodeState(Struct, frozen=True):
     """A node of a run, and the facts of its preflight: the file ``nodes/<node>.json``."""
 
     name: str
@@ -61,8 +61,7 @@ class NodeState:
                 return ""
 
 
-@dataclass(frozen=True)
-class NodeDifference:
+class NodeDifference(Struct, frozen=True):
     """Something in which a node differs from most nodes."""
 
     sentence: str

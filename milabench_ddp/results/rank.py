@@ -3,8 +3,9 @@
 import math
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     Times = array[float]
@@ -14,8 +15,7 @@ else:
 MOST = 1e100  # more than any time, so that its square is finite; as for samples
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Struct, frozen=True):
     """A bucket of gradients that DDP reduces at once, on one rank; medians over a few steps."""
 
     bytes: int
@@ -29,8 +29,7 @@ class Bucket:
         return [ms for ms in (self.ready_ms, self.ms, self.hidden_ms) if ms is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Collections:
+class Collections(Struct, frozen=True):
     """Python's garbage collections in the steps of a rank, without those of the youngest objects.
 
     The steps are those with the longest ones; ``ms`` is the time of all.
@@ -43,8 +42,7 @@ class Collections:
     frozen_ms: float | None = None  # of another one, after ``gc.freeze``
 
 
-@dataclass(slots=True)
-class Rank:
+class Rank(Struct):
     """The measurements of one rank, as rank 0 reports them at the end; without the warm-up.
 
     The times of 8,192 ranks and 1,000 steps stay in memory, so they are arrays: doubles for the

@@ -7,11 +7,10 @@ its launch, and the report's of a recorded run are all by ``why_nothing_measured
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, TypeGuard
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from ..events import NO_RATE, NO_USABLE_RATE
 from ..metric_line import LARGEST, LARGEST_RANK, MetricLine
@@ -56,8 +55,7 @@ def is_warmup(payload: Mapping[str, Any]) -> bool:
     return said.strip().lower() not in MEASURED if isinstance(said, str) else bool(said)
 
 
-@dataclass
-class RateCounts:
+class RateCounts(Struct):
     """How many rates a process told, by what is wrong with them."""
 
     usable: int = 0

@@ -6,9 +6,10 @@ waits in a run that has ended will never begin: it is cancelled with its run, or
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..codec import convert, loads, read_bytes, read_record
 from ..config.schema import SkipKind

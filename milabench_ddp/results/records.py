@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeGuard
+
+from msgspec import Struct, field
 
 from ..config.schema import SkippedBenchmark
 from ..events import Status, Verdict
@@ -46,8 +47,7 @@ TABLES = ("comm", "comm_fit", "sweep", "bandwidth", "pair")
 """The keys of payloads that it reports for one size or shape after another, a table row each."""
 
 
-@dataclass
-class Record:
+class Record(Struct):
     """The contents of a `.data` file: one process and, under torchrun, its ranks."""
 
     path: Path
@@ -174,8 +174,7 @@ def unit_of(records: Iterable[Record]) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True, dict=True):
     """The contents of a run folder."""
 
     path: Path

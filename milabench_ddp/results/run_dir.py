@@ -6,10 +6,11 @@ import random
 import time
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from glob import escape
 from pathlib import Path
+
+from msgspec import Struct
 
 from ..codec import replace_file, write_record
 from ..errors import RunDirError, shortened
@@ -23,8 +24,7 @@ _LONGEST_NAME = 255  # bytes, on Linux
 _SUFFIXES = (".data", ".stdout", ".stderr", ".stacks")
 
 
-@dataclass(frozen=True)
-class RunDir:
+class RunDir(Struct, frozen=True):
     """``<base>/runs/<name>``: result files side by side as milabench has them, and ours."""
 
     path: Path

@@ -11,8 +11,9 @@ History of the schema:
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Status, Verdict
@@ -23,8 +24,7 @@ SCHEMA = 2
 _FINAL = (Status.OK, Status.FAILED, Status.TIMEOUT, Status.SKIPPED)
 
 
-@dataclass(frozen=True)
-class RankCall:
+class RankCall(Struct, frozen=True):
     """Where a rank was when its launch did not go on, before it was ended."""
 
     rank: int | None  # None for a process that is no rank of several
@@ -36,8 +36,7 @@ class RankCall:
     begun: int | None = None  # collectives of all ranks that it began, by its flight recorder
 
 
-@dataclass(frozen=True)
-class ProcessState:
+class ProcessState(Struct, frozen=True):
     """A process that has ended; times in seconds since the epoch."""
 
     tag: str
@@ -56,8 +55,7 @@ class ProcessState:
         return Verdict(self.outcome, self.reason)
 
 
-@dataclass(frozen=True)
-class LaunchState:
+class LaunchState(Struct, frozen=True):
     """How one repeat of a benchmark ended, on all its nodes or on one of them.
 
     The skews are in ms over its processes; None if fewer than two began.
@@ -84,8 +82,7 @@ class LaunchState:
         return max((process.ended for process in self.processes), default=0.0) - begun
 
 
-@dataclass(frozen=True)
-class Repeats:
+class Repeats(Struct, frozen=True):
     """How many launches a benchmark has in all, and how precise its rate is with those so far."""
 
     expected: int = 1  # as far as those so far tell
@@ -102,8 +99,7 @@ class Repeats:
         return self.half_width is not None and self.half_width <= self.until
 
 
-@dataclass
-class BenchmarkState:
+class BenchmarkState(Struct):
     """One benchmark of a run: the file ``<benchmark>/state.json``."""
 
     name: str
@@ -150,8 +146,7 @@ def overall(statuses: Iterable[Status]) -> Outcome:
     return Outcome.OK if found <= {Status.OK, Status.SKIPPED} else Outcome.FAILED
 
 
-@dataclass
-class JobState:
+class JobState(Struct):
     """A Slurm job, and the benchmarks that it runs."""
 
     name: str
@@ -161,8 +156,7 @@ class JobState:
     state: str = ""  # Slurm's name for how it ended; empty until then
 
 
-@dataclass
-class RunHeader:
+class RunHeader(Struct):
     """The file ``run.json``; the names of its benchmarks are the keys of ``suite``, in order."""
 
     name: str
@@ -183,8 +177,7 @@ class RunHeader:
     schema: int = SCHEMA
 
 
-@dataclass(frozen=True)
-class RunState:
+class RunState(Struct, frozen=True):
     """The state of a run and of each of its benchmarks, without the measurements."""
 
     header: RunHeader

@@ -12,13 +12,13 @@ import zlib
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, get_origin
 
 import msgspec
+from msgspec.structs import replace
 
 from ..codec import new_file, open_file
 from .columns import WORD, Doubles, Kept, LazySequence

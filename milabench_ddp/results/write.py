@@ -15,11 +15,11 @@ History of what we add to milabench's format (added fields only):
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as encode_text
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from ..codec import replace_file
 from ..errors import RunDirError
@@ -32,8 +32,7 @@ from .run_dir import RunDir
 SCHEMA = 4
 
 
-@dataclass(frozen=True)
-class DataHeader:
+class DataHeader(Struct, frozen=True):
     """The facts about a run that each of its data files holds."""
 
     run_name: str

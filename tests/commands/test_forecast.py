@@ -1,7 +1,7 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.commands.forecast import forecast, outline
 from milabench_ddp.config.runner_profile import RunnerProfile

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.config.tags import check_tags
 from milabench_ddp.errors import ConfigError

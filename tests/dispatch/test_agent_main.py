@@ -5,11 +5,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.codec import decode
 from milabench_ddp.dispatch import agent_main

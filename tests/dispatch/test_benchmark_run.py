@@ -1,10 +1,10 @@
 """One benchmark on its nodes: the address where its ranks meet, its repeats, its files."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import StartLaunch, StopLaunch

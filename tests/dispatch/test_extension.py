@@ -11,7 +11,7 @@ def test_a_runner_is_a_file_and_two_lines(package_copy: PackageCopy) -> None:
         """Parts of this host, each in a box: here, an environment variable."""
 
         from collections.abc import Mapping
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from ..run_context import RunContext
         from .agents import AgentCommand

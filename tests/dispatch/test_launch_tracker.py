@@ -1,8 +1,7 @@
 """Scripted histories of a launch over nodes, and the verdicts on them."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.dispatch.launch_tracker import LaunchTracker
 from milabench_ddp.dispatch.nodes import NodeLost

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.dispatch import this_host

@@ -1,8 +1,7 @@
 """The sentence that names the rank that hangs, from where each rank was."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.launch.hangs import is_hang, who_hangs, with_hang

@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Data, Event, Metrics, Note, Outcome, Started

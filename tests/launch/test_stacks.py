@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.common import stacks as in_programs
 from milabench_ddp.dispatch.this_host import free_ports

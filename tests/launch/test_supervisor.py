@@ -3,11 +3,11 @@
 import os
 import signal
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Output, Started, Verdict
 from milabench_ddp.launch import supervisor

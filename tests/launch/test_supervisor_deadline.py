@@ -2,10 +2,10 @@
 
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.events import Event, Outcome, Output
 from milabench_ddp.launch import stacks, supervisor

@@ -5,12 +5,12 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from milabench_ddp.events import Event, Output
 from milabench_ddp.launch.stop_requests import StopRequests

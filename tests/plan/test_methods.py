@@ -1,10 +1,10 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.errors import PlanError
 from milabench_ddp.machine.devices import Cluster, Device, Node

@@ -1,10 +1,10 @@
 """Reports on a benchmark that breaks a row, a finding or a format, beside one that does not."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.events import Outcome, Verdict

@@ -1,7 +1,8 @@
 """Of how many ranks a table is; the rest is in ``findings/test_missing_ranks.py``."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.completeness import jobs_of, of_how_many, ranks_known

@@ -1,9 +1,9 @@
 import math
-from dataclasses import replace
 from math import nan
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.report.model import (
     Failure,

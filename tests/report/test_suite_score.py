@@ -1,11 +1,11 @@
 """Scores of suites whose values are known."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.config.schema import SkipKind, SkippedBenchmark
 from milabench_ddp.report.assemble import report_of

@@ -3,10 +3,10 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from milabench_ddp.results import read_events as reader
 from milabench_ddp.results.defects import DefectKind
@@ -78,14 +78,13 @@ def one_by_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
 
 def told(record: Record) -> Iterator[tuple[str, object]]:
     """What a record holds, as text, so that NaN is equal to itself."""
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if field.name == "numbers":
-            value = {name: {r: list(told) for r, told in by.items()} for name, by in value.items()}
-        if field.name == "defects":
+    for name, value in asdict(record).items():
+        if name == "numbers":
+            value = {key: {r: list(told) for r, told in by.items()} for key, by in value.items()}
+        if name == "defects":
             value = sorted(map(str, value))
-        if field.name != "lines":
-            yield field.name, repr(value)
+        if name != "lines":
+            yield name, repr(value)
 
 
 @pytest.mark.parametrize("env", [{}, {"RANK": "5"}], ids=["torchrun", "rank"])

@@ -1,9 +1,9 @@
 """The facts in which nodes differ, and the clocks that are off, whichever node it is."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.results.node_state import (

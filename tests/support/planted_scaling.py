@@ -1,11 +1,11 @@
 """Launches on any number of nodes, by events, of which everything is known."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from milabench_ddp.report.prediction.points import NODES, Bucket, LaunchWork, Point, Points
@@ -43,8 +43,7 @@ def tree(count: int) -> float:
     return float(np.log2(count))
 
 
-@dataclass(frozen=True)
-class Planted:
+class Planted(Struct, frozen=True):
     """A training under DDP; times in ms, sizes in bytes."""
 
     before: float = 40.0
@@ -55,7 +54,7 @@ class Planted:
     hop: float = 0.02
     hops: Callable[[int], float] = ring
     beta: float = 4e6  # bytes in a ms
-    congestion: Callable[[int], float] = field(default=lambda _: 1.0)
+    congestion: Callable[[int], float] = lambda _: 1.0
     noise: Noise = normal
     launch: float = 0.005  # by how much launches vary, as a fraction
     jitter: float = 0.03  # of each message

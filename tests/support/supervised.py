@@ -4,7 +4,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from milabench_ddp.events import Data, Event, Metrics, Output
 from milabench_ddp.launch.stop_requests import StopRequests

@@ -8,8 +8,9 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ...codec import append_file, encode, replace_file
 from ...errors import DispatchError
@@ -30,8 +31,7 @@ from .attached import AttachedRunner
 _LEAVE = 10.0  # seconds after the grace for an agent to end
 
 
-@dataclass(frozen=True)
-class AgentCommand:
+class AgentCommand(Struct, frozen=True):
     """The command that starts an agent; all can see its command line, which has no script."""
 
     shell: tuple[str, ...]  # runs its next word, as ``sh -c`` or ``ssh host --`` does

@@ -2,9 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
-from ...config.runner_profile import RunnerProfile
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...config.runner_profile import RunnerProfile, with_settings
 from ...config.schema import Benchmark
 from ...errors import DispatchError
 from ...events import Outcome
@@ -17,8 +19,7 @@ from ..node_request import NodeRequest, synthetic_nodes
 from ..run_context import RunContext, RunPlan
 
 
-@dataclass(frozen=True)
-class ScriptRequest:
+class ScriptRequest(Struct, frozen=True):
     """The launches of a script, and where they run."""
 
     profile: RunnerProfile | None
@@ -66,7 +67,7 @@ class Runner(ABC):
         """The profile; if it does not set the GPUs of a node, they are those of the cluster."""
         if profile.gpus_per_node is not None or not cluster.has_gpu:
             return profile
-        return replace(profile, gpus_per_node=len(cluster.nodes[0].devices))
+        return with_settings(profile, {"gpus_per_node": len(cluster.nodes[0].devices)})
 
     def script(self, request: ScriptRequest) -> str:
         """A bash script that starts the same launches."""

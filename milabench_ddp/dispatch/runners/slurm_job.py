@@ -11,9 +11,10 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+
+from msgspec import Struct
 
 from ...caller import restore_environment
 from ...codec import read_record
@@ -56,8 +57,7 @@ ORPHAN = (
 )
 
 
-@dataclass(frozen=True)
-class JobTask:
+class JobTask(Struct, frozen=True):
     """The task that submitit runs in a job, as a pickled object: the job's coordinator."""
 
     run: str

@@ -8,10 +8,9 @@ its job, since there is no coordinator to go on without it.
 """
 
 import shlex
-from dataclasses import replace
 from typing import Any
 
-from ...config.runner_profile import SETTINGS, RunnerProfile
+from ...config.runner_profile import SETTINGS, RunnerProfile, with_settings
 from ...config.schema import Benchmark
 from ...hidden import SECRETS
 from ...plan.bash import comment, expanded, here_document, needs, render
@@ -97,7 +96,7 @@ def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
 def _requesting(profile: RunnerProfile, nodes: int) -> RunnerProfile:
     """The profile with what a job on this many nodes asks for."""
     chosen = placed(profile, nodes)
-    return chosen if profile.gres else replace(chosen, gpus_per_node=None)
+    return chosen if profile.gres else with_settings(chosen, {"gpus_per_node": None})
 
 
 def other_options(profile: RunnerProfile) -> dict[str, str | bool]:

@@ -4,8 +4,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 from ..devices import Device
 from ..host import cpu_list
@@ -19,16 +20,14 @@ class DriverError(Exception):
     """The library of a device back-end does not work; ``str()`` says why, and what to do."""
 
 
-@dataclass(frozen=True)
-class DiscoveryResult:
+class DiscoveryResult(Struct, frozen=True):
     """The devices that were found, and notes for the user, such as why none were found."""
 
     devices: tuple[Device, ...]
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """Samples of the devices that answered, and the problems of all devices."""
 
     samples: "Mapping[int, DeviceSample]"  # by the device's index
@@ -111,8 +110,7 @@ class Backend(ABC):
         return filters
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One device that a visibility variable names."""
 
     position: int  # in the list that was chosen from

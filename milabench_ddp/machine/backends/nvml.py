@@ -3,8 +3,10 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..devices import Device
 from .backend import DriverError
@@ -12,8 +14,7 @@ from .backend import DriverError
 _MIB = 2**20
 
 
-@dataclass(frozen=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """A GPU that this process may use."""
 
     device: Device  # its index is NVML's, in the order of PCI bus ids; its id is its UUID
@@ -21,8 +22,7 @@ class Gpu:
     instances: tuple[Device, ...] = ()  # its MIG devices, each with the index of the GPU
 
 
-@dataclass(frozen=True)
-class Inventory:
+class Inventory(Struct, frozen=True):
     """The GPUs of this host, and the problems of those that cannot be used."""
 
     gpus: tuple[Gpu, ...]

@@ -4,9 +4,10 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypedDict
+
+from msgspec.structs import replace
 
 from ..devices import Device
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select

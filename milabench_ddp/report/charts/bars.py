@@ -1,7 +1,8 @@
 """Rows of bars along one axis: a bar or several in a row, an interval, a mark, and words."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...results.records import is_finite
 from ..statistics.values import NAN
@@ -20,8 +21,7 @@ TOP = 4.0
 MOST_LABEL, MOST_WORDS = 0.42, 0.34  # of the width
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A row: what is not finite in it is not drawn."""
 
     label: str
@@ -39,8 +39,7 @@ class Bar:
         return [*whole, self.mark]
 
 
-@dataclass(frozen=True)
-class Bars:
+class Bars(Struct, frozen=True):
     """Rows over a common axis."""
 
     axis: Axis

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...table import Table
 from .svg import SIZE, Drawing, box, element, label, shortened, text
@@ -12,8 +13,7 @@ WIDTH = 640.0  # of a chart, in units of which the text is 13 high
 HEADING, MARGIN = 2 * SIZE, 8.0
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A chart of the report.
 
     ``draw`` makes it as wide as asked for. The numbers of ``table`` are those that are drawn, at

@@ -1,7 +1,8 @@
 """The frame of a chart: from values to places in it, and its axes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .scale import Scale
 from .svg import SIZE, Place, box, element, label, number, path, shortened, widest
@@ -11,8 +12,7 @@ GAP = 6.0
 BELOW = 2 * LINE + GAP  # the room of a horizontal axis: its ticks, and its name
 
 
-@dataclass(frozen=True)
-class Area:
+class Area(Struct, frozen=True):
     """A part of a drawing."""
 
     left: float
@@ -39,8 +39,7 @@ class Area:
         return self.bottom - scale.share(value) * self.height
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """An area with two scales."""
 
     x: Scale

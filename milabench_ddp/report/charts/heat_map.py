@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..statistics.values import known
 from .frame import GAP, LINE
@@ -15,16 +16,14 @@ NARROWEST = 3.4 * SIZE  # a cell with a number of four digits
 LOWEST = 6.0  # a cell without a number
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A value, NaN where it is not known, and what stands in its place."""
 
     value: float
     words: str
 
 
-@dataclass(frozen=True)
-class HeatMap:
+class HeatMap(Struct, frozen=True):
     """Cells by rows and columns; where all have no room for their words, they have colours."""
 
     row_name: str

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .svg import SIZE, box, element, label, number, shortened, widest
 from .theme import MARKERS, TEXTURES, texture_id
@@ -10,8 +11,7 @@ from .theme import MARKERS, TEXTURES, texture_id
 SWATCH, GAP, LINE = 28.0, 6.0, 1.5 * SIZE
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A name, and what is drawn before it: a line, with a marker or without, or an area."""
 
     name: str

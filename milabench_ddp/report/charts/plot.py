@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ...results.records import is_finite
 from ..statistics.values import NAN
@@ -20,16 +22,14 @@ ROOM_FOR_MARKER, ASIDE = 12.0, 6.0
 MOST_MARKED = 64  # points of a line, more of which have no markers
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """An axis: what it shows, with the unit, and how it makes its scale."""
 
     name: str
     scale: MakeScale = linear
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Struct, frozen=True):
     """A value, and the ends of what is around it: an interval, or the least and the most."""
 
     x: float
@@ -44,8 +44,7 @@ class Point:
         return not (math.isnan(self.low) or math.isnan(self.high))
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line through points; those that are not finite are left out."""
 
     name: str
@@ -54,8 +53,7 @@ class Line:
     is_band: bool = False  # many points, with a band around them instead of whiskers
 
 
-@dataclass(frozen=True)
-class Shade:
+class Shade(Struct, frozen=True):
     """A part of the horizontal axis that stands out."""
 
     name: str
@@ -71,8 +69,7 @@ class Shade:
         return area_of(self.kind, box(begin, area.top, end - begin, area.height))
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(Struct, frozen=True):
     """Lines over two axes."""
 
     x: Axis

@@ -1,7 +1,8 @@
 """Ratios of two measurements with their intervals, a row for each benchmark."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...results.records import is_finite
 from ...table import Column, Table
@@ -16,8 +17,7 @@ FARTHEST = 4.0  # times the farthest ratio: beyond, an interval is cut off at th
 LEAST = 0.02  # from 1, that the axis shows
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """The ratio of two rates, its 95 % interval, and the verdict; NaN where one is not known."""
 
     name: str

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..statistics.values import known
 
@@ -16,8 +17,7 @@ APART, NARROW = 8.0, 0.2
 SURE = 1e-9  # of a tick: rounding must not add another
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """The ticks of an axis, in ascending order; the first and the last are its ends."""
 
     ticks: tuple[float, ...]

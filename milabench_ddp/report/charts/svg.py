@@ -4,8 +4,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
+
+from msgspec import Struct
 
 from ...hidden import SECRETS
 from ...visible import visible
@@ -17,8 +18,7 @@ _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Place = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """The elements of a chart, and how high it is."""
 
     height: float

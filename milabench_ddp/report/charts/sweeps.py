@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ...errors import SelectionError
 from ...results.records import is_finite
@@ -26,8 +27,7 @@ MOST_LINES = 5  # of a chart, if its settings can be told apart by two charts
 BETWEEN = 16  # places of an ideal line, which is bent where an axis is not logarithmic
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """How a metric is drawn."""
 
     title: str

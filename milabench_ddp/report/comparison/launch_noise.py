@@ -14,7 +14,8 @@ hyperparameter estimation protects against hypervariable genes", Annals of Appli
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..statistics.student import digamma, inverse_trigamma, tail_of_f, trigamma
 
@@ -23,8 +24,7 @@ CAUTION = 0.5  # standard errors of how alike they are
 STANDS_OUT = 0.02  # the probability of a variance so large by chance
 
 
-@dataclass(frozen=True)
-class Variance:
+class Variance(Struct, frozen=True):
     """An estimated variance, and the degrees of freedom of its estimate; 0: it is not known."""
 
     value: float

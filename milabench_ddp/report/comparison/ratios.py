@@ -19,7 +19,9 @@ All is calculated with logarithms, so that swapping both sides inverts the ratio
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..statistics.interval import ROUNDING, Launches, interval, launch_deviations, pooled_mean
 from ..statistics.student import quantile
@@ -28,8 +30,7 @@ from .launch_noise import UNKNOWN, Variance, mean_variance, moderated
 OUTSIDE = 0.025  # of a 95 % interval, on each side
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """What a benchmark measured before and after."""
 
     before: Launches
@@ -63,8 +64,7 @@ def _variance(*groups: Launches) -> Variance:
     return Variance(math.fsum(squares) / freedom, freedom) if freedom else UNKNOWN
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """The ratio of two rates, after over before, as natural logarithms."""
 
     log: float

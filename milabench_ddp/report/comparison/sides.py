@@ -1,9 +1,10 @@
 """The runs of one side of a comparison: a name on the command line, the runs, their rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from ...config.schema import SkipKind, SkippedBenchmark
 from ...errors import RunDirError
@@ -25,8 +26,7 @@ def words_of(given: str) -> list[str]:
     return [given] if words and Path(given).exists() else words
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True, dict=True):
     """One side of a comparison, or a history."""
 
     given: str

@@ -23,8 +23,9 @@ false at most, and where nothing changed, 5 % of the suites have one. The same h
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from ..statistics.student import quantile, tail
 from .ratios import Ratio
@@ -45,8 +46,7 @@ class RatioVerdict(StrEnum):
     MISSING = "missing"  # on one side
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The verdict on a ratio."""
 
     verdict: RatioVerdict

@@ -10,7 +10,8 @@ same, the line names its validation layer.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ...errors import contained
 from ..broken_rows import broken_finding

@@ -3,7 +3,8 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
@@ -60,8 +61,7 @@ def _by_label(row: Row) -> Mapping[str, Sequence[Monitored]]:
     return found
 
 
-@dataclass
-class _History:
+class _History(Struct):
     """A device in a run: its samples of each benchmark."""
 
     label: str

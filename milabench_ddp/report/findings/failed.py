@@ -1,7 +1,8 @@
 """Findings about benchmarks that did not end ok, by what they failed for."""
 
 from collections import defaultdict
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE
 from ..failures import NO_RECORDS

@@ -1,8 +1,10 @@
 """How a finding is found: its function, which severity it has, and what to do about it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ...results.records import Run
 from ..model import Failure, Findings, Rows, Severity
@@ -11,8 +13,7 @@ from ..pooling import Difference
 Subject = TypeVar("Subject")
 
 
-@dataclass(frozen=True)
-class Measurements:
+class Measurements(Struct, frozen=True):
     """The input of the findings about runs."""
 
     compat: bool  # whether the rows are by milabench's formulas
@@ -23,8 +24,7 @@ class Measurements:
     failures: Sequence[Failure] = ()
 
 
-@dataclass(frozen=True)
-class Finder(Generic[Subject]):
+class Finder(Struct, Generic[Subject], frozen=True):
     """The function for one kind of finding, with its severity and its advice."""
 
     find: Callable[[Subject], Findings]

@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...table import Measured
 from ..model import Finding, Findings, Row
@@ -16,8 +17,7 @@ OF_OTHERS = "the median of the others"
 OF_STAGE = "the median of the others with its stages"
 
 
-@dataclass(frozen=True)
-class Late:
+class Late(Struct, frozen=True):
     """Ranks that are slow in the same part of the step, or most ranks of a node."""
 
     slow: Sequence[RankSummary]  # the slowest first

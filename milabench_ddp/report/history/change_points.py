@@ -21,8 +21,9 @@ change is found.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ..statistics.student import quantile, tail
 from .noise import FEWEST, Family, without_lone_runs
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
 FOR_ALL = 0.8  # the part of the level at which all runs after a change tell it
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """Runs without a change between them."""
 
     first: int
@@ -53,8 +53,7 @@ class Segment:
         return runs * (runs + 1) / (4 * runs - 2)
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """A change from one level to another."""
 
     at: int  # the first run after it
@@ -68,8 +67,7 @@ class Step:
         return self.after - self.before
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """What a series did."""
 
     segments: tuple[Segment, ...] = ()

@@ -3,9 +3,11 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import RunDirError, SelectionError, did_you_mean, shown_names
 from ...results.read_run import read_run
@@ -22,8 +24,7 @@ Known = Mapping[tuple[int, int], Sequence[Difference]]  # by the numbers of both
 RULE = f"looked at after each run, at most {ALPHA:.0%} of histories ever have a false alarm"
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """That a benchmark, or a device against its peers, is slower or faster than before."""
 
     track: Track
@@ -47,8 +48,7 @@ class Change:
         return self.new < self.old
 
 
-@dataclass(frozen=True)
-class History:
+class History(Struct, frozen=True):
     """Runs in the order of time, and how benchmarks and devices changed in them."""
 
     runs: tuple[RunPoint, ...]

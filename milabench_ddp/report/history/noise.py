@@ -14,9 +14,10 @@ Tests at very small levels are far in the tails, so noise must not be taken for 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ..statistics.values import COARSE, FAR, MAD_TO_STD
 from .splits import energies, without_line, without_step
@@ -34,8 +35,7 @@ MOST_CORRELATION = 0.95
 FEWEST_VARIANCES = 4  # of which it is known how they differ
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     """The series that are judged together, and what is known of their noise."""
 
     alpha: float  # the probability of a false alarm about any of them, ever

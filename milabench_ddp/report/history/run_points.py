@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from ...results.read_run import read_run
 from ...results.records import Payload, Record, Run, mapping_or_empty
@@ -23,8 +24,7 @@ from ..statistics.values import mean
 IRRELEVANT = ("device", "id", "uuid", "memory", "cpus")  # facts of a device that change nothing
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(Struct, frozen=True):
     """A device, wherever it was in a run."""
 
     uuid: str  # empty if it was not recorded
@@ -44,8 +44,7 @@ class Device:
         return f"{name} of {self.node}" if self.node else name
 
 
-@dataclass(frozen=True)
-class DeviceSpeed:
+class DeviceSpeed(Struct, frozen=True):
     """A device in a benchmark of a run."""
 
     device: Device
@@ -54,8 +53,7 @@ class DeviceSpeed:
     facts: Mapping[str, str] = field(default_factory=dict)  # that its driver tells, as text
 
 
-@dataclass(frozen=True)
-class BenchmarkPoint:
+class BenchmarkPoint(Struct, frozen=True):
     """A benchmark in a run that measured it."""
 
     rate: float
@@ -63,8 +61,7 @@ class BenchmarkPoint:
     devices: Mapping[str, DeviceSpeed] = field(default_factory=dict)  # by their keys
 
 
-@dataclass(frozen=True)
-class RunPoint:
+class RunPoint(Struct, frozen=True):
     """A run."""
 
     name: str

@@ -3,8 +3,10 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .change_points import Changes, changes_of
 from .noise import family_of
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
     from ..statistics.values import Floats
 
 
-@dataclass(frozen=True)
-class Track:
+class Track(Struct, frozen=True):
     """A benchmark over runs, or a device in a benchmark against its peers."""
 
     benchmark: str

@@ -3,8 +3,9 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from ..model import Finding, Row
 from ..ranks.rank_summary import RankId
@@ -16,8 +17,7 @@ MOST_NAMED = 4
 _RANKS = re.compile(r"\b(job \d+ )?(rank|device)s? (\d[\d, -]*\d|\d)(?: \(([^)]*)\))?")
 
 
-@dataclass(frozen=True)
-class Chosen(Generic[T]):
+class Chosen(Struct, Generic[T], frozen=True):
     """One of many, and what it stands for."""
 
     one: T

@@ -5,8 +5,9 @@ A chart of a page is a JSON object that the page's script draws, and of which it
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ...metric_line import LARGEST
 
@@ -20,8 +21,7 @@ PLACE_DIGITS = 6  # of the median place on the x axis
 FEWEST_STEPS = 30  # between the least and the largest value of a series
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """A series of a chart; what is not finite, or absurdly large, is left out."""
 
     name: str
@@ -29,8 +29,7 @@ class Curve:
     y: "Sequence[float] | Floats"  # shape of ``x``
 
 
-@dataclass(frozen=True)
-class Shaded:
+class Shaded(Struct, frozen=True):
     """A part of the x axis that is shaded."""
 
     name: str
@@ -38,8 +37,7 @@ class Shaded:
     end: float
 
 
-@dataclass(frozen=True)
-class Course:
+class Course(Struct, frozen=True):
     """A chart of series over time, or over steps."""
 
     key: str  # names its place in the section of its benchmark

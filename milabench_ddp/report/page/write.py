@@ -3,8 +3,9 @@
 import tempfile
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ...errors import RunDirError, SelectionError
 from ..model import Report

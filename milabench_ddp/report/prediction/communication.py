@@ -20,9 +20,10 @@ Analysis of Panel Data", section 2.3).
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ..statistics.values import NAN
 from .messages import Message
@@ -45,8 +46,7 @@ TERMS = tuple(
 )
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """What a message consists of."""
 
     terms: tuple[bool, bool, bool]  # a constant, the latency of each hop, the bandwidth
@@ -71,8 +71,7 @@ class Form:
         return kept
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """A form with its coefficients."""
 
     form: Form
@@ -118,8 +117,7 @@ class Cost:
         return " + ".join(filter(None, shown)) or "0 ms"
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """By how much launches vary, as a fraction, and how well that is known."""
 
     value: float

@@ -3,13 +3,13 @@
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 FAST = 0.5  # of the mean time of a byte
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """A measured message, or all exposed communication of a step as one."""
 
     launch: int

@@ -16,9 +16,11 @@ What measured steps take beyond the model is added, as their mean.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..statistics.batch_means import mean_error
 from ..statistics.values import mean, median
@@ -36,8 +38,7 @@ MOST_LEVEL = 2.0  # of the logarithm of a redrawn level
 SIZES = 4.0  # all-reduces that are so many times smaller or larger than any bucket do not count
 
 
-@dataclass(frozen=True)
-class Draw:
+class Draw(Struct, frozen=True):
     """What a step is made of: as measured, or redrawn."""
 
     own: OwnWork

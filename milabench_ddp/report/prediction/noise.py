@@ -1,8 +1,9 @@
 """The noise of own work: how long the slowest of many nodes takes, by measured steps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ..statistics.batch_means import BATCHES
 from .points import LaunchWork
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 MOST = 1 << 15  # steps of ranks in a resample
 
 
-@dataclass(frozen=True)
-class OwnWork:
+class OwnWork(Struct, frozen=True):
     """Measured steps, each of one node; a row for each, a column for each of its ranks."""
 
     before: "Floats"  # ms before the backward pass

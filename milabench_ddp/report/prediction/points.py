@@ -7,9 +7,10 @@ node, they may differ in their ranks, and these are counted instead.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from ...errors import MilabenchError
 from ...results import rank
@@ -31,8 +32,7 @@ class NoPredictionError(MilabenchError):
     """A benchmark cannot be predicted; the message is the reason."""
 
 
-@dataclass(frozen=True)
-class Bucket:
+class Bucket(Struct, frozen=True):
     """A bucket of gradients that DDP reduces at once."""
 
     bytes: float
@@ -40,8 +40,7 @@ class Bucket:
     ms: float = NAN  # how long it is reduced; NaN if it is not known
 
 
-@dataclass(frozen=True)
-class LaunchWork:
+class LaunchWork(Struct, frozen=True):
     """What a launch did in its steady steps; times in ms."""
 
     nodes: tuple[str, ...]  # of each rank
@@ -70,8 +69,7 @@ class LaunchWork:
         return float(self.own.mean())
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Struct, frozen=True):
     """The launches of a benchmark on one number of nodes or ranks."""
 
     count: int
@@ -83,8 +81,7 @@ class Point:
         return math.fsum(launch.step for launch in self.launches) / len(self.launches)
 
 
-@dataclass(frozen=True)
-class Points:
+class Points(Struct, frozen=True):
     """A benchmark on several numbers of nodes or ranks, in ascending order."""
 
     name: str

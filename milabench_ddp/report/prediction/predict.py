@@ -6,8 +6,10 @@ that is wrong by more than its interval allows, there is no prediction.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ...codec import about
 from ...errors import SelectionError
@@ -26,8 +28,7 @@ DRAWS = 400
 SEED = 20261122  # the same report twice shows the same numbers
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """A predicted number with its 95 % interval."""
 
     value: Annotated[float, about("the most likely")]
@@ -40,8 +41,7 @@ class Estimate:
         return max(self.high - self.value, self.value - self.low)
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """A benchmark on so many nodes or ranks."""
 
     count: Annotated[int, about("nodes, or ranks")]
@@ -56,8 +56,7 @@ class Prediction:
     ] = None
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """The largest measured point beside what the others predict."""
 
     count: Annotated[int, about("nodes, or ranks")]
@@ -69,8 +68,7 @@ class Check:
     holds: Annotated[bool, about("whether the interval has what was measured")]
 
 
-@dataclass(frozen=True)
-class Predicted:
+class Predicted(Struct, frozen=True):
     """What is predicted of a benchmark, and what is not, with the reasons."""
 
     name: str

@@ -9,10 +9,11 @@ not known, the steps of one rank tell that pauses recur, but not whose they are.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ..statistics.pauses import Pauses, excess_of, pauses_of
 from ..statistics.recurrence import Recurrence, recurrences
@@ -31,8 +32,7 @@ TOGETHER = 0.8  # the share of pauses that are at the same steps as those of ano
 Launches = Sequence[tuple[RankId, RankLaunch]]
 
 
-@dataclass(frozen=True)
-class Jitter:
+class Jitter(Struct, frozen=True):
     """Pauses that recur."""
 
     steps: float  # from one to the next
@@ -47,8 +47,7 @@ class Jitter:
     count: int  # of the pauses
 
 
-@dataclass(frozen=True)
-class _Series:
+class _Series(Struct, frozen=True, dict=True):
     """Some steps in a row of a rank in a launch, with their times in ms."""
 
     id: RankId
@@ -90,8 +89,7 @@ class _Series:
         return kept
 
 
-@dataclass(frozen=True)
-class _Recurring:
+class _Recurring(Struct, frozen=True):
     """A recurrence in the series of some ranks, and the steps that pause."""
 
     found: Recurrence

@@ -15,8 +15,9 @@ and the sum of gradients over the pipelines. Of a single pipeline it is all that
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from ...results.records import Record
 from .pipelines import Pipelines, pipelines_of
@@ -34,8 +35,7 @@ MEETING: Mapping[str, frozenset[str]] = dict.fromkeys(
 COMMUNICATION, BUBBLE, WAITING, JITTER = "communication", "bubble", "waiting", "jitter"
 
 
-@dataclass(frozen=True)
-class LaunchTimes:
+class LaunchTimes(Struct, frozen=True):
     """The times of all ranks in one launch, in ms: a row for each rank, a column for each step."""
 
     ids: tuple[RankId, ...]

@@ -5,8 +5,9 @@ and do the same work. Ranks with other stages do other work, and are not compare
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ...results.records import Record, is_finite
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 Stages = tuple[int, ...]  # those of a rank, by their numbers in the model; empty: no pipeline
 
 
-@dataclass(frozen=True)
-class Pipelines:
+class Pipelines(Struct, frozen=True):
     """The pipelines of a job, one after the other in the order of its ranks.
 
     Without pipelines each rank is one of its own.

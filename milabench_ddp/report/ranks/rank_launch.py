@@ -19,8 +19,9 @@ those include the steps before it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ...results.rank import Rank
 from ...results.records import Record
@@ -47,8 +48,7 @@ PartTimes = Mapping[str, tuple[float, float]]  # mean and deviation in ms, by pa
 LaunchKey = tuple[str, str]  # the run folder and the repeat
 
 
-@dataclass(frozen=True)
-class RankLaunch:
+class RankLaunch(Struct, frozen=True):
     """A rank in one launch of its benchmark, from its steady state on; times in ms."""
 
     record: Record  # of its process

@@ -6,8 +6,9 @@ The ``rank_launch`` module says what local time is.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
+
+from msgspec import Struct, field
 
 from ...errors import spans
 from ...results.records import Record, is_finite
@@ -18,8 +19,7 @@ from .rank_launch import WHOLE, LaunchKey, PartTimes, RankLaunch, local_parts, s
 UnsteadyOf = Callable[[int], int]  # how many of so many steps come before the steady state
 
 
-@dataclass(frozen=True, order=True)
-class RankId:
+class RankId(Struct, frozen=True, order=True):
     """A rank of a job, or the device of a process that is alone on it."""
 
     node: str  # empty if all ranks are on one node
@@ -33,8 +33,7 @@ class RankId:
         return f"{self.name} ({self.node})" if self.node else self.name
 
 
-@dataclass(frozen=True)
-class RankSummary:
+class RankSummary(Struct, frozen=True):
     """A rank or device over all launches, without steps before the steady state; times in ms."""
 
     id: RankId

@@ -6,7 +6,8 @@ common clock is needed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...results.records import Record
 from ..statistics.values import FAR, median, robust_std
@@ -25,8 +26,7 @@ PARTS: Mapping[str, str] = {  # with their titles
 LATE = 2.0  # seconds
 
 
-@dataclass(frozen=True)
-class Startup:
+class Startup(Struct, frozen=True):
     """The start-up of a rank in a launch."""
 
     id: RankId
@@ -43,8 +43,7 @@ class Startup:
         return {part: self.parts.get(part, 0.0) for part in BEFORE}
 
 
-@dataclass(frozen=True)
-class Late:
+class Late(Struct, frozen=True):
     """Ranks that came later to the process group than the others."""
 
     ids: tuple[RankId, ...]

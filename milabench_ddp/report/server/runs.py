@@ -1,14 +1,15 @@
 """The runs that a server shows: where they stand, and their reports."""
 
-import dataclasses
 import hashlib
 import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ...codec import encode_shown
 from ...errors import RunDirError
@@ -23,8 +24,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_REPORTS = 8  # that are kept
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(Struct, frozen=True):
     """A benchmark that runs."""
 
     name: str
@@ -45,8 +45,7 @@ class Running:
         return " ".join(said)
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Where a run stands; its fields are the keys of the JSON."""
 
     name: str
@@ -148,7 +147,7 @@ class Runs:
     def progress_json(self, path: Path) -> bytes:
         """Where a run stands now, as JSON."""
         now = self.progress(path)
-        told = {field.name: getattr(now, field.name) for field in dataclasses.fields(now)}
+        told = asdict(now)
         return encode_shown({"sentence": now.sentence, **told})
 
     def progress(self, path: Path) -> Progress:

@@ -1,7 +1,8 @@
 """The time of one rank on the clock of another, by what ends on both at the same moment."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from .values import Floats
@@ -9,8 +10,7 @@ if TYPE_CHECKING:
 WINDOW = 21  # steps over which an offset is the median, so that one late rank does not move it
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(Struct, frozen=True):
     """The clock of a rank on that of another."""
 
     offsets: "Floats"  # to add to the rank's times in each step, shape (steps,), in their unit

@@ -15,8 +15,9 @@ added. ``perf/planted_series.py`` shows how often the intervals then hold the tr
 """
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from .values import Floats
@@ -46,8 +47,7 @@ T_QUANTILES = {
 }
 
 
-@dataclass(frozen=True)
-class MeanError:
+class MeanError(Struct, frozen=True):
     """The standard error of a mean, and the degrees of freedom of its estimate."""
 
     sem: float

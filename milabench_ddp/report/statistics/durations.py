@@ -28,8 +28,10 @@ only by the clock (2, 3); without one it is left out.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .rate_lines import Lines
 
@@ -50,8 +52,7 @@ LATE = 1.2  # a line that comes later than so many of its durations came after s
 OVERLAPS = 0.1  # the largest share of lines whose clocks may disagree
 
 
-@dataclass(frozen=True, eq=False)
-class Weighed:
+class Weighed(Struct, frozen=True, eq=False):
     """Observations that count, and their durations, in a unit that is the same for all."""
 
     lines: Lines
@@ -160,8 +161,7 @@ def by_elapsed(seen: Lines) -> "Floats | None":
     return seen.elapsed if overlaps <= OVERLAPS * len(seen) else None
 
 
-@dataclass(frozen=True, eq=False)
-class _Bunches:
+class _Bunches(Struct, frozen=True, eq=False):
     """Lines that came together: where they begin and end among all lines, shape (k,) each."""
 
     begins: "Places"

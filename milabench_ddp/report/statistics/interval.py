@@ -18,9 +18,10 @@ rate that its start-up approaches (see ``steady``). Of launches that were made u
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import mul
+
+from msgspec import Struct, field
 
 from ...table import given_percent_text
 from .batch_means import MeanError, mean_error
@@ -32,8 +33,7 @@ WITHIN = "the mean rate within this launch"
 FEWEST = 60  # of a process: what happens in one of 20 steps is hardly missed by as many
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(Struct, frozen=True, dict=True):
     """The steady observations of a process."""
 
     rates: Sequence[float]
@@ -55,8 +55,7 @@ class Series:
 Launches = Sequence[Sequence[Series]]  # the series of the processes of each launch
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """The standard error of a mean and its 95 % confidence interval, all in units of the mean."""
 
     sem: float

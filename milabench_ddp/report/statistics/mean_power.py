@@ -17,8 +17,9 @@ one place alone, and no error tells that; ``perf/planted_energy.py`` shows how o
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from .batch_means import mean_error, t_quantile
 
@@ -31,8 +32,7 @@ LEAST_SEEN = 0.5  # of the window
 APART = 0.05  # from so much on, the two ways are shown beside each other
 
 
-@dataclass(frozen=True)
-class MeanPower:
+class MeanPower(Struct, frozen=True):
     """A mean power and its error, in W."""
 
     watts: float

@@ -5,8 +5,9 @@ its neighbours on both sides: load that stays for longer is no pause. Several su
 are one pause.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .values import is_far
 
@@ -17,8 +18,7 @@ BLOCK, FEWEST_BLOCKS = 64, 3  # steps that share a level, and blocks of a short 
 BESIDE = 4  # neighbours on each side
 
 
-@dataclass(frozen=True)
-class Pauses:
+class Pauses(Struct, frozen=True):
     """The pauses of a series: the place of each in it, in ascending order."""
 
     at: "Counts"

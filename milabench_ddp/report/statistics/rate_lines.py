@@ -1,8 +1,10 @@
 """The observations of a rank as columns: a value of each line, in arrays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from ...results.observations import Observations
 
@@ -10,8 +12,7 @@ if TYPE_CHECKING:
     from .values import Floats, Marks
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
+class Lines(Struct, frozen=True, eq=False):
     """Observations of one rank in the order in which they were written, shape (n,) each."""
 
     rate: "Floats"
@@ -26,7 +27,7 @@ class Lines:
 
     def at(self, chosen: "Marks | slice") -> "Lines":
         """Some of the lines."""
-        return Lines(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        return Lines(*(column[chosen] for column in astuple(self)))
 
 
 def lines_of(seen: Observations) -> dict[int, Lines]:
@@ -51,5 +52,4 @@ def joined(parts: Sequence[Lines]) -> Lines:
 
     if len(parts) == 1:
         return parts[0]
-    names = [field.name for field in fields(Lines)]
-    return Lines(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return Lines(*map(np.concatenate, zip(*map(astuple, parts), strict=True)))

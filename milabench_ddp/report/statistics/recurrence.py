@@ -17,8 +17,9 @@ together, but those at the same step once: what disturbs all ranks is no more su
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .pauses import Pauses
 
@@ -37,8 +38,7 @@ PARTS, AS_SURE = 5, 0.5  # a fifth of a distance, whose probability is this powe
 KINDS = 3  # different recurrences that are looked for
 
 
-@dataclass(frozen=True)
-class Recurrence:
+class Recurrence(Struct, frozen=True):
     """Pauses at equal distances."""
 
     period: float  # the median distance
@@ -47,8 +47,7 @@ class Recurrence:
     of: "Mapping[int, Marks]"  # which pauses recur, by the place of their series
 
 
-@dataclass(frozen=True)
-class _Distance:
+class _Distance(Struct, frozen=True):
     """A distance at which pauses have another one, with its tolerance."""
 
     steps: int

@@ -31,8 +31,10 @@ worth few observations.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from . import levels, start_up
 from .batch_means import MeanError, mean_error
@@ -52,8 +54,7 @@ BLOCK = 2**14  # observations
 EDGE = 10  # a step has at least this part of the series on each side
 
 
-@dataclass(frozen=True)
-class Steady:
+class Steady(Struct, frozen=True):
     """The observations from ``start`` on are steady; if not, ``problem`` has the reason."""
 
     start: int = 0

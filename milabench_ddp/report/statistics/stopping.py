@@ -12,7 +12,8 @@ mean: in 93 % and more, also where launches have one of two speeds, which need t
 """
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .batch_means import t_quantile
 from .interval import Launches, interval, over_launches, pooled_mean, reach
@@ -21,8 +22,7 @@ LEAST = 6  # launches before the first look
 MARGIN = 3.0  # launches: n of them must make the interval narrower by (1 + MARGIN / n)
 
 
-@dataclass(frozen=True)
-class Precision:
+class Precision(Struct, frozen=True):
     """How precise a mean rate is, and how many launches it needs in all."""
 
     half_width: float | None  # of the interval, as a fraction of the mean; None with one launch

@@ -1,8 +1,9 @@
 """When a process measured its steady state, by the clock of its node."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .durations import LATE, Weighed, by_elapsed
 from .rate_lines import Lines
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from .values import Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Window:
+class Window(Struct, frozen=True, eq=False):
     """The time of the observations in the steady state, from its begin to its end."""
 
     # the begin, then the end of each observation: seconds since the epoch, shape (n + 1,)

@@ -1,13 +1,12 @@
 """A cell of a sweep's table: the number of a benchmark, with what stands beside it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ..statistics.values import NAN
 from .settings import NOTHING
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A number, and its text; without one it is NaN, and the text may be the benchmark's state."""
 
     value: float = NAN

@@ -8,7 +8,9 @@ deviation over processes, ranks and repeats.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import SelectionError, one_of
 from ...table import Measured
@@ -26,8 +28,7 @@ OVER_LAUNCHES = "half of its 95 % interval over launches (a single launch has no
 Number = Callable[[Row], float]
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A metric: what it means, how to calculate it for a benchmark, and how to show it."""
 
     meaning: str

@@ -1,7 +1,8 @@
 """The settings that distinguish the combinations of a sweep, and their places in a table."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...errors import SelectionError, one_of
 from ...results.records import Payload, is_finite, mapping_or_empty
@@ -13,8 +14,7 @@ Label = tuple[str, ...]
 Place = tuple[str, Label, str]  # block, row, column
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How a table is laid out: the place of each benchmark, and the order of the places."""
 
     titles: str  # the name of the setting in the blocks' titles; empty for a single block

@@ -13,7 +13,9 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ...config.schema import SkippedBenchmark
 from ...errors import SelectionError
@@ -29,8 +31,7 @@ from .settings import Label, Layout, Place, by_settings, differing, matrix
 Block = Mapping[Label, Mapping[str, Cell]]  # by row, by column
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """The table of a sweep."""
 
     metric: str

@@ -1,14 +1,14 @@
 """The findings of a report in full, and by milabench's validation layers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...table import Column, Table, without_unknown
 from ..model import Finding, Report
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """A validation layer of milabench."""
 
     finds: str

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ...table import Column, Measured, Table, without_exponent, without_unknown
@@ -17,8 +16,7 @@ ZERO = 0.0005  # what is smaller would be 0.0%
 TINY = 1e-6  # smaller numbers need no digits
 
 
-@dataclass(frozen=True)
-class Rate(Column):
+class Rate(Column, frozen=True):
     """A column of rates, in which rates below 1 keep three digits."""
 
     def text(self, value: Any) -> str:
@@ -28,8 +26,7 @@ class Rate(Column):
         return super().text(value)
 
 
-@dataclass(frozen=True)
-class Share(Column):
+class Share(Column, frozen=True):
     """A column of uncertainties in per cent, of which a known one is never shown as 0."""
 
     def text(self, value: Any) -> str:

@@ -7,7 +7,8 @@ where the lines change, and where they do not hold. Bus bandwidth is defined as 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ...results.records import Payload, is_finite
 from ...table import Column, Measured, Table
@@ -20,8 +21,7 @@ OFF_THE_LINE = 0.1  # a relative error beyond which a note names the size
 MEASURED = ("time_us", "time_us_best", "time_us_worst", "algorithm_gb_s", "bus_gb_s")
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """The measurements of one operation with one back-end, one type and one number of ranks."""
 
     benchmark: str

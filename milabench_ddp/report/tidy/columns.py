@@ -1,18 +1,16 @@
 """The columns of the tidy tables, from the fields of their lines."""
 
-from dataclasses import dataclass
 from types import NoneType
 from typing import Annotated, get_args, get_origin, get_type_hints
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from ...results.records import is_finite
 
 INT64 = range(-(2**63), 2**63)
 
 
-@dataclass(frozen=True)
-class TidyColumn:
+class TidyColumn(Struct, frozen=True):
     """A column of a tidy table; each of its values may be unknown."""
 
     name: str

@@ -1,9 +1,10 @@
 """Reads each run by itself, with the document of its report: tidy tables never pool runs."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from ...results.run_folders import run_folders
 from ..assemble import report_of
@@ -13,8 +14,7 @@ from ..model import Report
 from ..process import ProcessResult
 
 
-@dataclass(frozen=True)
-class ReportedRun:
+class ReportedRun(Struct, frozen=True, dict=True):
     """A run, with its report."""
 
     folder: str

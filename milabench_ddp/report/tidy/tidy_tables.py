@@ -4,9 +4,10 @@ A new table is a type of lines, a function that makes them, and a line in ``TIDY
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
+
+from msgspec import Struct
 
 from .columns import TidyColumn, columns_of
 from .lines import BenchmarkLine, EventLine, FindingLine, RankLine, RunLine
@@ -18,8 +19,7 @@ from .series_lines import HostSampleLine, RateLine, SampleLine, StepLine
 Values = tuple[object, ...]
 
 
-@dataclass(frozen=True)
-class TidyTable:
+class TidyTable(Struct, frozen=True, dict=True):
     """A table: the type of its lines, and the function that makes them."""
 
     line: type

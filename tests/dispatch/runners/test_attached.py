@@ -5,10 +5,10 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch import benchmark_run

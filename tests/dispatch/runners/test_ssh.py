@@ -3,12 +3,12 @@
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from milabench_ddp.codec import decode
 from milabench_ddp.config.system import SystemNode

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 SCRIPT = """
 import json, os
-from dataclasses import asdict
+from milabench_ddp.codec import plain
 from milabench_ddp.machine.detect import detect
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.samples import gpudata
@@ -32,7 +32,7 @@ print(json.dumps({
     "devices": [[d.index, d.id, d.name, d.memory_mib] for d in devices],
     "samples": [gpudata(0, r.samples)["gpudata"] for r in readings],
     "problems": [len(r.problems) for r in readings],
-    "accelerators": asdict(backend.accelerators(devices)),
+    "accelerators": plain(backend.accelerators(devices)),
 }))
 """
 

@@ -1,11 +1,11 @@
 """Ratios and their intervals, of launches and within them."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from milabench_ddp.report.comparison.ratios import Pair, ratios
 from milabench_ddp.report.statistics.interval import interval

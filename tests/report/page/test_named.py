@@ -1,7 +1,7 @@
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.report.model import Finding, Row
 from milabench_ddp.report.page.named import choose, is_named, named_ranks

@@ -1,9 +1,9 @@
 import os
-from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.findings import BENCHMARK_FINDINGS, RUN_FINDINGS

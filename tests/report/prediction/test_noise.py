@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import astuple
 
 from milabench_ddp.report.prediction.noise import MOST, own_work, resampled
 from tests.support.planted_scaling import Planted, heavy, normal
@@ -37,7 +38,7 @@ def test_ranks_of_a_node_are_drawn_together() -> None:
     )
     launch.before[:2, ::10] += 50.0  # the first node, in every tenth step
     nodes = ("a", "a", "b", "b")
-    by_node = own_work([type(launch)(nodes, *list(vars(launch).values())[1:])], 2, launch.level)
+    by_node = own_work([type(launch)(nodes, *astuple(launch)[1:])], 2, launch.level)
     by_rank = own_work([launch], 1, launch.level)
     assert by_node.before.shape == (200, 2)
     base = float(launch.own.min())

@@ -1,11 +1,11 @@
 """The points of a prediction, from result files."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import asdict, replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.prediction.points import Points, points_of
@@ -45,7 +45,7 @@ def test_of_nodes(tmp_path: Path) -> None:
         assert got.units == pytest.approx(32 * point.count, rel=0.01)
         assert len(got.buckets) == len(planted.buckets)
         for one, other in zip(got.buckets, planted.buckets, strict=True):
-            assert vars(one) == pytest.approx(vars(other))
+            assert asdict(one) == pytest.approx(asdict(other))
     assert np.isnan(found.points[0].launches[0].slowdown)
     assert found.points[1].launches[0].slowdown == 1.0
 

@@ -1,9 +1,8 @@
 """Predictions of planted trainings, of which the step on any number of nodes is known."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.prediction import predict

@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from milabench_ddp.report.findings import findings_of
 from milabench_ddp.report.findings.finder import Measurements

@@ -1,11 +1,11 @@
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Row, Rows, Summary

@@ -1,7 +1,7 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.errors import SelectionError

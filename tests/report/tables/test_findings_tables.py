@@ -1,7 +1,8 @@
 """The findings as tables."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Finding, Report, Severity

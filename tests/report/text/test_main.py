@@ -1,8 +1,8 @@
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.fitted import fitted_lines
 from milabench_ddp.report.model import NAN, Row

@@ -1,5 +1,6 @@
 """Keeps the first and the last part of a process's output: a flood does not fill the disk."""
 
+from bisect import bisect_left, bisect_right
 from collections import deque
 
 from msgspec.structs import replace
@@ -39,9 +40,10 @@ class OutputLimit:
             self._most_first -= size
             return output
         self._is_reached = True
-        end = text.rfind("\n", 0, self._most_first) + 1
-        if not end and len(text.partition("\n")[0]) > self._most_last:
-            end = self._most_first  # within a line that may never end
+        most = _first_fitting(text, self._most_first)
+        end = text.rfind("\n", 0, most) + 1
+        if not end and _size(text.partition("\n")[0]) > self._most_last:
+            end = most + text.startswith("\n", most)  # within a line that may never end
         first = text[:end] if not end or text[end - 1] == "\n" else f"{text[:end]}\n"
         self._remember(text[end:])
         last = size_text(self._most_last)
@@ -60,9 +62,10 @@ class OutputLimit:
         """At the end of the process: what is left out, and the last part."""
         text = "".join(self._last)
         if _size(text) > self._most_last:
-            begin = text.find("\n", len(text) - self._most_last - 1) + 1
+            least = _last_fitting(text, self._most_last)
+            begin = text.find("\n", max(0, least - 1)) + 1
             if begin in (0, len(text)):  # its last line is longer
-                begin = len(text) - self._most_last
+                begin = least
             self._leave_out(text[:begin])
             text = text[begin:]
         said = self.left_out
@@ -79,6 +82,16 @@ class OutputLimit:
     def _leave_out(self, text: str) -> None:
         self._lines_out += text.count("\n")
         self._size_out += _size(text)
+
+
+def _first_fitting(text: str, size: int) -> int:
+    """Where the longest first part of at most so many bytes ends."""
+    return bisect_right(range(1, len(text) + 1), size, key=lambda end: _size(text[:end]))
+
+
+def _last_fitting(text: str, size: int) -> int:
+    """Where the longest last part of at most so many bytes begins."""
+    return bisect_left(range(len(text)), -size, key=lambda begin: -_size(text[begin:]))
 
 
 def _size(text: str) -> int:

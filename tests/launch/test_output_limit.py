@@ -20,6 +20,11 @@ def kept(chunks: Sequence[str], limit: float = LIMIT) -> str:
     return "".join([*texts, told.rest()])
 
 
+def size(text: str) -> int:
+    """The bytes of a text in a file."""
+    return len(text.encode("utf-8", "backslashreplace"))
+
+
 def test_little_is_kept_as_it_is():
     lines = [f"{number}\n" for number in range(100)]
     assert kept(lines) == "".join(lines)
@@ -38,15 +43,25 @@ def test_the_first_and_the_last_part_of_a_flood_are_kept(together: int):
     assert rest[1:] == [f"line {number}" for number in range(989, 1000)]
 
 
-@given(st.lists(st.text("aé\n", max_size=30), max_size=60))
-def test_what_is_kept_and_what_is_left_out_are_all(texts: list[str]):
-    chunks = [f"{text}\n" for text in texts]
-    told = OutputLimit(60 / 2**20)
-    now = [told.keep(Output("b", 0.0, "stderr", chunk)) for chunk in chunks]
-    whole = "".join(output.text for output in now if output) + told.rest()
-    left_out = int(told.left_out.split()[0]) if told.left_out else 0
-    lines = [line for line in whole.split("\n") if not line.startswith("[milabench: ")]
-    assert len(lines) - 1 + left_out == sum(chunk.count("\n") for chunk in chunks)
+@given(st.lists(st.text("aé\n\ud800", max_size=30), max_size=60))
+def test_what_is_kept_and_what_is_left_out_are_all(chunks: list[str]):
+    whole, said = "".join(chunks), kept(chunks, 60 / 2**20)
+    if "[milabench: " not in said:
+        assert said == whole
+        return
+    first, _, rest = said.partition("[milabench: max_output")
+    _, _, rest = rest.partition("\n")
+    left_out, _, last = rest.partition("\n") if "left out here]\n" in rest else ("", "", rest)
+    if not whole.startswith(first):  # a long line was cut: what is said begins a line
+        first = first.removesuffix("\n")
+    assert whole.startswith(first)
+    assert whole.endswith(last)
+    assert size(first) <= 53 + 1  # with a line end where it was cut
+    middle = whole[len(first) : len(whole) - len(last)]
+    lines = middle.count("\n")
+    told = f"[milabench: {lines} line{'s' * (lines != 1)} ({size(middle)} B) are left out here]"
+    assert left_out == (told if middle else "")
+    assert size(last) <= 7 or not left_out
 
 
 def test_a_line_that_never_ends_is_cut():

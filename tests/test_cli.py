@@ -46,6 +46,11 @@ def test_the_help_of_a_command_does_not_load_the_command(verb: str):
     assert f"milabench_ddp.commands.{verb}" not in found
 
 
+@pytest.mark.parametrize("verb", ["report", "watch", "compare", "history", "export", "serve"])
+def test_the_help_of_a_command_without_a_suite_loads_no_record(verb: str):
+    assert "msgspec" not in loaded(verb, "--help")
+
+
 @pytest.mark.parametrize("verb", ["dry", "list", "resolve"])
 def test_what_plans_loads_nothing_that_runs(at: Workplace, suite: Suite, verb: str):
     found = loaded(verb, str(at.folder / suite(one=GOOD)), "--gpus", "8", "--nodes", "2")

@@ -6,9 +6,10 @@ from itertools import product
 
 from ..errors import ConfigError, SelectionError
 from .checks import as_mapping
-from .limits import BENCHMARKS, Room
+from .limits import BENCHMARKS
 from .merge import finalize, merge_benchmark
 from .placeholders import fill, names_in, only_name
+from .room import Room
 from .tree import (
     Entries,
     ListNode,

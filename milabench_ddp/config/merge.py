@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from ..errors import ConfigError, did_you_mean
 from .checks import wrong
 from .files import is_file
-from .limits import DEPTH, FILES, Room
+from .limits import DEPTH, FILES
 from .read import Warn, read_yaml
+from .room import Room
 from .shipped import find_shipped
 from .tree import (
     DeleteNode,

@@ -11,7 +11,7 @@ from ..errors import ConfigError
 from . import limits
 from .checks import unknown
 from .files import read_limited
-from .limits import Room
+from .room import Room
 from .tree import (
     DeleteNode,
     ListNode,

@@ -47,7 +47,7 @@ def torch_build(path: Sequence[str]) -> dict[str, object]:
     if torch is None:
         return {}
     constants = _constants(torch)
-    build: dict[str, object] = {"torch": constants.get("__version__", torch.version)}
+    build: dict[str, object] = {"torch": constants.get("__version__") or torch.version}
     for name in ("cuda", "hip", "debug", "git_version"):
         if name in constants:
             build[name] = constants[name]

@@ -13,7 +13,6 @@ from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -43,6 +42,8 @@ def fingerprint(path: Path) -> str:
 @cache
 def _reader() -> str:
     """A digest of the sources by which a result file becomes a record."""
+    from hashlib import blake2b  # takes 3 ms, and a run of few lines keeps no table
+
     digest = blake2b(digest_size=16)
     sources = [*Path(__file__).parent.glob("*.py"), Path(__file__).parents[1] / "samples.py"]
     for source in sorted(sources):

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config import files, limits
-from milabench_ddp.config.limits import size
 from milabench_ddp.config.load import SuiteRequest, load
-from milabench_ddp.config.tree import DEFAULT, from_plain
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts
 
@@ -173,9 +171,3 @@ def test_what_is_large_and_may_be(here: Path) -> None:
     text = "".join(f"b{k}: {{{BODY}, argv: {{{body}}}}}\n" for k in range(300))
     Path("s.yaml").write_text(text)
     assert len(load(SuiteRequest("s.yaml"), facts(), without_programs=True).benchmarks) == 300
-
-
-def test_the_size_of_a_tree() -> None:
-    tree = from_plain({"a": [1, 2], "b": {"c": 3}}, DEFAULT)
-    assert size(tree, 100) == 6
-    assert size(tree, 4) == 4

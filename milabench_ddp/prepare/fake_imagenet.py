@@ -132,8 +132,9 @@ def jpeg(size: int, seed: Sequence[int]) -> bytes:
     Pure noise would compress worse than any photograph, and a plain colour would cost a decoder
     nothing. This gives about 0.55 bytes per pixel; ImageNet's files have about 0.6.
     """
-    import numpy as np
     from PIL import Image
+
+    from ..numerics import np
 
     generator = np.random.default_rng(list(seed))
     patches = max(2, size // PATCH)

@@ -106,7 +106,7 @@ def ngpu(config: Payload) -> int:
 
 def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     """milabench's statistics; of 5 or more values, the smallest and the largest are dropped."""
-    import numpy as np
+    from ..numerics import np
 
     if isinstance(values, array):
         numbers = np.sort(np.asarray(values, float))
@@ -146,7 +146,7 @@ def _sum(numbers: "Floats") -> float:
 
 def _all(told: Sequence[Numbers]) -> Iterable[object]:
     """The numbers of several files; as an array, unless a file holds others than finite ones."""
-    import numpy as np
+    from ..numerics import np
 
     whole = array("d")
     for numbers in told:

@@ -25,7 +25,7 @@ def course_charts(report: Report) -> Iterator[Chart]:
 
 def _course(benchmark: str, course: Course) -> Chart | None:
     """The chart of a course; None if no value of it is known."""
-    import numpy as np
+    from ..numerics import np
 
     series = {}
     for curve in course.curves:

@@ -25,7 +25,6 @@ from .told import Told
 
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 
-
 Facts = Annotated[Mapping[str, Payload], about("what its programs told, by group")]
 
 

@@ -97,7 +97,7 @@ def write_timeline(
 
 def tracks_of(record: Record) -> list[Track]:
     """The tracks of a process: those of its ranks that timed their steps."""
-    import numpy as np
+    from ..numerics import np
 
     tracks: list[Track] = []
     reference = None
@@ -158,7 +158,7 @@ def _events(
 
 def _steps(track: Track, pid: int, shift: float) -> Iterator[Event]:
     """The steps of a rank, with their parts inside; in whole ns, so that they nest exactly."""
-    import numpy as np
+    from ..numerics import np
 
     at = {"ph": "X", "pid": pid, "tid": _tid(pid, track)}
     begins = np.rint((track.begins + shift) * 1e6).tolist()

@@ -61,7 +61,7 @@ def _in_steady_state(process: ProcessResult, name: str, told: ToldNumbers) -> fl
     if len(told) == 1:
         value = told[0].value
         return value if power is None else value * process.steady_over_all**power
-    import numpy as np
+    from ..numerics import np
 
     observed = process.observed
     # several ranks may have told rates, which are one series of their sums

@@ -37,7 +37,7 @@ class LineGroup(Struct, frozen=True):
 
     def column(self, name: str, otherwise: float) -> "Floats":
         """What the lines tell under a name, or the same number for each."""
-        import numpy as np
+        from ..numerics import np
 
         if name in self.columns:
             return self.columns[name]
@@ -52,7 +52,7 @@ class LineGroup(Struct, frozen=True):
 
 def add_groups(record: Record, groups: Sequence[LineGroup]) -> "Places":
     """Add lines to a record; return the places of those that were written before."""
-    import numpy as np
+    from ..numerics import np
 
     groups = sorted((each for each in groups if len(each.places)), key=lambda each: each.places[0])
     training = [each for each in groups if each.shape.is_training]
@@ -76,7 +76,7 @@ def _has_loss(group: LineGroup) -> bool:
 
 def _rates(record: Record, group: LineGroup) -> "dict[str, Floats]":
     """The columns of observations, and which of them were written before."""
-    import numpy as np
+    from ..numerics import np
 
     record.units = record.units or group.shape.units
     columns = {name: group.column(name, np.nan) for name in TOLD}
@@ -93,7 +93,7 @@ def _rates(record: Record, group: LineGroup) -> "dict[str, Floats]":
 
 def _count(record: Record, group: LineGroup) -> None:
     """Count the rates of lines, as ``RateCounts.add`` does those of one."""
-    import numpy as np
+    from ..numerics import np
 
     told, shape = record.told, group.shape
     if "rate" not in group.columns:
@@ -125,7 +125,7 @@ def _add_numbers(record: Record, groups: Sequence[LineGroup], usable: "Places") 
         groups: by their first places.
         usable: the places of the observations after the warm-up.
     """
-    import numpy as np
+    from ..numerics import np
 
     for name in dict.fromkeys(name for group in groups for name in group.shape.told):
         telling = [each for each in groups if name in each.columns and len(each.measured)]
@@ -148,7 +148,7 @@ def _add_numbers(record: Record, groups: Sequence[LineGroup], usable: "Places") 
 
 def _by_rank(ranks: "Floats") -> "Iterator[tuple[int, NDArray[np.bool_] | slice]]":
     """Each rank, by its first line, and which lines are its own."""
-    import numpy as np
+    from ..numerics import np
 
     if (ranks == ranks[0]).all():
         yield int(ranks[0]), slice(None)
@@ -161,7 +161,7 @@ def _in_order(
     parts: "Sequence[tuple[Places, Mapping[str, Floats]]]",
 ) -> "tuple[Places, Mapping[str, Floats]]":
     """Columns of several groups of lines as one, in the order of the lines."""
-    import numpy as np
+    from ..numerics import np
 
     if len(parts) == 1:
         return parts[0]

@@ -31,7 +31,7 @@ class Kept:
 
     def values(self) -> "Floats":
         """The numbers, shape (n,)."""
-        import numpy as np
+        from ..numerics import np
 
         found = np.frombuffer(self._held, np.float64, self._count, self._begin).copy()
         self._held.madvise(mmap.MADV_DONTNEED)
@@ -84,7 +84,7 @@ class Doubles:
 
     def extend(self, values: "Floats") -> None:
         """Add numbers, shape (n,)."""
-        import numpy as np
+        from ..numerics import np
 
         if self._own is None and len(values) and self._count < 2:
             for value in values[: 2 - self._count].tolist():
@@ -100,7 +100,7 @@ class Doubles:
 
     def values(self) -> "Floats":
         """All numbers, shape (n,); to be read alone, and not beyond the next change."""
-        import numpy as np
+        from ..numerics import np
 
         if self._own is not None:
             return np.frombuffer(self._own) if isinstance(self._own, array) else self._own.values()
@@ -183,7 +183,7 @@ class Numbers(LazySequence[Any]):
     @property
     def has_nan(self) -> bool:
         """Whether a number is NaN."""
-        import numpy as np
+        from ..numerics import np
 
         return bool(np.isnan(self._column.values()).any())
 

@@ -86,7 +86,7 @@ class LineShape(Struct, frozen=True):
         return Batch(columns, self._regular(columns, len(lines)))
 
     def _columns(self, entries: Sequence[Any]) -> "dict[str, Floats]":
-        import numpy as np
+        from ..numerics import np
 
         columns: dict[str, Floats] = {}
         rows = zip(*[astuple(entry.data) for entry in entries], strict=True)
@@ -101,7 +101,7 @@ class LineShape(Struct, frozen=True):
 
     def _regular(self, columns: "Mapping[str, Floats]", count: int) -> "Marks":
         """The lines whose numbers can be what they should be."""
-        import numpy as np
+        from ..numerics import np
 
         good = np.ones(count, bool)
         for name, values in columns.items():

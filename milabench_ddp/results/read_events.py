@@ -249,7 +249,7 @@ def _groups(
             batch = shape.batch([lines[place] for place in places])
         if batch is None:  # none is left
             continue
-        import numpy as np  # by files alone that are large enough to need it
+        from ..numerics import np  # by files alone that are large enough to need it
 
         there, regular = np.array(places), batch.regular
         if not regular.all():

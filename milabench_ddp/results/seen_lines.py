@@ -48,7 +48,7 @@ class SeenLines:
 
     def add_all(self, rank: "Floats", step: "Floats", time: "Floats", rate: "Floats") -> "Marks":
         """Add lines, shape (n,); return which of them were written before."""
-        import numpy as np
+        from ..numerics import np
 
         hashes = np.zeros(len(time), np.uint64)
         for column in (rank, step, time + 0.0, rate):

@@ -21,7 +21,7 @@ class Bucket(NamedTuple):
 
 def buckets(values: "Sequence[float] | Floats", most: int = MOST) -> list[Bucket]:
     """A series in at most so many buckets of equally many values; the last may have fewer."""
-    import numpy as np
+    from ...numerics import np
 
     series = np.asarray(values, dtype=np.float64)
     if not len(series):

@@ -38,7 +38,7 @@ def losses_not_falling(row: Row) -> Findings:
 
 def _rise(losses: "Floats") -> str:
     """From where to where the losses rise; empty if they do not."""
-    import numpy as np
+    from ...numerics import np
 
     if len(losses) < FEWEST:
         return ""

@@ -90,7 +90,7 @@ def _slow_of_devices(row: Row) -> Set[RankId]:
 
 def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
     """The time of a unit of work in each block of observations, by device."""
-    import numpy as np
+    from ...numerics import np
 
     found: dict[RankId, dict[LaunchKey, dict[str, list[float]]]] = defaultdict(dict)
     for process in counted(row.processes):

@@ -11,7 +11,7 @@ MATTERS = 0.05  # of a step
 
 def uneven_stages(row: Row) -> Findings:
     """The bottleneck of pipelines: the rank of each that has more to do than the others."""
-    import numpy as np
+    from ...numerics import np
 
     launches = launches_of(row)
     gain = faster(row, LaunchTimes.even_steps)

@@ -29,7 +29,7 @@ def faster(row: Row, otherwise: "Callable[[LaunchTimes], Floats]") -> Measured |
     It is the ratio of the mean steps less 1, with half of its 95 % interval (by the delta method).
     None if the ranks do not tell what is exposed.
     """
-    import numpy as np
+    from ...numerics import np
 
     launches = launches_of(row)
     if not launches:

@@ -96,7 +96,7 @@ class Changes(Struct, frozen=True):
 
 def changes_of(values: "Floats", family: Family) -> Changes:
     """The changes and drifts of a series of logarithms of rates, in the order of time."""
-    import numpy as np
+    from ...numerics import np
 
     calm = without_lone_runs(values)
     segments = tuple(_segments(calm, 0, family))
@@ -133,7 +133,7 @@ def _level(runs: "Floats", family: Family) -> "Floats":
 
 def _are_sure(ts: "Floats", freedom: "Floats", levels: "Floats") -> "Marks":
     """Which t, or one farther from 0, has at most the probability of its level."""
-    import numpy as np
+    from ...numerics import np
 
     found = []
     for t, free, level in zip(ts.tolist(), freedom.tolist(), levels.tolist(), strict=True):
@@ -144,7 +144,7 @@ def _are_sure(ts: "Floats", freedom: "Floats", levels: "Floats") -> "Marks":
 
 def _drifts(values: "Floats", split: int, family: Family) -> bool:
     """Whether a line fits values better than their best split, and surely goes up or down."""
-    import numpy as np
+    from ...numerics import np
 
     line, step = without_line(values), without_step(values, split)
     if float(line @ line) > float(step @ step):
@@ -164,7 +164,7 @@ def _split(values: "Floats", apart: "Floats", family: Family) -> int:
         apart: the ``energies`` of its splits.
         family: what it is judged by.
     """
-    import numpy as np
+    from ...numerics import np
 
     values = values - values.mean()
     ends = np.arange(FEWEST, len(values) + 1)
@@ -192,7 +192,7 @@ def _is_no_chance(values: "Floats", split: int, deviation: float, family: Family
     is the share of all runs of the family that are so far off. Any j may tell it: most of the level
     is for all of them, the rest for fewer.
     """
-    import numpy as np
+    from ...numerics import np
 
     shorter, longer = sorted((values[:split], values[split:]), key=len)
     way = np.sign(shorter.mean() - longer.mean())

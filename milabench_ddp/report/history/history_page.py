@@ -59,7 +59,7 @@ def _charts(history: History) -> Iterator[Chart]:
 
 
 def _chart(track: Track, history: History) -> Chart:
-    import numpy as np
+    from ...numerics import np
 
     runs = np.array(track.runs, float) + 1
     if track.device is None:

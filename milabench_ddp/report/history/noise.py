@@ -57,7 +57,7 @@ class Family(Struct, frozen=True):
             squares: the sum of the squares that no fit explains.
             freedom: the degrees of freedom of this sum.
         """
-        import numpy as np
+        from ...numerics import np
 
         own = np.maximum(squares / freedom, ROUNDING**2)
         worth = freedom / self.inflation
@@ -66,7 +66,7 @@ class Family(Struct, frozen=True):
 
     def share_beyond(self, deviations: "Floats") -> "Floats":
         """The share of runs that are so many deviations off, with one more than were seen."""
-        import numpy as np
+        from ...numerics import np
 
         count = len(self.outliers)
         found: Floats = (1 + count - np.searchsorted(self.outliers, deviations)) / (1.0 + count)
@@ -80,7 +80,7 @@ def family_of(all_values: Sequence["Floats"], alpha: float) -> Family:
         all_values: in the order of time; those with fewer than ``FEWEST`` runs do not count.
         alpha: the probability of a false alarm about any of them.
     """
-    import numpy as np
+    from ...numerics import np
 
     long = [values for values in all_values if len(values) >= FEWEST]
     if not long:
@@ -100,7 +100,7 @@ def family_of(all_values: Sequence["Floats"], alpha: float) -> Family:
 
 def _around(values: "Floats") -> "Floats":
     """The median of each run and its neighbours."""
-    import numpy as np
+    from ...numerics import np
 
     wide = np.pad(values, NEAR, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(wide, 2 * NEAR + 1)
@@ -110,14 +110,14 @@ def _around(values: "Floats") -> "Floats":
 
 def _deviation(values: "Floats") -> float:
     """The standard deviation by the differences of neighbours, whose median no few changes move."""
-    import numpy as np
+    from ...numerics import np
 
     return MAD_TO_STD * float(np.median(np.abs(np.diff(values)))) / math.sqrt(2)
 
 
 def without_lone_runs(values: "Floats") -> "Floats":
     """The values, with the median of its neighbours for each that is far from it."""
-    import numpy as np
+    from ...numerics import np
 
     if len(values) < FEWEST:
         return values
@@ -129,7 +129,7 @@ def without_lone_runs(values: "Floats") -> "Floats":
 
 def _outliers(values: "Floats") -> "Floats":
     """How far each run is from its neighbours, in standard deviations."""
-    import numpy as np
+    from ...numerics import np
 
     found: Floats = np.abs(values - _around(values)) / max(_deviation(values), ROUNDING)
     return found
@@ -153,7 +153,7 @@ def _correlation(all_values: Sequence["Floats"], rests: Sequence["Floats"]) -> f
     changes. The other is less sure, but no few changes move it: the variance of differences over h
     runs grows as 1 - rho^h.
     """
-    import numpy as np
+    from ...numerics import np
 
     of_rest = median(map(_correlation_of_rest, rests))
     next, after_next = [], []

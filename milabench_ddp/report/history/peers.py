@@ -21,7 +21,7 @@ def against_peers(logs: "Floats") -> "Floats":
     Returns:
         the same shape; NaN also where a device had no peer.
     """
-    import numpy as np
+    from ...numerics import np
 
     levels = _median(logs)
     relative = logs
@@ -34,7 +34,7 @@ def against_peers(logs: "Floats") -> "Floats":
 
 def _median(values: "Floats") -> "Floats":
     """The median of the known values of each column; NaN without any."""
-    import numpy as np
+    from ...numerics import np
 
     found = np.full(values.shape[1], np.nan)
     is_known = ~np.isnan(values).all(axis=0)
@@ -48,7 +48,7 @@ def _medians_of_others(values: "Floats") -> "Floats":
     Args:
         values: shape (n,).
     """
-    import numpy as np
+    from ...numerics import np
 
     found = np.full(len(values), np.nan)
     known = np.flatnonzero(~np.isnan(values))

@@ -18,7 +18,7 @@ def energies(values: "Floats") -> "Floats":
         shape (n + 1, n + 1): of the first k values, split before t, at [t, k]; minus infinity where
         a side has fewer than ``SIDE``.
     """
-    import numpy as np
+    from ...numerics import np
 
     n = len(values)
     sums = np.zeros((n + 1, n + 1))  # over the distances of the first values from the first values
@@ -35,7 +35,7 @@ def energies(values: "Floats") -> "Floats":
 
 def without_step(values: "Floats", at: int) -> "Floats":
     """What is left of values without the mean of those on their side of a split."""
-    import numpy as np
+    from ...numerics import np
 
     return np.concatenate([values[:at] - values[:at].mean(), values[at:] - values[at:].mean()])
 
@@ -49,6 +49,6 @@ def without_line(values: "Floats") -> "Floats":
 
 def places(count: int) -> "Floats":
     """The places of so many values in a row, with a mean of 0."""
-    import numpy as np
+    from ...numerics import np
 
     return np.arange(float(count)) - (count - 1) / 2

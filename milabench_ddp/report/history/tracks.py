@@ -62,7 +62,7 @@ def last_unit(runs: Sequence[RunPoint], name: str) -> str:
 
 
 def _of_benchmark(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> Track:
-    import numpy as np
+    from ...numerics import np
 
     points = [runs[index].benchmarks[name] for index in having]
     logs = np.log([point.rate for point in points])
@@ -71,7 +71,7 @@ def _of_benchmark(runs: Sequence[RunPoint], name: str, having: Sequence[int]) ->
 
 def _of_devices(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> Iterator[Track]:
     """Each device of a benchmark that had peers, against them."""
-    import numpy as np
+    from ...numerics import np
 
     points = [runs[index].benchmarks[name] for index in having]
     kinds: dict[str, dict[str, Device]] = defaultdict(dict)

@@ -111,7 +111,7 @@ def _mean_rate(process: ProcessResult) -> float:
 
 def _observations(process: ProcessResult) -> Lines:
     """Its rates in the order of time, warm-up first; of several ranks, their sums."""
-    import numpy as np
+    from ...numerics import np
 
     told = process.record.rates
     warmup = Observations()
@@ -126,7 +126,7 @@ def _observations(process: ProcessResult) -> Lines:
 
 def _times(lines: Lines) -> "Floats | None":
     """Seconds since the first observation; None unless all tell when they were made."""
-    import numpy as np
+    from ...numerics import np
 
     for times in (lines.time, lines.arrived):
         if np.isfinite(times).all() and (np.diff(times) >= 0).all() and times[-1] > times[0]:
@@ -137,7 +137,7 @@ def _times(lines: Lines) -> "Floats | None":
 
 def _numbers(values: Sized) -> "Floats":
     """1, 2, 3 and so on."""
-    import numpy as np
+    from ...numerics import np
 
     return np.arange(1.0, len(values) + 1)
 
@@ -172,7 +172,7 @@ def _timed_ranks(row: Row) -> Iterator[_TimedRank]:
 
 def _steps(ranks: Sequence[_TimedRank], named: set[RankId]) -> Iterator[Course]:
     """The time of each step of a few ranks, and their own work in it."""
-    import numpy as np
+    from ...numerics import np
 
     curves, own, unsteady = [], [], []
     of_findings = [each for each in ranks if each.id in named]

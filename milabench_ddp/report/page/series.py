@@ -65,7 +65,7 @@ def course_json(course: Course, most: int = MOST_POINTS) -> Json | None:
         course: the chart.
         most: the number of points that a series may have.
     """
-    import numpy as np
+    from ...numerics import np
 
     known = []
     for curve in course.curves:
@@ -98,7 +98,7 @@ def _reduced(
         most: the number of points.
         digits: of the median of a curve.
     """
-    import numpy as np
+    from ...numerics import np
 
     union = np.unique(np.concatenate([x for _, (x, _) in curves]))
     most = min(max(values.shape[1] for _, values in curves), most)
@@ -145,7 +145,7 @@ def extremes(values: "Floats", places: "Counts", count: int) -> "tuple[Floats, F
     Returns:
         three arrays, shape (count,).
     """
-    import numpy as np
+    from ...numerics import np
 
     order = np.lexsort((values, places))
     ordered = values[order]
@@ -164,7 +164,7 @@ def _numbers(values: "Floats", digits: int) -> Json:
 
     They keep so many digits of their median, and all before the point.
     """
-    import numpy as np
+    from ...numerics import np
 
     known = values[np.isfinite(values)]
     sizes = np.abs(known)

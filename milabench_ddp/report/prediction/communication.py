@@ -61,7 +61,7 @@ class Form(Struct, frozen=True):
 
     def columns(self, count: "Floats", size: "Floats", number: "Floats") -> "Floats":
         """What each coefficient is multiplied with, for messages on ``count`` of ``size`` bytes."""
-        import numpy as np
+        from ...numerics import np
 
         hops = np.log2(count) if self.growth == "log" else count - 1
         ranks = count * self.each
@@ -84,7 +84,7 @@ class Cost(Struct, frozen=True):
 
     def ms(self, count: float, size: "Floats", alone: "Floats") -> "Floats":
         """How long messages of ``size`` bytes take on ``count`` nodes or ranks."""
-        import numpy as np
+        from ...numerics import np
 
         columns = self.form.columns(np.full(len(size), float(count)), size, np.ones(len(size)))
         found: Floats = columns @ self.coefficients + alone * self.form.within
@@ -145,7 +145,7 @@ class Fits:
             may_hide: whether a constant part of the messages may be hidden: then the constant can
                 be negative.
         """
-        import numpy as np
+        from ...numerics import np
 
         self._may_hide = may_hide
         self.count = np.array([float(each.count) for each in messages])
@@ -176,7 +176,7 @@ class Fits:
 
     def redrawn(self, chance: "np.random.Generator") -> Cost:
         """The fit that other launches might have given."""
-        import numpy as np
+        from ...numerics import np
 
         criteria = np.array([cost.criterion(PRICE) for cost in self.costs])
         likely = np.exp((criteria.min() - criteria) / 2)
@@ -192,7 +192,7 @@ class Fits:
 
     def _made(self, cost: Cost) -> "Floats":
         """The ms of all messages, by a form."""
-        import numpy as np
+        from ...numerics import np
 
         columns = cost.form.columns(self.count, self.size, self.number)
         found: Floats = np.maximum(columns @ cost.coefficients, 0.0)
@@ -201,7 +201,7 @@ class Fits:
 
     def _fit(self, form: Form, ms: "Floats") -> Cost | None:
         """The coefficients of a form; None if they are not known, or not possible."""
-        import numpy as np
+        from ...numerics import np
 
         columns = form.columns(self.count, self.size, self.number)
         scale = np.abs(columns).max(axis=0)
@@ -220,7 +220,7 @@ class Fits:
 
     def _whitened(self, values: "Floats") -> "Floats":
         """The values with independent errors of size 1: less a part of the mean of their launch."""
-        import numpy as np
+        from ...numerics import np
 
         spread = max(self.spread.value, RESOLUTION)
         part = 1 - self._noise / np.hypot(self._noise, np.sqrt(self._shared.sum(axis=0)) * spread)
@@ -234,7 +234,7 @@ class Fits:
 
     def _spread(self) -> Spread | None:
         """How launches on as many nodes differ; None if each number has a single launch."""
-        import numpy as np
+        from ...numerics import np
 
         usual = np.zeros(len(self.ms))  # of a message of this size on as many nodes
         for count, size in set(zip(self.count, self.size, strict=True)):

@@ -122,7 +122,7 @@ class StepModel:
 
     def parts(self, count: int) -> tuple[float, float, float]:
         """The ms of a step: own work, how much more that of the slowest rank is, and the rest."""
-        import numpy as np
+        from ...numerics import np
 
         step = self.step(count)
         if self.points.ranks(count) == 1:
@@ -137,7 +137,7 @@ class StepModel:
 
     def _communication(self, count: int, cost: Cost | None) -> "tuple[Floats, Floats]":
         """When a rank begins each communication, as in ``OwnWork.slowest``, and the tails."""
-        import numpy as np
+        from ...numerics import np
 
         if self.points.ranks(count) == 1:
             return np.ones(1) / self._slowdown, np.zeros(1)
@@ -151,7 +151,7 @@ class StepModel:
     @cached_property
     def _alone(self) -> "Floats":
         """The ms of each communication among the ranks of a single node; 0 if not measured."""
-        import numpy as np
+        from ...numerics import np
 
         found = [self._ms_of(one) for count, one in self._of_count if count == 1 and one.ranks > 1]
         if not found:
@@ -186,7 +186,7 @@ class StepModel:
 
 def _spread(launches: Sequence[LaunchWork]) -> Spread:
     """How the own work of launches varies, as a fraction; of one launch, how its mean may."""
-    import numpy as np
+    from ...numerics import np
 
     if len(launches) > 1:
         levels = np.log([launch.level for launch in launches])
@@ -207,6 +207,6 @@ def _mean_buckets(told: Sequence[tuple[Bucket, ...]]) -> tuple[Bucket, ...]:
 
 
 def _error_of_mean(values: Sequence[float]) -> float:
-    import numpy as np
+    from ...numerics import np
 
     return float(np.std(values, ddof=1)) / math.sqrt(len(values))

@@ -36,7 +36,7 @@ class OwnWork(Struct, frozen=True):
             tails: the ms of each communication with those after it.
             level: a factor of all own work.
         """
-        import numpy as np
+        from ...numerics import np
 
         ends = np.full(self.backward.shape, -np.inf)
         for share, tail in zip(ready, tails, strict=True):
@@ -57,7 +57,7 @@ def own_work(
         level: the mean own work in ms.
         steps: which steps of each launch; None: all of them.
     """
-    import numpy as np
+    from ...numerics import np
 
     before: list[Floats] = []
     backward: list[Floats] = []
@@ -74,7 +74,7 @@ def own_work(
 
 def resampled(launches: Sequence[LaunchWork], chance: "np.random.Generator") -> "list[Counts]":
     """Steps of each launch, drawn in blocks with replacement: neighbouring steps are alike."""
-    import numpy as np
+    from ...numerics import np
 
     whole = sum(launch.own.size for launch in launches)
     found = []

@@ -173,7 +173,7 @@ def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterato
 def _estimates(
     model: StepModel, draws: int, numbers: "Callable[[Draw], list[float]]"
 ) -> list[Estimate]:
-    import numpy as np
+    from ...numerics import np
 
     chance = np.random.default_rng(SEED)
     drawn = np.array([numbers(model.redrawn(chance)) for _ in range(draws)])

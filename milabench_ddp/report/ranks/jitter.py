@@ -67,7 +67,7 @@ class _Series(Struct, frozen=True, dict=True):
     @cached_property
     def begins_s(self) -> "Floats":
         """When each step begins, in seconds."""
-        import numpy as np
+        from ...numerics import np
 
         ms = self.piece(self.launch.ms)
         found: Floats = (np.cumsum(ms) - ms) / 1e3
@@ -75,14 +75,14 @@ class _Series(Struct, frozen=True, dict=True):
 
     def by_time(self, unit_s: float) -> Pauses:
         """Its pauses, by the time at which their steps begin."""
-        import numpy as np
+        from ...numerics import np
 
         places = (self.begins_s / unit_s).astype(int)
         return Pauses(np.unique(places[self.pauses.at]), int(places[-1]) + 1)
 
     def at_times(self, places: "Counts", unit_s: float) -> "Counts":
         """The pauses at some places of ``by_time``."""
-        import numpy as np
+        from ...numerics import np
 
         at = self.pauses.at
         kept: Counts = at[np.isin((self.begins_s[at] / unit_s).astype(int), places)]
@@ -127,7 +127,7 @@ def _pieces(launches: Launches, with_data: bool) -> Iterator[_Series]:
 
 def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
     """The recurrences in steps or, if these are much surer, in time."""
-    import numpy as np
+    from ...numerics import np
 
     found = []
     in_steps = recurrences([each.pauses for each in series])
@@ -154,7 +154,7 @@ def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
 
 
 def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Jitter:
-    import numpy as np
+    from ...numerics import np
 
     members = [series[k] for k in one.steps]
     steps = list(one.steps.values())
@@ -198,7 +198,7 @@ def _parts(members: Sequence[_Series], steps: "Sequence[Counts]") -> tuple[str, 
 
 def _together(members: Sequence[_Series], steps: "Sequence[Counts]") -> bool:
     """Whether several ranks of a launch pause at the same steps, or next to them."""
-    import numpy as np
+    from ...numerics import np
 
     paused: dict[tuple[Path, int], list[Counts]] = defaultdict(list)
     for each, at in zip(members, steps, strict=True):
@@ -215,7 +215,7 @@ def _together(members: Sequence[_Series], steps: "Sequence[Counts]") -> bool:
 
 def _share(series: Sequence[_Series], one: _Recurring) -> float:
     """The share of the time that the pauses cost: the slowest rank sets the pace of each step."""
-    import numpy as np
+    from ...numerics import np
 
     together: dict[tuple[Path, int], list[int]] = defaultdict(list)
     for k, each in enumerate(series):

@@ -47,7 +47,7 @@ class LaunchTimes(Struct, frozen=True):
     @property
     def least(self) -> "Floats":
         """What the least exposed of the ranks with the same stages is exposed in each step."""
-        import numpy as np
+        from ...numerics import np
 
         size = self.pipelines.size
         by_pipeline = self.exposed.reshape(-1, size, self.exposed.shape[1])
@@ -71,7 +71,7 @@ class LaunchTimes(Struct, frozen=True):
         Own work, communication and waiting are those of the median step, except for data, which
         loaders bunch: there it is the mean. What the mean step takes beyond that is ``JITTER``.
         """
-        import numpy as np
+        from ...numerics import np
 
         items = {name: np.median(times, axis=1) for name, times in self.parts.items()}
         if "data" in items:
@@ -115,7 +115,7 @@ class LaunchTimes(Struct, frozen=True):
 
     def _without(self, own: "Floats", slow: Sequence[bool]) -> "Floats":
         """This own work if the slow ranks were as fast as the others of the same stages."""
-        import numpy as np
+        from ...numerics import np
 
         size, is_slow = self.pipelines.size, np.array(slow)
         levels = undisturbed(own)
@@ -156,7 +156,7 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     They are known if at least the ``fewest`` ranks, and all, tell the same number of steps, with
     what is exposed of each.
     """
-    import numpy as np
+    from ...numerics import np
 
     launches, pipelines = [], pipelines_of(record)
     numbers = sorted(record.ranks)

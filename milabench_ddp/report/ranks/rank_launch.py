@@ -87,7 +87,7 @@ class RankLaunch(Struct, frozen=True):
 
     def collected(self) -> "Floats":
         """The time that Python's garbage collector takes of each step."""
-        import numpy as np
+        from ...numerics import np
 
         found = np.zeros(self.first + len(self.ms))
         for step, ms in zip(
@@ -113,7 +113,7 @@ class RankLaunch(Struct, frozen=True):
 
         That of waits for data is the mean. It is empty if the local time is not known.
         """
-        import numpy as np
+        from ...numerics import np
 
         own, names = self.own(), self._local_parts()
         if own is None:
@@ -134,7 +134,7 @@ class RankLaunch(Struct, frozen=True):
 
 def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
     """A rank in a launch whose first ``unsteady`` steps come before the steady state."""
-    import numpy as np
+    from ...numerics import np
 
     count = len(rank.ms)
     first = unsteady if unsteady < count else 0
@@ -172,7 +172,7 @@ def undisturbed(times: "Floats") -> "Floats":
     Args:
         times: shape (..., steps).
     """
-    import numpy as np
+    from ...numerics import np
 
     level: Floats = np.quantile(times, 0.25, axis=-1)
     return level

@@ -140,7 +140,7 @@ def peers(ranks: Iterable[RankSummary]) -> list[list[RankSummary]]:
 
 
 def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
-    import numpy as np
+    from ...numerics import np
 
     times = np.sort(np.concatenate([launch.ms for launch in launches]))
     part_ms = _mean_parts([launch.part_ms for launch in launches])
@@ -193,7 +193,7 @@ def _local(
 
 def _error(launches: Sequence[RankLaunch], local: Mapping[str, float], part_ms: PartTimes) -> float:
     """The standard error of the local time, as if its steps were independent; NaN if unknown."""
-    import numpy as np
+    from ...numerics import np
 
     own = [found for launch in launches if (found := launch.own()) is not None]
     if own:

@@ -98,7 +98,7 @@ def slower_places(blocks: Mapping[RankId, Blocks]) -> set[RankId]:
 
 def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[float]]]:
     """The excess of each rank in each block of each launch that it shares with another, by part."""
-    import numpy as np
+    from ...numerics import np
 
     launches: dict[LaunchKey, dict[RankId, Mapping[str, Sequence[float]]]] = defaultdict(dict)
     for id, of_launches in blocks.items():
@@ -125,7 +125,7 @@ def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[fl
 
 def _reference(times: "Floats") -> "Floats":
     """What each rank is compared with in each block; shape (ranks, blocks), or one row for all."""
-    import numpy as np
+    from ...numerics import np
 
     if len(times) == 2:
         return times[::-1]
@@ -148,7 +148,7 @@ def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
 
 def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
     """Whether a median excess is more than chance, and is there all the time."""
-    import numpy as np
+    from ...numerics import np
 
     found = np.array(excesses)
     if len(found) < FEWEST_BLOCKS:

@@ -27,7 +27,7 @@ def align(reference: "Floats", ends: "Floats") -> Alignment:
         reference: the moments on the other rank, in the order of the steps, shape (m,).
         ends: the same moments on this rank, shape (n,); those after the m-th have no counterpart.
     """
-    import numpy as np
+    from ...numerics import np
 
     common = min(len(reference), len(ends))
     steps = np.arange(len(ends), dtype=np.float64)
@@ -44,7 +44,7 @@ def align(reference: "Floats", ends: "Floats") -> Alignment:
 
 def _slope(apart: "Floats") -> float:
     """The slope by the medians of the first and the last third; 0 for less than three values."""
-    import numpy as np
+    from ...numerics import np
 
     third = len(apart) // 3
     if not third:

@@ -66,7 +66,7 @@ def mean_error(values: "Floats", parameters: int = 1) -> MeanError:
         values: in the order of time.
         parameters: how many were fitted to the values, with the mean: they are smaller for it.
     """
-    import numpy as np
+    from ...numerics import np
 
     length = max(1, len(values) // BATCHES)
     count = len(values) // length
@@ -84,7 +84,7 @@ def mean_error(values: "Floats", parameters: int = 1) -> MeanError:
 
 def t_quantile(freedom: float) -> float:
     """The quantile 0.975 of Student's t; between the values of the table, linear in 1/freedom."""
-    import numpy as np
+    from ...numerics import np
 
     inverse = [1 / known for known in T_QUANTILES]
     return float(np.interp(1 / freedom, inverse[::-1], list(T_QUANTILES.values())[::-1]))

@@ -64,7 +64,7 @@ class Weighed(Struct, frozen=True, eq=False):
     @classmethod
     def nothing(cls) -> "Weighed":
         """No observations."""
-        import numpy as np
+        from ...numerics import np
 
         none = np.empty(0)
         return cls(Lines(none, none, none, none, none, np.empty(0, bool)), none)
@@ -72,7 +72,7 @@ class Weighed(Struct, frozen=True, eq=False):
 
 def weighed(lines: Lines) -> Weighed:
     """The observations of a rank that count, with their durations, by the rule above."""
-    import numpy as np
+    from ...numerics import np
 
     lasted = _durations(lines)
     seen = lines if lines.counts.all() else lines.at(lines.counts)
@@ -105,7 +105,7 @@ def between(lines: Lines) -> tuple[float, float]:
     Args:
         lines: all observations of one rank.
     """
-    import numpy as np
+    from ...numerics import np
 
     bunches = _clock(lines)
     # the wait for the start of all processes is before the first that counts
@@ -126,7 +126,7 @@ def between(lines: Lines) -> tuple[float, float]:
 
 def _for_a_unit(rates: "Floats") -> "Floats":
     """Seconds for one unit of work; infinite if the rate is 0."""
-    import numpy as np
+    from ...numerics import np
 
     with np.errstate(divide="ignore"):
         return 1 / rates
@@ -134,7 +134,7 @@ def _for_a_unit(rates: "Floats") -> "Floats":
 
 def _for_same_work(seen: Lines) -> "Floats":
     """The durations of lines for the same work; exactly 1 if all rates are equal."""
-    import numpy as np
+    from ...numerics import np
 
     there = seen.rate != 0
     level = seen.rate[np.argmax(there)] if there.any() else 1.0
@@ -144,7 +144,7 @@ def _for_same_work(seen: Lines) -> "Floats":
 
 
 def _by_steps(seen: Lines) -> "Floats | None":
-    import numpy as np
+    from ...numerics import np
 
     if np.isnan(seen.steps).any():
         return None
@@ -153,7 +153,7 @@ def _by_steps(seen: Lines) -> "Floats | None":
 
 def by_elapsed(seen: Lines) -> "Floats | None":
     """What the lines tell as ``elapsed``, if that is the time of each and not of all so far."""
-    import numpy as np
+    from ...numerics import np
 
     if len(seen) < 2 or not (seen.elapsed > 0).all() or np.isnan(seen.time).any():
         return None
@@ -182,7 +182,7 @@ class _Bunches(Struct, frozen=True, eq=False):
 
     def count_of(self, marks: "Marks", before: int = 0) -> "Places":
         """The number of marked lines in each bunch, and in so many lines before it."""
-        import numpy as np
+        from ...numerics import np
 
         count = np.concatenate([[0], np.cumsum(marks)])
         found: Places = count[self.ends] - count[self.begins - before]
@@ -190,7 +190,7 @@ class _Bunches(Struct, frozen=True, eq=False):
 
     def sum_of(self, values: "Floats") -> "Floats":
         """The sum over the lines of each bunch."""
-        import numpy as np
+        from ...numerics import np
 
         edges = np.stack([self.begins, self.ends], axis=1).ravel()
         total: Floats = np.add.reduceat(np.append(values, 0.0), edges)[::2]
@@ -199,7 +199,7 @@ class _Bunches(Struct, frozen=True, eq=False):
 
 def _by_clock(lines: Lines) -> "Floats | None":
     """The durations that the times between the lines show; None if they show no pattern."""
-    import numpy as np
+    from ...numerics import np
 
     bunches = _clock(lines)
     bunches = bunches.at(bunches.count_of(lines.counts) == bunches.sizes)
@@ -235,7 +235,7 @@ def _clock(lines: Lines) -> _Bunches:
 
 def _bunches(times: "Floats") -> _Bunches:
     """The lines by the times at which they came, without the first; none if the clock is unsure."""
-    import numpy as np
+    from ...numerics import np
 
     apart = np.diff(times)
     if len(times) < 2 or not (apart >= 0).all():  # false for NaN
@@ -250,7 +250,7 @@ def _fit(took: "Floats", expected: "Floats") -> tuple[float, float]:
 
     Each deviation counts as at most a factor of ``PAUSE``: a pause fits neither kind of lines.
     """
-    import numpy as np
+    from ...numerics import np
 
     finite = np.isfinite(expected)
     if not finite.any():
@@ -271,7 +271,7 @@ def sum_of_ranks(ranks: Sequence[Weighed]) -> Weighed:
     Args:
         ranks: the weighed observations of each rank that told any; at least one.
     """
-    import numpy as np
+    from ...numerics import np
 
     first, *others = ranks
     if not others:
@@ -289,7 +289,7 @@ def _course(seen: Weighed) -> tuple["Floats", "Floats"]:
     Returns:
         the ends of the observations after a 0, and the units until then, shape (n + 1,) each.
     """
-    import numpy as np
+    from ...numerics import np
 
     share = np.concatenate([[0.0], seen.seconds / seen.seconds.sum()])
     ends = np.cumsum(share)

@@ -141,7 +141,7 @@ def _within_launch(launch: Sequence[Series]) -> MeanError:
 
 def _error(series: Series) -> MeanError:
     """The error of a series' mean, which is a ratio: that of its linear part."""
-    import numpy as np
+    from ...numerics import np
 
     weights = np.array(series.seconds)
     return mean_error((np.array(series.rates) - series.mean) * weights / weights.mean())

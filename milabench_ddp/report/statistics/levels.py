@@ -73,7 +73,7 @@ def _visits(marks: "Marks") -> int:
 
 def _calm(rates: "Floats") -> "Floats":
     """Sliding medians, each of many values that the next one shares: not at every place."""
-    import numpy as np
+    from ...numerics import np
 
     near = len(rates) // WINDOWS
     around = np.pad(rates, near, mode="reflect")
@@ -104,7 +104,7 @@ def _is_high(calm: "Floats") -> "Marks":
 
 def _is_away(rates: "Floats") -> "Iterator[Marks]":
     """Which are far above the median, and which are far below, each if any stay there."""
-    import numpy as np
+    from ...numerics import np
 
     level = float(np.median(rates))
     far = is_far(rates - level, level)
@@ -116,7 +116,7 @@ def _is_away(rates: "Floats") -> "Iterator[Marks]":
 
 def _longest(marks: "Marks") -> int:
     """The longest stretch of marked ones."""
-    import numpy as np
+    from ...numerics import np
 
     edges = np.flatnonzero(np.diff(marks, prepend=False, append=False))
     return int((edges[1::2] - edges[::2]).max(initial=0))

@@ -108,7 +108,7 @@ def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) 
     Returns:
         None if it cannot be known.
     """
-    import numpy as np
+    from ...numerics import np
 
     inside = _inside(readings, begin, end)
     if len(inside) < FEWEST_SAMPLES:

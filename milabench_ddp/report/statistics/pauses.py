@@ -32,7 +32,7 @@ class Pauses(Struct, frozen=True):
 
 def pauses_of(times: "Floats") -> Pauses:
     """The pauses of a series of at least one step, in the order of time."""
-    import numpy as np
+    from ...numerics import np
 
     excess, level = excess_of(times), float(np.median(times))
     steps = np.flatnonzero(is_far(excess, level) & (excess > 0))
@@ -50,7 +50,7 @@ def excess_of(times: "Floats") -> "Floats":
 
     The level goes in lines between the medians of blocks of steps.
     """
-    import numpy as np
+    from ...numerics import np
 
     count = len(times)
     blocks = max(count // BLOCK, min(FEWEST_BLOCKS, count // 16), 1)

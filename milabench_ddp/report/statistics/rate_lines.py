@@ -32,7 +32,7 @@ class Lines(Struct, frozen=True, eq=False):
 
 def lines_of(seen: Observations) -> dict[int, Lines]:
     """The observations of each rank, in the order of their numbers."""
-    import numpy as np
+    from ...numerics import np
 
     told = {name: column.values() for name, column in seen.told.items()}
     lines, ranks = (
@@ -48,7 +48,7 @@ def lines_of(seen: Observations) -> dict[int, Lines]:
 
 def joined(parts: Sequence[Lines]) -> Lines:
     """The lines of several files as those of one; at least one file."""
-    import numpy as np
+    from ...numerics import np
 
     if len(parts) == 1:
         return parts[0]

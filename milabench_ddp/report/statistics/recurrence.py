@@ -67,7 +67,7 @@ class _Distance(Struct, frozen=True):
 
 def recurrences(series: Sequence[Pauses]) -> list[Recurrence]:
     """The recurrences among the pauses of some series, such as those of ranks; surest first."""
-    import numpy as np
+    from ...numerics import np
 
     found: list[Recurrence] = []
     left = list(series)
@@ -88,7 +88,7 @@ def recurrences(series: Sequence[Pauses]) -> list[Recurrence]:
 
 def _surest(series: Sequence[Pauses]) -> _Distance | None:
     """The distance that is least likely by chance: in one series or else in all; None if not."""
-    import numpy as np
+    from ...numerics import np
 
     longest = max((each.length for each in series), default=0) // FEWEST
     tests = len(WIDTHS) * (sum(each.length // FEWEST for each in series) + longest)
@@ -110,7 +110,7 @@ def _surest_of(tried: Iterable["_Pairs"], limit: float) -> _Distance | None:
 
 def _apart(series: Sequence[Pauses]) -> list[Pauses]:
     """The series, each without pauses at the places where those before it have one."""
-    import numpy as np
+    from ...numerics import np
 
     taken = np.zeros(max(each.length for each in series) + 2, dtype=bool)
     found = []
@@ -127,7 +127,7 @@ class _Pairs:
 
     def __init__(self, series: Sequence[Pauses], longest: int) -> None:
         """Count them at distances up to the longest."""
-        import numpy as np
+        from ...numerics import np
 
         self._series = [each for each in series if len(each.at) > 1]
         self._pairs = np.zeros(longest + 1 + max(WIDTHS))
@@ -138,7 +138,7 @@ class _Pairs:
         self._sums = np.concatenate([[0.0], np.cumsum(self._pairs)])
 
     def _count(self, pauses: Pauses) -> None:
-        import numpy as np
+        from ...numerics import np
 
         at, length = pauses.at, pauses.length
         if len(at) ** 2 < FEW * length:
@@ -157,7 +157,7 @@ class _Pairs:
 
     def unlikely(self, limit: float) -> list[_Distance]:
         """The surest distance with each tolerance, if its probability is below the limit."""
-        import numpy as np
+        from ...numerics import np
 
         found = []
         for width in WIDTHS:
@@ -193,7 +193,7 @@ class _Pairs:
 
         None if the probability is not below the limit, or chance explains half of the pairs.
         """
-        import numpy as np
+        from ...numerics import np
 
         pairs = self._within(np.array([steps]), width)
         chance, apart, count = 0.0, 0.0, 0
@@ -219,7 +219,7 @@ def log_probability(pairs: "Floats", tried: "Floats", by_chance: "Floats") -> "F
         tried: of so many
         by_chance: so many are expected to
     """
-    import numpy as np
+    from ...numerics import np
 
     tried = np.maximum(tried, 1.0)
     p = np.clip(by_chance / tried, 1e-12, 1 - 1e-12)
@@ -230,7 +230,7 @@ def log_probability(pairs: "Floats", tried: "Floats", by_chance: "Floats") -> "F
 
 def _members(series: Sequence[Pauses], found: _Distance) -> "dict[int, Marks]":
     """The pauses that recur at a distance, by the places of the series in which they do."""
-    import numpy as np
+    from ...numerics import np
 
     of: dict[int, Marks] = {}
     for k, each in enumerate(series):
@@ -248,7 +248,7 @@ def _members(series: Sequence[Pauses], found: _Distance) -> "dict[int, Marks]":
 
 def _paired(at: "Counts", found: _Distance) -> "tuple[Marks, Marks]":
     """Which pauses have one behind them at the distance, and which have one before them."""
-    import numpy as np
+    from ...numerics import np
 
     behind = np.searchsorted(at, at + found.low) < np.searchsorted(at, at + found.high, "right")
     before = np.searchsorted(at, at - found.high) < np.searchsorted(at, at - found.low, "right")
@@ -257,7 +257,7 @@ def _paired(at: "Counts", found: _Distance) -> "tuple[Marks, Marks]":
 
 def _between(at: "Counts", found: _Distance) -> "Counts":
     """The distances between pauses that recur, from each to the first that is far enough."""
-    import numpy as np
+    from ...numerics import np
 
     behind = np.searchsorted(at, at + found.low)
     kept = behind < len(at)

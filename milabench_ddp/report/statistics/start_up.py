@@ -24,7 +24,7 @@ def is_level(rates: "Floats", start: int) -> bool:
     """
     if start < COLD:
         return False
-    import numpy as np
+    from ...numerics import np
 
     count = np.arange(COLD, min(2 * start, len(rates) - 1) + 1)
     return float(explained_by_step(rates, count).max()) > _approach(rates, start)[0]
@@ -37,7 +37,7 @@ def explained_by_step(rates: "Floats", count: "Counts") -> "Floats":
         rates: all, in the order of time.
         count: where the second level may begin, shape (k,); at least 1, and fewer than there are.
     """
-    import numpy as np
+    from ...numerics import np
 
     n = len(rates)
     total = np.cumsum(rates - rates.mean())[count - 1]
@@ -57,7 +57,7 @@ def remainder(rates: "Floats", start: int) -> float:
 
 def _approach(rates: "Floats", start: int) -> tuple[float, float]:
     """The exponential that fits best: the sum of squares that it explains, and its remainder."""
-    import numpy as np
+    from ...numerics import np
 
     place, above = np.arange(len(rates)), rates - rates.mean()
     found = []

@@ -77,7 +77,7 @@ def steady_state(rates: "Sequence[float] | Floats") -> Steady:
     Args:
         rates: finite, in units per second, in the order of time.
     """
-    import numpy as np
+    from ...numerics import np
 
     n = len(rates)
     if n < FEWEST:
@@ -130,7 +130,7 @@ def _unsure_start(rates: "Floats", found: Steady) -> Steady:
 
 def _without_pauses(rates: "Floats") -> "Floats":
     """The rates, with the median of its neighbours for each later one that is far from it."""
-    import numpy as np
+    from ...numerics import np
 
     around = np.pad(rates, NEAR, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(around, 2 * NEAR + 1)
@@ -144,7 +144,7 @@ def _without_pauses(rates: "Floats") -> "Floats":
 
 def _least_standard_error(rates: "Floats", most: int) -> int:
     """The number of observations to leave out by MSER around a line, at most ``most``."""
-    import numpy as np
+    from ...numerics import np
 
     n = len(rates)
     place = np.arange(n, dtype=float)[::-1]
@@ -163,7 +163,7 @@ def _least_standard_error(rates: "Floats", most: int) -> int:
 
 def _differ(first: "Floats", rest: "Floats") -> bool:
     """Whether the first rates are off the line through the rest by more than chance."""
-    import numpy as np
+    from ...numerics import np
 
     if not len(first):
         return False
@@ -225,7 +225,7 @@ def _nearest(rates: "Floats", *fits: "Floats") -> "Floats":
 
 def _curve(rates: "Floats", degree: int) -> "Floats":
     """The values of the polynomial of this degree through the rates."""
-    import numpy as np
+    from ...numerics import np
 
     place = np.linspace(-1, 1, len(rates))
     values: Floats = np.polynomial.Polynomial.fit(place, rates, degree)(place)
@@ -234,7 +234,7 @@ def _curve(rates: "Floats", degree: int) -> "Floats":
 
 def _step(rates: "Floats") -> "Floats":
     """The values of the two levels, one after the other, that fit the rates best."""
-    import numpy as np
+    from ...numerics import np
 
     n = len(rates)
     edge = max(2, n // EDGE)

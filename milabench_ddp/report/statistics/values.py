@@ -49,7 +49,7 @@ def deviation(values: Iterable[object]) -> float:
     if not isinstance(values, array):
         numbers = known(values)
         return statistics.pstdev(numbers) if len(numbers) > 1 else NAN
-    import numpy as np
+    from ...numerics import np
 
     rates = np.asarray(values)  # millions of them, all known
     if len(rates) < 2:
@@ -67,7 +67,7 @@ def is_far(deviations: "Floats", level: float) -> "Marks":
 
     That is more than ``FAR`` robust standard deviations (1.4826 times the median absolute one).
     """
-    import numpy as np
+    from ...numerics import np
 
     distances = np.abs(deviations)
     spread = max(MAD_TO_STD * float(np.median(distances)), COARSE * abs(level))

@@ -44,7 +44,7 @@ class Window(Struct, frozen=True, eq=False):
         Returns:
             shares of the work, whose sum is 1, and seconds, shape (k,) each.
         """
-        import numpy as np
+        from ...numerics import np
 
         middles = (np.array(times[1:]) + np.array(times[:-1])) / 2
         edges = np.concatenate([[self.begin], middles, [self.end]])
@@ -58,7 +58,7 @@ def window_of(observations: Weighed, start: int) -> Window | None:
         observations: those that count, with their durations.
         start: how many come before the steady state.
     """
-    import numpy as np
+    from ...numerics import np
 
     lines, seconds = observations.lines, observations.seconds
     ends, begin = _ends(lines)
@@ -88,7 +88,7 @@ def _ends(lines: Lines) -> tuple["Floats", float | None]:
     A line may be written long after the end of its observation. If lines tell the time since the
     loop began, the one that was written soonest tells when that was.
     """
-    import numpy as np
+    from ...numerics import np
 
     if not _is_told(lines.time):
         return (lines.arrived if _is_told(lines.arrived) else np.empty(0)), None
@@ -102,6 +102,6 @@ def _ends(lines: Lines) -> tuple["Floats", float | None]:
 
 def _is_told(values: "Floats") -> bool:
     """Whether every line tells a clock."""
-    import numpy as np
+    from ...numerics import np
 
     return len(values) > 0 and not np.isnan(values).any()

@@ -12,6 +12,7 @@ _TAIL = 1 << 14  # bytes of a log that are read
 _LINES = 5
 _END = 1.0  # seconds for an agent that has closed its pipes to end
 _OF_SLURM = re.compile(r"(?:srun|slurmstepd\S*): ")
+_OF_ERROR = re.compile(r"milabench_ddp\.errors\.\w+: ")  # in the last line of a traceback
 _MEMORY = re.compile(r"memory limit|out of memory|oom_kill", re.IGNORECASE)
 
 
@@ -76,7 +77,8 @@ def main_line(lines: Sequence[str]) -> str:
     of_slurm = [line for line in lines if _OF_SLURM.match(line)]
     about_memory = [line for line in of_slurm if is_about_memory(line)]
     useful = [line for line in lines if line not in of_slurm]
-    return (about_memory or useful or lines or [""])[-1].strip()
+    line = (about_memory or useful or lines or [""])[-1].strip()
+    return line[said.end() :] if (said := _OF_ERROR.match(line)) else line
 
 
 def slurm_error(lines: Sequence[str]) -> str:

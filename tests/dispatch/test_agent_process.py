@@ -45,6 +45,8 @@ OVER = "slurmstepd: error: Detected 1 oom_kill event in StepId=3.0."
         (("bash: python: not found", "srun: error: node3: task 0: Exited with exit code 127"),
          "bash: python: not found"),
         (("srun: error: Unable to create step",), "srun: error: Unable to create step"),
+        (("raise error", "milabench_ddp.errors.DispatchError: no room: x"), "no room: x"),
+        (("ValueError: milabench_ddp.errors.x: y",), "ValueError: milabench_ddp.errors.x: y"),
         ((OVER, "Killed", "srun: error: n1: task 0: Killed"), OVER),
     ],
 )  # fmt: skip

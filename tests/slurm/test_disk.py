@@ -1,5 +1,6 @@
 """Where nothing can be written, or submitted: one sentence, and nothing half done."""
 
+import re
 import subprocess
 from contextlib import contextmanager, suppress
 
@@ -85,7 +86,9 @@ def test_a_disk_that_fills_up_in_the_midst_loses_nothing_that_was_measured(
         assert why in err
         assert sweep.states() == {"quick-2": "ok", "held-2": "failed", "quick-1": "lost"}
         assert sweep.reason("held-2") == why
-        assert sweep.reason("quick-1") == "its job ended before it began: COMPLETED"
+        full = f"cannot write {sweep.run}/quick-1/state.json: No space left on device"
+        why = rf"its job ended before it began: FAILED, .*: {re.escape(full)} \(see .*\.err\)"
+        assert re.fullmatch(why, sweep.reason("quick-1"))
         ballast.unlink()
         sweep.resume()
         assert set(sweep.states().values()) == {"ok"}

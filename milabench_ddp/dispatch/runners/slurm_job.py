@@ -104,6 +104,8 @@ class JobTask(Struct, frozen=True):
             restart(run, self.job)
         elif coordinator.stopped_as is not None:
             _end_waiting(run, benchmarks, coordinator.stopped_as)
+        if coordinator.unwritten:  # only the job's own end and its log can still tell it
+            raise DispatchError("; ".join(dict.fromkeys(coordinator.unwritten.values())))
         return outcome
 
     @contextmanager

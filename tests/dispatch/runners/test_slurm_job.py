@@ -66,6 +66,19 @@ def test_outside_of_slurm_a_job_runs_on_this_host(
     assert "broken" in capsys.readouterr().out  # the log of the job tells of it
 
 
+@pytest.mark.usefixtures("handlers")
+def test_a_job_that_cannot_write_a_state_fails_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    it = task(tmp_path, broken=RATE, good=RATE)
+    state = RunDir(tmp_path).state_json("broken")
+    state.with_name(f".{state.name}.{os.getpid()}").mkdir(parents=True)  # in the way
+    with pytest.raises(DispatchError, match=f"cannot write {state}: Is a directory"):
+        it()
+    assert [status(tmp_path, name) for name in ("broken", "good")] == ["none", "ok"]
+
+
 def test_in_slurm_the_agents_are_steps_of_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 import re
 import subprocess
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,17 +25,32 @@ class AgentProcess:
         popen: the process; None if another process has started it.
         log: the file that has its standard error.
         start: where this process begins to write in the log, which earlier ones have begun.
+        is_whole: is set once the log has all that it printed; None if it writes the log itself.
     """
 
-    def __init__(self, popen: "subprocess.Popen[bytes] | None", log: Path, start: int = 0) -> None:
+    def __init__(
+        self,
+        popen: "subprocess.Popen[bytes] | None",
+        log: Path,
+        start: int = 0,
+        is_whole: threading.Event | None = None,
+    ) -> None:
         self._popen, self._log, self._start = popen, log, start
+        self._is_whole = is_whole
 
     def exit_status(self, patience: float) -> int | None:
-        """Its exit status, negative for a signal; None if it runs on for ``patience`` seconds."""
+        """Its exit status, negative for a signal; None if it runs on for ``patience`` seconds.
+
+        In that time its log becomes whole, too, unless a process that it left still prints to it.
+        """
         if self._popen is None:
             return None
+        deadline = time.monotonic() + patience
         with suppress(subprocess.TimeoutExpired):
-            return self._popen.wait(patience)
+            status = self._popen.wait(patience)
+            if self._is_whole is not None:
+                self._is_whole.wait(max(0.0, deadline - time.monotonic()))
+            return status
         return None
 
     def why_ended(self) -> str:

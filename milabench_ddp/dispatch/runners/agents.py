@@ -12,13 +12,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ...codec import append_file, encode, replace_file
+from ...codec import encode
 from ...errors import DispatchError
 from ...hidden import GIVEN, SECRETS
 from ...launch.stop_requests import StopRequests
 from ...progress import ProgressObserver
-from ...results.run_dir import RunDir, make_folder
+from ...results.run_dir import RunDir
 from ...visible import in_line
+from ..agent_logs import AgentLog, AgentLogs
 from ..agent_main import AgentOptions
 from ..agent_process import AgentProcess
 from ..membership import AgentConnection, Membership
@@ -29,6 +30,7 @@ from ..transport import Connection
 from .attached import AttachedRunner
 
 _LEAVE = 10.0  # seconds after the grace for an agent to end
+_END = 1.0  # seconds in which what the agents printed is read, once they have ended
 
 
 class AgentCommand(Struct, frozen=True):
@@ -104,52 +106,44 @@ def started_agents(
     running: list[subprocess.Popen[bytes]] = []
     connections: dict[str, AgentConnection] = {}
     with ExitStack() as stack:
-        stack.callback(_hide_in_logs, [run.node_log(node) for node in commands])
+        logs = AgentLogs()
+        stack.callback(logs.close, _END)
         stack.callback(_await_ends, running, grace + _LEAVE)
         for node, command in commands.items():
-            start = _size(run.node_log(node))
-            popen = _start(run, node, command)
+            popen, log = _start(run.node_log(node), command, logs)
             running.append(popen)
-            connections[node] = _connection(popen, run.node_log(node), start)
+            connections[node] = _connection(popen, log)
         yield connections
 
 
-def _start(run: RunDir, node: str, command: AgentCommand) -> "subprocess.Popen[bytes]":
-    path, words = run.node_log(node), command.words
-    make_folder(path.parent)
+def _start(
+    path: Path, command: AgentCommand, logs: AgentLogs
+) -> tuple["subprocess.Popen[bytes]", AgentLog]:
+    words = command.words
     try:
-        with append_file(path) as log:
+        log = AgentLog(path)
+        read, write = os.pipe()
+        logs.add(read, log)
+        try:
             popen = subprocess.Popen(
                 words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=log,
+                stderr=write,
                 start_new_session=True,  # the terminal's Ctrl-C is the coordinator's alone
             )
+        finally:
+            os.close(write)
     except OSError as error:
         raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
     assert popen.stdin is not None
     with suppress(BrokenPipeError):  # it has ended: its log says why
         popen.stdin.write(os.fsencode(command.script))
         popen.stdin.flush()
-    return popen
+    return popen, log
 
 
-def _hide_in_logs(logs: Sequence[Path]) -> None:
-    """Take out the secrets: commands of ``setup`` write into the logs themselves."""
-    for log in logs:
-        with suppress(OSError):  # it was never begun, or somebody has taken it away
-            text = log.read_bytes().decode(errors="surrogateescape") if log.is_file() else ""
-            hidden = SECRETS.hide(text)
-            if hidden != text:
-                replace_file(log, hidden.encode(errors="surrogateescape"), is_durable=False)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _connection(popen: "subprocess.Popen[bytes]", log: Path, start: int) -> AgentConnection:
+def _connection(popen: "subprocess.Popen[bytes]", log: AgentLog) -> AgentConnection:
     stdin, stdout = popen.stdin, popen.stdout
     assert stdin is not None
     assert stdout is not None
@@ -158,7 +152,7 @@ def _connection(popen: "subprocess.Popen[bytes]", log: Path, start: int) -> Agen
         stdin.close()
         stdout.close()
 
-    process = AgentProcess(popen, log, start)
+    process = AgentProcess(popen, log.path, log.start, log.is_whole)
     return Connection(stdout.fileno(), stdin.fileno(), FromAgent, close, process=process)
 
 

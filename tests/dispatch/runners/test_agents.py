@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -60,8 +61,40 @@ def test_what_setup_prints_is_kept_without_secrets(tmp_path: Path) -> None:
     for _ in range(2):
         with started_agents(RunDir(tmp_path), {"n0": python(says)}, 5.0):
             pass
-    shown = b"with (hidden: SITE_PASSWORD) \xff\r\nand (hidden)\n"
-    assert RunDir(tmp_path).node_log("n0").read_bytes() == shown * 2
+    shown = "with (hidden: SITE_PASSWORD) \\xff\nand (hidden)\n"
+    assert RunDir(tmp_path).node_log("n0").read_text() == shown * 2
+
+
+def test_no_secret_is_in_the_log_while_setup_runs(tmp_path: Path) -> None:
+    SECRETS.learn_environ({"SITE_PASSWORD": "hunter2-site"})
+    says = "import os, sys; os.write(2, b'with hunter2-site\\n'); print(); sys.stdin.read()"
+    with started_agents(RunDir(tmp_path), {"n0": python(says)}, 5.0) as connections:
+        assert connections["n0"].receive() == []  # it has printed both
+        log = RunDir(tmp_path).node_log("n0")
+        while not log.read_text():
+            time.sleep(0.01)
+        assert log.read_text() == "with (hidden: SITE_PASSWORD)\n"
+
+
+def test_what_one_prints_last_is_why_it_ended(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    command = AgentCommand(("sh", "-c"), "echo 'no such module' >&2; exit 3")
+    with started_agents(run, {"n0": command}, 5.0) as connections:
+        process = connections["n0"].process
+        assert process is not None
+        assert process.exit_status(600.0) == 3
+        why = process.why_ended()
+    said = "its agent ended with exit status 3: no such module"
+    assert why == f"{said} (see {run.node_log('n0')})"
+
+
+def test_a_process_that_setup_left_behind_cannot_hold_them_up(tmp_path: Path) -> None:
+    flood = "while :; do echo flood; done"
+    command = AgentCommand(("sh", "-c"), f"(trap '' TERM; {flood}) >&2 &")
+    with started_agents(RunDir(tmp_path), {"n0": command}, 5.0) as connections:
+        assert connections["n0"].receive() in ([], None)
+    text = RunDir(tmp_path).node_log("n0").read_text()
+    assert "flood\n".startswith(text.replace("flood\n", ""))
 
 
 def test_logs_of_a_resumed_run_go_on(tmp_path: Path) -> None:

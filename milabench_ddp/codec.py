@@ -197,10 +197,15 @@ def append_file(path: Path) -> BinaryIO:
     """Open a file to append to it, or make it; a link or anything but a file is refused.
 
     Raises:
-        OSError: it cannot be opened.
+        RunDirError: it cannot be opened.
     """
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.fdopen(_checked(os.open(path, flags, SECRETS.mode)), "ab", buffering=0)
+    # O_RDWR: a FIFO that nobody reads can be opened, too, and is then refused as what it is
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        return os.fdopen(_checked(os.open(path, flags, SECRETS.mode)), "ab", buffering=0)
+    except OSError as error:
+        why = "it is a link, and is not followed" if path.is_symlink() else error.strerror
+        raise RunDirError(f"cannot write {path}: {why}") from error
 
 
 def open_file(path: Path) -> BinaryIO:

@@ -31,7 +31,7 @@ class AgentLog:
         limit: MiB that are kept.
 
     Raises:
-        OSError: it cannot be opened.
+        RunDirError: it cannot be opened.
     """
 
     def __init__(self, path: Path, limit: float = _LIMIT) -> None:

@@ -102,6 +102,7 @@ def started_agents(
 
     Raises:
         DispatchError: a command cannot be started.
+        RunDirError: a log cannot be written.
     """
     running: list[subprocess.Popen[bytes]] = []
     connections: dict[str, AgentConnection] = {}
@@ -119,9 +120,8 @@ def started_agents(
 def _start(
     path: Path, command: AgentCommand, logs: AgentLogs
 ) -> tuple["subprocess.Popen[bytes]", AgentLog]:
-    words = command.words
+    words, log = command.words, AgentLog(path)
     try:
-        log = AgentLog(path)
         read, write = os.pipe()
         logs.add(read, log)
         try:

@@ -13,7 +13,7 @@ from milabench_ddp.dispatch.membership import AgentConnection
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Pong, Problem, Timeouts
 from milabench_ddp.dispatch.runners import agents
 from milabench_ddp.dispatch.runners.agents import AgentCommand, agent_command, started_agents
-from milabench_ddp.errors import DispatchError
+from milabench_ddp.errors import DispatchError, RunDirError
 from milabench_ddp.hidden import SECRETS
 from milabench_ddp.results.run_dir import RunDir
 
@@ -95,6 +95,16 @@ def test_a_process_that_setup_left_behind_cannot_hold_them_up(tmp_path: Path) ->
         assert connections["n0"].receive() in ([], None)
     text = RunDir(tmp_path).node_log("n0").read_text()
     assert "flood\n".startswith(text.replace("flood\n", ""))
+
+
+def test_what_is_in_the_place_of_a_log_is_named(tmp_path: Path) -> None:
+    log = RunDir(tmp_path).node_log("n0")
+    log.mkdir(parents=True)
+    with (
+        pytest.raises(RunDirError, match=rf"cannot write {log}: Is a directory"),
+        started_agents(RunDir(tmp_path), {"n0": python("")}, 5.0),
+    ):
+        pass
 
 
 def test_logs_of_a_resumed_run_go_on(tmp_path: Path) -> None:

@@ -6,20 +6,18 @@ which have the fields of several records. The lines of ``.data`` files are not r
 defines their format, and programs may put anything into them.
 """
 
-import errno
 import json
 import math
-import os
 import re
-import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from .errors import RunDirError
+from .files import read_bytes, replace_file
 from .hidden import SECRETS
 from .visible import NUMBERS, in_line
 
@@ -158,84 +156,6 @@ def write_record(path: Path, record: object, *, is_durable: bool = True) -> None
         replace_file(path, content, is_durable=is_durable)
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error
-
-
-def replace_file(path: Path, content: bytes, *, is_durable: bool = True) -> None:
-    """Replace a file atomically, or make it; a link in its place is replaced, not followed.
-
-    Unless ``is_durable`` is false, it waits until a loss of power cannot undo that.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.unlink(missing_ok=True)  # of a process that was killed, or a link
-        with os.fdopen(new_file(temporary), "wb") as out:
-            out.write(content)
-            out.flush()
-            if is_durable:
-                os.fsync(out.fileno())
-        temporary.replace(path)
-    except OSError:
-        with suppress(OSError):  # on a full disk it takes room
-            temporary.unlink()
-        raise
-
-
-def new_file(path: Path) -> int:
-    """Make a file to write, and return its descriptor.
-
-    Raises:
-        OSError: it cannot be made; FileExistsError if there is anything, also a link or a FIFO.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(path, flags, SECRETS.mode)
-
-
-def append_file(path: Path) -> BinaryIO:
-    """Open a file to append to it, or make it; a link or anything but a file is refused.
-
-    Raises:
-        RunDirError: it cannot be opened.
-    """
-    # O_RDWR: a FIFO that nobody reads can be opened, too, and is then refused as what it is
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        return os.fdopen(_checked(os.open(path, flags, SECRETS.mode)), "ab", buffering=0)
-    except OSError as error:
-        why = "it is a link, and is not followed" if path.is_symlink() else error.strerror
-        raise RunDirError(f"cannot write {path}: {why}") from error
-
-
-def open_file(path: Path) -> BinaryIO:
-    """Open a file to read it; a FIFO is refused, because it would block.
-
-    Raises:
-        OSError: it is not there, cannot be read, or is not a file.
-    """
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    return os.fdopen(_checked(fd), "rb")
-
-
-def _checked(fd: int) -> int:
-    """The descriptor, if it is that of a file; else it is closed."""
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISREG(mode):
-        return fd
-    os.close(fd)
-    code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-    raise OSError(code, os.strerror(code) if code == errno.EISDIR else "Not a file")
-
-
-def read_bytes(path: Path) -> bytes:
-    """The content of a file.
-
-    Raises:
-        OSError: as for ``open_file``.
-    """
-    with open_file(path) as file:
-        return file.read()
 
 
 def read_record(path: Path, kind: type[T], prepared: Callable[[bytes], bytes] = bytes) -> T:

@@ -94,6 +94,24 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "escapes": _after("emit({'$event': 'error', '$data': {'type': 'E', 'message':"
         " '\\x1b[2J\\nforged: ok'}})\nsys.exit(1)", "failed", "E: "),
+    "stacks-are-fifos": _after(
+        "signal.signal(signal.SIGRTMIN + 10, lambda *_: None)\n"
+        "folder = os.environ['MILABENCH_STACKS']\n"
+        "for name in (os.getpid(), '1.0.sigterm', 'a.b.sigterm'): os.mkfifo(f'{folder}/{name}')\n"
+        "time.sleep(600)",
+        "timeout", _TIMEOUT, 3,
+    ),
+    "runs-a-fifo": _after(
+        "import faulthandler\nfolder = os.environ['MILABENCH_STACKS']\n"
+        "os.mkfifo(f'{folder}/fifo')\n"
+        "faulthandler.register(signal.SIGRTMIN + 10, open(f'{folder}/{os.getpid()}', 'w'))\n"
+        "exec(compile('time.sleep(600)', f'{folder}/fifo', 'exec'))",
+        "timeout", _TIMEOUT, 3,
+    ),
+    "name-is-no-text": _after(
+        "import ctypes\nctypes.CDLL(None).prctl(15, b'\\xff) \\xfe', 0, 0, 0)\ntime.sleep(600)",
+        "timeout", _TIMEOUT, 3,
+    ),
     "measures-nothing": Fault(EMIT + "print('hello')", "failed", "reported no rate"),
     "closes-all": _after("os.closerange(0, 64)\ntime.sleep(0.1)"),
     "loses-its-loss": _after("emit({'task': 'train', 'loss': float('nan')})", "failed", "NaN"),

@@ -10,15 +10,12 @@ from typing import Any
 import pytest
 
 from milabench_ddp.codec import (
-    append_file,
     convert,
     decode,
     encode,
     encode_indented,
     loads,
-    new_file,
     read_record,
-    replace_file,
     write_record,
 )
 from milabench_ddp.errors import RunDirError
@@ -160,37 +157,3 @@ def test_what_a_program_wrote_can_be_written_again(text: str, value: object) -> 
 def test_what_a_program_wrote_is_refused_with_a_reason(text: str | bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         loads(text)
-
-
-@pytest.mark.parametrize("target", ["passwd", "nowhere"])
-def test_no_file_is_made_or_appended_to_through_a_link(tmp_path: Path, target: str):
-    path, secret = tmp_path / "b.log", tmp_path / "passwd"
-    secret.write_bytes(b"root")
-    path.symlink_to(tmp_path / target)
-    with pytest.raises(FileExistsError):
-        new_file(path)
-    with pytest.raises(RunDirError, match=r"b\.log: it is a link, and is not followed"):
-        append_file(path)
-    replace_file(path, b"mine")
-    assert not path.is_symlink()
-    assert path.read_bytes() == b"mine"
-    assert secret.read_bytes() == b"root"
-    assert not (tmp_path / "nowhere").exists()
-
-
-def test_a_fifo_is_not_waited_for(tmp_path: Path):
-    path = tmp_path / "b.log"
-    os.mkfifo(path)
-    with pytest.raises(RunDirError, match=r"cannot write .*b\.log: Not a file"):
-        append_file(path)
-    fd = os.open(path, os.O_RDWR)  # it has a reader
-    with pytest.raises(RunDirError, match=r"b\.log: Not a file"):
-        append_file(path)
-    os.close(fd)
-
-
-def test_a_file_is_appended_to(tmp_path: Path):
-    for text in (b"one", b"two"):
-        with append_file(tmp_path / "b.log") as file:
-            file.write(text)
-    assert (tmp_path / "b.log").read_bytes() == b"onetwo"

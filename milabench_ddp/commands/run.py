@@ -20,6 +20,7 @@ from ..dispatch.runners import runner_of
 from ..display import show_progress
 from ..errors import MilabenchError, SelectionError, contained, reason_of
 from ..events import Outcome
+from ..files import read_bytes
 from ..hidden import SECRETS
 from ..interrupts import EndedBySignal
 from ..machine.devices import Cluster, Node
@@ -158,10 +159,10 @@ def _learn_again(run: RunDir) -> None:
 
     What they do not have any more is asked of the environment, when the plan is read.
     """
-    with suppress(MilabenchError, ValueError):
+    with suppress(MilabenchError, OSError, ValueError):
         suite = read_suite(find_config(read_header(run).config), lambda _: None)
         SECRETS.learn(to_plain(finalize(suite)))
-        stated = json.loads(run.plan_json.read_bytes())["runner"] or {}
+        stated = json.loads(read_bytes(run.plan_json))["runner"] or {}
         if path := stated.get("path"):
             SECRETS.learn(asdict(read_profile(Path(path))))
 

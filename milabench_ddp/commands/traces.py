@@ -5,8 +5,9 @@ program is given its option ``--profile``, which those of ``benchmarks/common/tr
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from glob import escape
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from ..dispatch.runners import runner_of
 from ..display import show_progress
 from ..display.outline import Outline
 from ..events import Status
+from ..files import read_bytes
 from ..report.assemble import report_of
 from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir
@@ -35,7 +37,7 @@ EXPLAINED = frozenset(
 )
 STEPS = ("--steps", "3", "--seconds", "0.001", "--profile")
 """After its own options a program gets these: so few measured steps, then those of the trace."""
-UNKNOWN = "unrecognized arguments: "  # argparse's words
+UNKNOWN = b"unrecognized arguments: "  # argparse's words
 
 
 def traced(benchmark: Benchmark) -> Benchmark:
@@ -81,11 +83,15 @@ def _told(run: RunDir, name: str) -> str:
     if files := run.traces_of(name):
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         return f"profile: {files[0]}{more}"
-    printed = [
-        path.read_text(errors="replace") for path in run.path.glob(f"{escape(name)}.*.stderr")
-    ]
-    if any(UNKNOWN in text for text in printed):
+    if any(map(_refuses, run.path.glob(f"{escape(name)}.*.stderr"))):
         return "no trace: its program has no option --profile"
     state = read_benchmark(run, name, ignore)
     reason = state.reason if state and state.status is not Status.OK else ""
     return f"no trace: {reason or 'its program wrote none'} (see {run.path}/{name}.*)"
+
+
+def _refuses(stderr: Path) -> bool:
+    """Whether a program says that it does not know an option."""
+    with suppress(OSError):
+        return UNKNOWN in read_bytes(stderr)
+    return False

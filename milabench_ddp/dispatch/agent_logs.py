@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ..codec import append_file
 from ..events import Output
+from ..files import append_file
 from ..hidden import SECRETS
 from ..launch.metrics_channel import LineBuffer
 from ..launch.output_limit import OutputLimit

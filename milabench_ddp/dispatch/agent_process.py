@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..events import exit_reason
+from ..files import open_file
 
 _TAIL = 1 << 14  # bytes of a log that are read
 _LINES = 5
@@ -76,7 +77,7 @@ class AgentProcess:
 def last_lines(log: Path, start: int = 0) -> tuple[str, ...]:
     """The last lines of a log after its byte ``start``, without empty ones; none without a log."""
     try:
-        with log.open("rb") as file:
+        with open_file(log) as file:
             size = file.seek(0, 2)
             file.seek(max(start, size - _TAIL))
             text = file.read().decode(errors="backslashreplace")

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ..config.schema import Benchmark
 from ..config.shipped import shipped_root
 from ..errors import MachineError, shown_names
+from ..files import read_bytes
 from ..machine.backends import BACKENDS
 from ..machine.devices import Node
 from ..machine.preflight import run_check
@@ -105,7 +106,9 @@ def _interpreters(
 def uses_torch(program: Path) -> bool:
     """Whether a program imports torch, or something that is made of it, by its source."""
     try:
-        return program.suffix == ".py" and _OF_TORCH.search(program.read_text()) is not None
+        return (
+            program.suffix == ".py" and _OF_TORCH.search(read_bytes(program).decode()) is not None
+        )
     except (OSError, UnicodeDecodeError):
         return False
 

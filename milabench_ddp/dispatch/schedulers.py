@@ -11,6 +11,7 @@ from ..codec import read_record
 from ..config.runner_profile import RunnerProfile
 from ..config.schema import Benchmark
 from ..errors import DispatchError
+from ..files import read_bytes
 from ..results.run_dir import RunDir
 from ..results.state import JobState
 from . import slurm_jobs
@@ -56,7 +57,7 @@ class ProcessJobs:
 def _exists(job: str) -> bool:
     """Whether the job's process exists, and its pid does not belong to another program by now."""
     try:
-        return job.isdecimal() and b"submitit" in Path("/proc", job, "cmdline").read_bytes()
+        return job.isdecimal() and b"submitit" in read_bytes(Path("/proc", job, "cmdline"))
     except OSError:
         return False
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ..config.runner_profile import RunnerProfile
 from ..events import Outcome, Verdict
+from ..files import read_bytes
 from .slurm_commands import field, job_record, output_of, own_id
 from .slurm_nodes import NODELIST, placed
 
@@ -174,8 +175,8 @@ def ended_by_slurm() -> Iterator[None]:
 def _daemon() -> str:
     """The pid of the parent of this process's parent, which is the batch script."""
     try:
-        status = Path(f"/proc/{os.getppid()}/status").read_text()
+        status = read_bytes(Path(f"/proc/{os.getppid()}/status"))
     except OSError:
         return ""
-    _, _, rest = status.partition("\nPPid:")
-    return rest.partition("\n")[0].strip()
+    _, _, rest = status.partition(b"\nPPid:")
+    return rest.partition(b"\n")[0].strip().decode()

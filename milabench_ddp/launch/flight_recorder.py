@@ -4,8 +4,11 @@ import io
 import pickle
 from pathlib import Path
 
+from ..files import read_bytes
+
 DUMPS = "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"  # of torch: a path to which each rank appends its number
 _ALL_RANKS = "0"  # the group of all ranks; torch numbers groups as they are made
+_MOST = 1 << 26  # bytes; a dump of the 2,000 calls that torch keeps has 2 MiB
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -27,7 +30,8 @@ def collectives_begun(prefix: str, rank: int, since: float) -> int | None:
     try:
         if path.stat().st_mtime < since:
             return None
-        dump = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
-        return int(dump["pg_status"][_ALL_RANKS]["last_enqueued_collective"])
+        dump = _PlainUnpickler(io.BytesIO(read_bytes(path, _MOST))).load()
+        begun = int(dump["pg_status"][_ALL_RANKS]["last_enqueued_collective"])
     except Exception:  # noqa: BLE001  # a damaged pickle may raise anything
         return None
+    return begun if 0 <= begun < 1 << 63 else None

@@ -1,15 +1,18 @@
 """Stacks of Python threads as data: read from faulthandler and py-spy, and what a thread does."""
 
-import linecache
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import takewhile
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from ..codec import decode
+from ..files import read_bytes
+
+_MOST = 1 << 22  # bytes of a source file that are read
 
 
 class Frame(NamedTuple):
@@ -39,7 +42,10 @@ class Frame(NamedTuple):
     @property
     def source(self) -> str:
         """The line of its source; empty if it cannot be read."""
-        return linecache.getline(self.file, self.line).strip()
+        with suppress(OSError, ValueError, IndexError):  # the program may have made up its name
+            lines = read_bytes(Path(self.file), _MOST).splitlines()
+            return lines[self.line - 1].decode(errors="backslashreplace").strip()
+        return ""
 
     def __str__(self) -> str:
         return f"{PurePath(self.file).name}:{self.line} in {self.function}"
@@ -63,7 +69,7 @@ class _SpiedThread(Struct, frozen=True):
 Threads = Sequence[Sequence[Frame]]
 """The stack of each thread, its innermost call first; the main thread is the last."""
 
-_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
+_FRAME = re.compile(r'^  File "(.*)", line (\d{1,9}) in (.*)$')
 # Calls of torch that wait for other ranks, or for a device whose work does
 _WAITING = re.compile(
     r"barrier|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|scatter|gather|reduce"

@@ -8,16 +8,19 @@ failed, has shown its stacks at SIGTERM.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
+from ..files import read_bytes
 from ..hidden import SECRETS
 from . import reap
 from .frames import Threads, of_faulthandler, of_py_spy
@@ -29,6 +32,9 @@ SIGNAL = signal.SIGRTMIN + 10  # as in benchmarks/common/stacks.py
 PATIENCE = 2.0  # seconds that a look takes at most
 PAUSE = 0.5  # seconds of them between the two times that a process is asked
 _POLL = 0.005  # seconds
+_FILES = 256  # files of ranks that are read; a program may write others into the folder
+_MOST = 1 << 20  # bytes of one; faulthandler writes up to 100 calls of each of 100 threads
+_OF_RANK = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.sigterm")  # its pid, its rank
 
 
 class Looked(Struct, frozen=True):
@@ -125,11 +131,10 @@ def look(looks: Sequence[Look]) -> list[list[Looked]]:
 def ended_ranks(folder: Path) -> list[Looked]:
     """Where the ranks were that SIGTERM ended, by the files that they wrote then."""
     found = []
-    for file in folder.glob("*.sigterm"):
-        pid, rank, _ = file.name.split(".")
-        threads = of_faulthandler(file.read_text(errors="backslashreplace"))
-        if threads:
-            found.append(Looked(int(pid), int(rank), True, "", ENDED, "", threads))
+    for file in islice(folder.glob("*.sigterm"), _FILES):
+        named = _OF_RANK.fullmatch(file.name)
+        if named and (threads := of_faulthandler(_read(file))):
+            found.append(Looked(int(named[1]), int(named[2]), True, "", ENDED, "", threads))
     return sorted(found, key=lambda seen: seen.rank or 0)
 
 
@@ -172,13 +177,8 @@ class _Answer:
 
     def texts(self) -> list[str]:
         """What it wrote before it was asked again, and then; the first may be all that it wrote."""
-        try:
-            whole = self._file.read_bytes()
-        except OSError:
-            whole = b""
-        cut = self._sizes[1] if len(self._sizes) > 1 else len(whole)
-        parts = (whole[:cut], whole[cut:])
-        return [part.decode(errors="backslashreplace") for part in parts]
+        cut = self._sizes[1] if len(self._sizes) > 1 else _MOST
+        return [_read(self._file, 0, cut), _read(self._file, cut)]
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -195,11 +195,7 @@ class _Answer:
 
 def status(pid: int | str) -> dict[str, str]:
     """The fields of ``/proc/PID/status``; no field if it is gone."""
-    try:
-        text = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return {}
-    fields = (line.partition(":") for line in text.splitlines())
+    fields = (line.partition(":") for line in _read(Path(f"/proc/{pid}/status")).splitlines())
     return {name: value.strip() for name, _, value in fields}
 
 
@@ -210,6 +206,13 @@ def _catches(pid: int) -> bool:
 
 def _has_signal(mask: str) -> bool:
     return bool(int(mask, 16) >> (SIGNAL - 1) & 1)
+
+
+def _read(file: Path, begin: int = 0, end: int = _MOST) -> str:
+    """The text between two bytes of a file, as far as it is there and is a file."""
+    with suppress(OSError):
+        return read_bytes(file, min(end, _MOST))[begin:].decode(errors="backslashreplace")
+    return ""
 
 
 def _size(file: Path) -> int:
@@ -250,17 +253,13 @@ def _output(spy: "subprocess.Popen[str]", deadline: float) -> str:
 
 
 def _command(pid: int) -> str:
-    try:
-        whole = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="backslashreplace")
-    except OSError:
-        return ""
+    whole = _read(Path(f"/proc/{pid}/cmdline"))
     return " ".join(SECRETS.hide_words(whole.split("\0"))).strip()[:200]
 
 
 def _kernel(pid: int) -> str:
     """Where it sleeps in the kernel: its stack there, if this user may read it."""
     for name in ("stack", "wchan"):
-        with suppress(OSError):
-            if (text := Path(f"/proc/{pid}/{name}").read_text().strip()) not in ("", "0"):
-                return text.splitlines()[0].removeprefix("[<0>] ").partition("+")[0]
+        if (text := _read(Path(f"/proc/{pid}/{name}")).strip()) not in ("", "0"):
+            return text.splitlines()[0].removeprefix("[<0>] ").partition("+")[0]
     return ""

@@ -6,6 +6,7 @@ environment works until the new one does. A second call finds the digest and doe
 """
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from ..codec import write_record
 from ..config.schema import Benchmark
 from ..config.tree import shown
 from ..errors import ConfigError, PrepareError, RunDirError
+from ..files import append_file, read_bytes, replace_file
 from ..results.lock import held, holder
 
 STAMP = "milabench.json"
@@ -44,7 +46,7 @@ class InstallGroup(Struct, frozen=True):
         hashed = hashlib.sha256(sys.version.encode())
         for file in self.files:
             try:
-                text = file.read_bytes()
+                text = read_bytes(file)
             except OSError as error:
                 raise ConfigError(f"cannot read {file}: {error.strerror}") from error
             hashed.update(b"\0" + text)
@@ -163,7 +165,7 @@ def _make(
         link.unlink()
     shutil.rmtree(folder, ignore_errors=True)  # an installation that was interrupted
     log = link.with_name(f"{group.name}.log")
-    log.write_text("")
+    replace_file(log, b"", is_durable=False)
     for command in install_commands(group, folder, uv):
         on_command(" ".join(command))
         _run(command, group.files[0].parent, log, group.name)
@@ -174,12 +176,11 @@ def _make(
 
 def _run(command: Command, cwd: Path, log: Path, name: str) -> None:
     """Run a command, its output in the log; paths in the requirements are relative to ``cwd``."""
-    with log.open("a") as out:
-        out.write(f"$ {' '.join(command)}\n")
-        out.flush()
+    with append_file(log) as out:
+        out.write(os.fsencode(f"$ {' '.join(command)}\n"))
         status = subprocess.call(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     if status:
-        last = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        last = read_bytes(log).decode(errors="replace").splitlines()[-LAST_LINES:]
         end = indent("\n".join(last), "  ")
         raise PrepareError(
             f"{name}: the installation failed with exit status {status}; "

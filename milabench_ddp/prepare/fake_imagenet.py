@@ -19,6 +19,7 @@ from ..codec import decode, write_record
 from ..config.schema import FakeImageNet
 from ..config.tree import shown
 from ..errors import ConfigError, PrepareError, RunDirError
+from ..files import read_bytes
 from ..results.lock import held, holder
 
 BATCH = 256  # images between two checks for Ctrl-C
@@ -59,7 +60,7 @@ def is_complete(folder: Path, wanted: FakeImageNet) -> bool:
     if folder.is_dir() and not any(folder.iterdir()):
         return False
     try:
-        manifest = decode((folder / "manifest.json").read_bytes(), Manifest)
+        manifest = decode(read_bytes(folder / "manifest.json"), Manifest)
     except (OSError, ValueError):
         raise ConfigError(
             f"{shown(folder)} exists, and `milabench prepare` did not make it: "

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from ..codec import open_file
+from ..files import open_file
 from ..results.read_events import output_lines
 from ..tracebacks import LAUNCHER_ERROR, LAUNCHER_LOG, LAUNCHER_STOPPED, OF_RANK, TRACEBACK
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ..codec import open_file
 from ..errors import RunDirError
+from ..files import open_file
 
 HEAD = 4096  # bytes in which a file tells what wrote it
 

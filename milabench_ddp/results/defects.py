@@ -15,6 +15,7 @@ class DefectKind(StrEnum):
     LAUNCHER = "is the log of milabench's launcher for remote machines: ignored"
     NO_NAME = "its `config` event has no name: ignored"
     CUT_OFF = "the last line is cut off: ignored"
+    TOO_LONG = "is longer than 64 MiB: it and the rest of the file are ignored"
     NOT_UTF8 = "is not UTF-8: ignored"
     NOT_JSON = "is not JSON: ignored"
     NOT_OBJECT = "is not a JSON object: ignored"

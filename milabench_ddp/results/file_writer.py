@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from ..codec import new_file
 from ..errors import RunDirError
+from ..files import new_file
 
 CAPACITY = 64 << 20
 """Bytes that may wait for the disk; with more, pipes of programs are not read."""

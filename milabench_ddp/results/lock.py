@@ -19,10 +19,12 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from ..errors import RunDirError
+from ..files import read_bytes
 
 _LOCK = ".alive"
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _OLD = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST = 4096  # bytes of a lock that are read: a host and a process
 _READERS = 0.1  # seconds to wait for readers, which hold the lock while they look
 
 
@@ -81,7 +83,7 @@ def goes_on(folder: Path) -> str:
 def holder(path: Path) -> str:
     """Which process holds the lock of a file, and since when; empty if that is not known."""
     try:
-        host, pid = path.read_text().split()[:2]
+        host, pid = read_bytes(path, _MOST).decode().split()[:2]
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(path.stat().st_mtime))
     except (OSError, ValueError):
         return ""
@@ -92,7 +94,7 @@ def is_alive(folder: Path) -> bool:
     """Whether a process holds the lock of a folder, as far as can be known."""
     try:
         fd = os.open(folder / _LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True
@@ -173,7 +175,7 @@ def _is_same(fd: int, path: Path) -> bool:
 def _is_stale(fd: int) -> bool:
     """Without locks: whether the process that made the file was on this host, and is gone."""
     try:
-        host, pid, started = os.pread(fd, 4096, 0).decode().split()
+        host, pid, started = os.pread(fd, _MOST, 0).decode().split()
         was = int(pid)
     except (OSError, ValueError):
         return False
@@ -187,7 +189,7 @@ def _host() -> str:
 def _started(pid: int) -> str:
     """When a process of this host started, in the kernel's ticks; empty if there is none."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = read_bytes(Path(f"/proc/{pid}/stat"))  # its name may have any bytes
     except OSError:
         return ""
-    return stat[stat.rindex(")") + 2 :].split()[19]
+    return stat[stat.rindex(b")") + 2 :].split()[19].decode()

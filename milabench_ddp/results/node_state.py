@@ -10,8 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from ..codec import decode, read_bytes
+from ..codec import decode
 from ..errors import shown_names
+from ..files import read_bytes
 from .run_dir import RunDir
 
 CLOCK_LIMIT = 0.5  # seconds by which a clock may be off before that is told

@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..codec import convert, loads, open_file
+from ..codec import convert, loads
+from ..files import open_file
 from ..samples import DeviceProblem
 from .add_lines import LineGroup, add_groups
 from .defects import DefectKind, FileDefect
@@ -25,6 +26,7 @@ KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin", "writ
 WRITTEN_BY_US = ("config", "start", "end")  # into no pipe: a program's are in `data`
 NOT_PARSED = b'{"event": "line", '
 AT_ONCE = 1 << 19  # bytes of lines
+LONGEST = 1 << 26  # bytes of a line; after a loss of power a file may end with zeros without end
 TOGETHER = 16  # lines of one shape: for fewer no decoder is made
 MOST_ALONE = 64  # lines among the others: with more, each line is read by itself
 _OUTPUT = skeleton(NOT_PARSED)
@@ -37,7 +39,13 @@ def read_events(path: Path) -> Record:
     try:
         with open_file(path) as file, _without_garbage_collection():
             while block := file.read(AT_ONCE):
-                reader.read_block(block + file.readline())
+                rest = file.readline(LONGEST)
+                if len(rest) < LONGEST:
+                    reader.read_block(block + rest)
+                    continue
+                reader.read_block(block[: block.rfind(b"\n") + 1])
+                reader.too_long()
+                break
     except OSError as error:
         reader.defect(DefectKind.UNREADABLE, None, error.strerror or str(error))
     else:
@@ -50,7 +58,7 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
     """The lines of ``stream`` (stdout or stderr) that a `.data` file holds."""
     wanted = f'"pipe": "{stream}"}}'.encode()
     with open_file(path) as lines:
-        for line in lines:
+        while line := lines.readline(LONGEST):
             if line.startswith(NOT_PARSED) and line.rstrip().endswith(wanted):
                 try:
                     text = loads(line)["data"]
@@ -112,6 +120,11 @@ class _EventReader:
             self._take(first + place, entries[place])
             begin = place
         self._add(first, groups, begin, len(lines))
+
+    def too_long(self) -> None:
+        """Note that the next line has no end, and is not read, nor are those after it."""
+        self._lines += 1
+        self.defect(DefectKind.TOO_LONG, self._lines)
 
     def _add(self, first: int, groups: Sequence[LineGroup], begin: int, end: int) -> None:
         """Add the lines of the groups from one place on, and before another."""

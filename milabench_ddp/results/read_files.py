@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..codec import open_file
+from ..files import open_file
 from .read_events import read_events
 from .records import Record
 from .tables import fingerprint, load_table, save_table

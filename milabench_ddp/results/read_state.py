@@ -11,10 +11,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..codec import convert, loads, read_bytes, read_record
+from ..codec import convert, loads, read_record
 from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
+from ..files import read_bytes
 from .lock import is_alive
 from .node_state import read_nodes
 from .run_dir import RunDir, names_a_file

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ..codec import replace_file, write_record
+from ..codec import write_record
 from ..errors import RunDirError, shortened
+from ..files import replace_file
 from ..in_time import in_time
 
 _RESERVE = ".reserve"

@@ -19,7 +19,7 @@ from typing import Any, get_origin
 import msgspec
 from msgspec.structs import replace
 
-from ..codec import new_file, open_file
+from ..files import new_file, open_file
 from .columns import WORD, Doubles, Kept, LazySequence
 from .records import Record
 from .seen_lines import SeenLines

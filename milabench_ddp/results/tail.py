@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..codec import loads
 from ..events import Data, Ended, Event, Note, Outcome, Started
+from ..files import open_file
 from .records import mapping_or_empty
 from .run_dir import RunDir
 
@@ -39,7 +40,7 @@ class Tail:
             size = path.stat().st_size
             if size < start:
                 start = 0  # it is another file: an earlier attempt was set aside
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 file.seek(max(start, size - LAST))
                 found = file.read(LAST)
                 is_cut = file.tell() - len(found) > start

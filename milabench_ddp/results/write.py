@@ -21,9 +21,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..codec import replace_file
 from ..errors import RunDirError
 from ..events import Data, Ended, Event, Metrics, Note, Output, Started
+from ..files import replace_file
 from ..hidden import SECRETS
 from ..plan.launch import Launch, Process
 from .file_writer import FileWriter

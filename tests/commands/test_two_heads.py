@@ -93,3 +93,18 @@ def test_jobs_that_are_submitted_while_a_run_is_cancelled_are_cancelled_too(
     assert cancel.main(RunFolderOptions(run=str(run.path))) == 0
     assert ended == ["7", "8"]
     assert capsys.readouterr().err == "cancelled: 7\ncancelled: 8, submitted meanwhile\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["plan.json", "run.json", ".alive", "one/.alive", "one/state.json"]
+)
+def test_a_fifo_in_a_run_is_not_waited_for(at: Workplace, suite: Suite, name: str):
+    done = at.milabench("run", suite(one=GOOD + "\nsys.exit(3)"), *WORDS, "--name", "mine")
+    assert done.code == 1
+    path = at.run() / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    done = at.milabench("run", "--resume", str(at.run()))
+    assert done.code in (1, 2)
+    assert "Traceback" not in done.err
+    assert "milabench itself" not in done.err

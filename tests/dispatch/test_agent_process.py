@@ -1,5 +1,6 @@
 """The process of an agent: how it ended, and the last lines that it printed."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,3 +65,8 @@ def test_the_line_that_says_why(lines: tuple[str, ...], line: str) -> None:
 )
 def test_why_slurm_ended_a_process(lines: tuple[str, ...], error: str) -> None:
     assert slurm_error(lines) == error
+
+
+def test_a_log_that_became_a_fifo_has_no_lines(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "n0.log")
+    assert last_lines(tmp_path / "n0.log") == ()

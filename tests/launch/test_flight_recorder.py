@@ -33,3 +33,15 @@ def test_a_dump_starts_nothing(tmp_path: Path) -> None:
     (tmp_path / "fr.rank0").write_bytes(b"cos\nsystem\n(S'touch %s'\ntR." % os.fsencode(made))
     assert collectives_begun(f"{tmp_path}/fr.rank", 0, since=0.0) is None
     assert not made.exists()
+
+
+def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fr.rank0")
+    assert collectives_begun(f"{tmp_path}/fr.rank", 0, since=0.0) is None
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 63, 10**400, "9" * 5000])
+def test_a_number_that_no_rank_reaches(tmp_path: Path, number: object) -> None:
+    dump = {"pg_status": {"0": {"last_enqueued_collective": number}}}
+    (tmp_path / "fr.rank0").write_bytes(pickle.dumps(dump))
+    assert collectives_begun(f"{tmp_path}/fr.rank", 0, since=0.0) is None

@@ -1,6 +1,7 @@
 """Stacks as faulthandler and py-spy write them, and what a thread in them does."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,21 @@ def test_the_caller_is_the_innermost_call_that_is_not_of_a_library():
     assert caller([SOCKET, LOADER]) == SOCKET
     assert caller([]) is None
     assert str(BODY) == "main.py:41 in body"
+
+
+def test_the_source_of_a_call(tmp_path: Path):
+    (tmp_path / "main.py").write_bytes(b"first\n  caf\xe9()  \n")
+    file = str(tmp_path / "main.py")
+    sources = [Frame(file, line, "f").source for line in (1, 2, 3, 10**8)]
+    assert sources == ["first", "caf\\xe9()", "", ""]
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "/none", "main\0.py", "", "/", "fifo", "a" * 5000])
+def test_a_call_in_what_is_no_source_file_has_none(tmp_path: Path, file: str):
+    os.mkfifo(tmp_path / "fifo")
+    assert Frame(str(tmp_path / file) if file == "fifo" else file, 1, "f").source == ""
+
+
+def test_a_line_number_without_end_is_none():
+    text = f'Thread 0x1 (most recent call first):\n  File "a", line {"9" * 5000} in f\n'
+    assert of_faulthandler(text) == [[]]

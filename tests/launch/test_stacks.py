@@ -220,3 +220,45 @@ def test_py_spy_that_does_not_work_and_a_folder_that_is_gone(
     assert found.is_rank
     assert not found.threads
     assert "hunter2" not in found.command
+
+
+STACK = b'Thread 0x1 (most recent call first):\n  File "main.py", line 3 in \xff\n'
+
+
+def test_what_a_program_puts_among_the_stacks_is_left_alone(tmp_path: Path):
+    (tmp_path / "7.1.sigterm").write_bytes(STACK)
+    (tmp_path / "8.0.sigterm").write_bytes(STACK + b"\0" * 10_000_000)
+    for name in ("a.b", "1.2.3", "1", "-1.0", f"{'9' * 200}.0", "\u0663.0", "1.0\n"):
+        (tmp_path / f"{name}.sigterm").write_bytes(STACK)
+    os.mkfifo(tmp_path / "3.0.sigterm")
+    (tmp_path / "4.0.sigterm").mkdir()
+    (tmp_path / "5.0.sigterm").symlink_to("/dev/zero")
+    (tmp_path / "6.0.sigterm").symlink_to("6.0.sigterm")
+    found = stacks.ended_ranks(tmp_path)
+    assert [(seen.pid, seen.rank) for seen in found] == [(8, 0), (7, 1)]
+    assert str(found[1].threads[0][0]) == "main.py:3 in \\xff"
+
+
+def test_the_answer_of_a_process_may_be_no_file_and_its_name_no_text(tmp_path: Path):
+    code = (
+        "import ctypes, os, signal, sys, time\n"
+        f"signal.signal({int(stacks.SIGNAL)}, lambda *_: None)\n"
+        "ctypes.CDLL(None).prctl(15, b'\\xff) \\xfe', 0, 0, 0)\n"
+        f"os.mkfifo({str(tmp_path)!r} + f'/{{os.getpid()}}')\n"
+        "print(flush=True); time.sleep(1000)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        look = stacks.Look(lambda: {process.pid}, process.pid, 0, tmp_path)
+        ((found,),) = stacks.look([look])
+        process.kill()
+    assert found.is_rank
+    assert not any(found.threads)
+
+
+def test_a_fifo_among_the_stacks_holds_up_no_end():
+    code = "import os, sys\nos.mkfifo(os.environ['MILABENCH_STACKS'] + '/1.0.sigterm')\nsys.exit(3)"
+    job = launch(code, njobs=True)
+    end, _ = supervise(replace(job, processes=(replace(job.processes[0], job=0),)))
+    assert end.processes[0].reason == "exit status 3"

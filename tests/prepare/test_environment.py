@@ -104,6 +104,13 @@ def test_an_installation_that_fails_leaves_nothing_in_the_way(tmp_path, group, f
     assert (tmp_path / "venv" / "g").is_dir()
 
 
+def test_a_fifo_in_the_place_of_the_log_is_replaced(tmp_path, group, fake):
+    (tmp_path / "venv").mkdir()
+    os.mkfifo(tmp_path / "venv" / "g.log")
+    assert make_environment(group, tmp_path, silent, uv=None)
+    assert (tmp_path / "venv" / "g.log").is_file()
+
+
 def test_other_requirements_replace_it_when_they_are_there(tmp_path, group, fake):
     make_environment(group, tmp_path, silent, uv=None)
     link = tmp_path / "venv" / "g"

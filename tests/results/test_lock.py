@@ -191,3 +191,36 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path):
     with pytest.raises(RunDirError, match="symbolic"), held(tmp_path / "lock"):
         pass
     assert other.read_text() == "of someone else"
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "binary", "zeros"])
+def test_what_is_in_the_place_of_a_lock_tells_no_holder(tmp_path: Path, kind: str):
+    path = tmp_path / ".alive"
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "binary":
+            path.write_bytes(b"\xff \xfe")
+        case "zeros":
+            path.symlink_to("/dev/zero")
+    assert holder(path) == ""
+
+
+def test_a_file_in_the_place_of_a_folder_has_no_lock(tmp_path: Path):
+    (tmp_path / "b").write_text("")
+    assert not is_alive(tmp_path / "b")
+
+
+def test_a_process_whose_name_is_not_utf_8_has_a_start():
+    code = (
+        "import ctypes, sys; ctypes.CDLL(None).prctl(15, b'\\xff) \\xfe', 0, 0, 0)\n"
+        "print(flush=True); sys.stdin.read()"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert lock._started(process.pid).isdecimal()
+        process.kill()

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.codec import decode, open_file
+from milabench_ddp.codec import decode
+from milabench_ddp.files import open_file
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.text import report_text
 from milabench_ddp.results.defects import DefectKind

@@ -250,3 +250,14 @@ def test_what_a_program_once_forged_is_not_taken_for_ours(tmp_path: Path, event:
     assert record.end is not None
     assert record.end["return_code"] == 1
     assert [(each.kind, each.detail) for each in record.defects] == [(DefectKind.FORGED, event)]
+
+
+def test_a_line_without_end_ends_the_file(tmp_path: Path):
+    """As the zeros that a file system leaves at the end of a file after a loss of power."""
+    path = write(tmp_path, "b.D0", config("b"), start(), rate(1.0))
+    whole = read_events(path)
+    with path.open("r+b") as file:
+        file.truncate(1 << 31)
+    assert kinds(path) == [(DefectKind.TOO_LONG, 4, 1)]
+    record = read_events(path)
+    assert (record.config, record.start, record.rates) == (whole.config, whole.start, whole.rates)

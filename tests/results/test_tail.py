@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 from milabench_ddp.events import Data, Ended, Note, Outcome, Started
@@ -47,3 +48,9 @@ def test_files_of_others_damaged_lines_and_a_new_attempt(tmp_path: Path) -> None
     (event,) = tail.events("[b]")
     assert isinstance(event, Data)
     assert event.payload["rate"] == 4.0
+
+
+def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "b.D0.data")
+    (tmp_path / "b.D1.data").write_text(rate(1.0))
+    assert len(list(Tail(RunDir(tmp_path)).events("b"))) == 1

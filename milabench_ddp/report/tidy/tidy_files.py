@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ...codec import open_file
 from ...errors import RunDirError, SelectionError
+from ...files import open_file
 from ...hidden import SECRETS
 from ...table import csv_cell, is_unknown
 from ..replaceable import HEAD, refuse

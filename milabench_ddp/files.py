@@ -1,0 +1,97 @@
+"""Opens files in folders where programs may write, too.
+
+In the place of a file there may be a link, a FIFO, a device or a folder: nothing is written through
+a link, and nobody waits for a FIFO.
+"""
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import RunDirError
+from .hidden import SECRETS
+
+_LARGEST = 1 << 30  # bytes; the plan of 65,536 GPUs has a tenth of them
+
+
+def replace_file(path: Path, content: bytes, *, is_durable: bool = True) -> None:
+    """Replace a file atomically, or make it; a link in its place is replaced, not followed.
+
+    Unless ``is_durable`` is false, it waits until a loss of power cannot undo that.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.unlink(missing_ok=True)  # of a process that was killed, or a link
+        with os.fdopen(new_file(temporary), "wb") as out:
+            out.write(content)
+            out.flush()
+            if is_durable:
+                os.fsync(out.fileno())
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):  # on a full disk it takes room
+            temporary.unlink()
+        raise
+
+
+def new_file(path: Path) -> int:
+    """Make a file to write, and return its descriptor.
+
+    Raises:
+        OSError: it cannot be made; FileExistsError if there is anything, also a link or a FIFO.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, SECRETS.mode)
+
+
+def append_file(path: Path) -> BinaryIO:
+    """Open a file to append to it, or make it; a link or anything but a file is refused.
+
+    Raises:
+        RunDirError: it cannot be opened.
+    """
+    # O_RDWR: a FIFO that nobody reads can be opened, too, and is then refused as what it is
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        return os.fdopen(_checked(os.open(path, flags, SECRETS.mode)), "ab", buffering=0)
+    except OSError as error:
+        why = "it is a link, and is not followed" if path.is_symlink() else error.strerror
+        raise RunDirError(f"cannot write {path}: {why}") from error
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file to read it; a FIFO is refused, because it would block.
+
+    Raises:
+        OSError: it is not there, cannot be read, or is not a file.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    return os.fdopen(_checked(fd), "rb")
+
+
+def _checked(fd: int) -> int:
+    """The descriptor, if it is that of a file; else it is closed."""
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return fd
+    os.close(fd)
+    code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+    raise OSError(code, os.strerror(code) if code == errno.EISDIR else "Not a file")
+
+
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """The content of a file, or its first ``most`` bytes.
+
+    Raises:
+        OSError: as for ``open_file``; or all are wanted, and it has more than ``_LARGEST``.
+    """
+    with open_file(path) as file:
+        if most is None and os.fstat(file.fileno()).st_size > _LARGEST:
+            raise OSError(errno.EFBIG, f"it has more than {_LARGEST >> 20} MiB")
+        return file.read(-1 if most is None else most)

@@ -95,3 +95,19 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
         if most is None and os.fstat(file.fileno()).st_size > _LARGEST:
             raise OSError(errno.EFBIG, f"it has more than {_LARGEST >> 20} MiB")
         return file.read(-1 if most is None else most)
+
+
+def disk_use(folder: Path) -> tuple[int, int]:
+    """The bytes and the number of the files below a folder; of those that can be seen."""
+    size = count = 0
+    folders = [os.fspath(folder)]  # a list, since Python 3.11's os.walk calls itself for each
+    while folders:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                    continue
+                with suppress(OSError):
+                    size += entry.stat(follow_symlinks=False).st_size
+                    count += 1
+    return size, count

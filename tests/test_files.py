@@ -2,13 +2,15 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 import milabench_ddp
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.files import append_file, new_file, open_file, read_bytes, replace_file
+from milabench_ddp.files import append_file, disk_use, new_file, open_file, read_bytes, replace_file
+from tests.support.nested import nested
 
 PACKAGE = Path(milabench_ddp.__file__).parent
 # Calls that wait for a FIFO without a writer, and read a device without end
@@ -93,3 +95,22 @@ def test_a_file_that_has_no_end_is_not_read(tmp_path: Path):
     with pytest.raises(OSError, match="it has more than 1024 MiB"):
         read_bytes(tmp_path / "b")
     assert read_bytes(tmp_path / "b", 2) == b"\0\0"
+
+
+def test_the_files_of_a_folder_are_counted(tmp_path: Path):
+    assert disk_use(tmp_path) == (0, 0)
+    (tmp_path / "b.D0.data").write_bytes(b"12345")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "command.sh").write_bytes(b"67")
+    (tmp_path / "b.D0.stdout").symlink_to("/dev/zero")
+    assert disk_use(tmp_path) == (7 + len("/dev/zero"), 3)
+
+
+def test_folders_in_each_other_are_counted_at_any_depth(tmp_path: Path):
+    with nested(tmp_path, 2 * sys.getrecursionlimit()):
+        (tmp_path / "file").write_bytes(b"12345")
+        assert disk_use(tmp_path) == (5, 1)
+
+
+def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path):
+    assert disk_use(tmp_path / "gone") == (0, 0)

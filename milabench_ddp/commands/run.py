@@ -20,7 +20,7 @@ from ..dispatch.runners import runner_of
 from ..display import show_progress
 from ..errors import MilabenchError, SelectionError, contained, reason_of
 from ..events import Outcome
-from ..files import read_bytes
+from ..files import disk_use, read_bytes
 from ..hidden import SECRETS
 from ..interrupts import EndedBySignal
 from ..machine.devices import Cluster, Node
@@ -29,7 +29,7 @@ from ..options.run import RunOptions, fixed_options
 from ..plan.planner import plan_launches
 from ..results.former import former_runs
 from ..results.read_state import read_header
-from ..results.run_dir import RunDir, disk_use
+from ..results.run_dir import RunDir
 from ..table import size_text
 from ..visible import in_line
 from . import final_report, setup
@@ -55,7 +55,7 @@ def _run(context: RunContext, options: RunOptions) -> int:
         shown = outline(context.run, context.header, context.plan, names, is_watched=False)
         with show_progress(shown, quiet=options.quiet) as observer:
             outcome = runner.execute(context, observer)
-            size, count = disk_use(context.run)
+            size, count = disk_use(context.run.path)
             observer.message(f"{context.run.path}: {size_text(size)} in {count} files")
     else:
         outcome = context.header.outcome or Outcome.FAILED

@@ -3,6 +3,7 @@
 An agent that loses its coordinator ends its launch: no process stays on a node without supervision.
 """
 
+import os
 import queue
 import threading
 import time
@@ -51,6 +52,7 @@ class Agent:
         connection: to the coordinator.
         timeouts: how long the agent waits for the coordinator.
         clock: monotonic seconds.
+        grace: seconds between SIGTERM and SIGKILL of a launch's processes.
     """
 
     def __init__(
@@ -59,9 +61,10 @@ class Agent:
         connection: CoordinatorConnection,
         timeouts: Timeouts,
         clock: Callable[[], float],
+        grace: float,
     ) -> None:
         self._runner, self._connection, self._timeouts = runner, connection, timeouts
-        self._clock = clock
+        self._clock, self._grace = clock, grace
         self._orders: queue.SimpleQueue[ToAgent | None] = queue.SimpleQueue()
         self._signals: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._lock = threading.Lock()  # guards the next three
@@ -72,6 +75,7 @@ class Agent:
         self._heard = clock()
         self._is_silent = self._was_silent = False  # for too long, so that its launch was stopped
         self._lost: CoordinatorLostError | None = None
+        self._lost_at = 0.0
 
     @property
     def is_abandoned(self) -> bool:
@@ -171,6 +175,7 @@ class Agent:
 
     def _lose(self, message: str, *, is_silent: bool) -> None:
         if self._lost is None:
+            self._lost_at = self._clock()
             self._lost = CoordinatorLostError(message, is_silent=is_silent)
             self._stop_launch(_without_coordinator(message))
             self._orders.put(None)
@@ -180,8 +185,13 @@ class Agent:
     def _beat(self) -> None:
         """Send a heartbeat, and check when the coordinator was last heard.
 
-        If it is silent for too long, its launch is stopped; it may still come back.
+        If it is silent for too long, its launch is stopped; it may still come back. If the main
+        thread hangs when the coordinator is lost, this process ends without it, and its keepers end
+        the launch.
         """
+        late = self._clock() - self._lost_at - self._grace - self._timeouts.report
+        if self._lost is not None and late > 0:
+            os._exit(1)
         self._tell_signals()
         self._connection.send_now(Heartbeat())
         silence, limit = self._clock() - self._heard, self._timeouts.silence

@@ -35,7 +35,6 @@ from .run_context import read_plan
 from .this_host import launch_runner, own_node
 from .transport import Connection, heartbeats
 
-_LEAVE = 10.0  # seconds after the grace for an agent to end
 NODE = "MILABENCH_NODE"  # tells a program the name of its node
 
 
@@ -107,7 +106,7 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
         hello = Hello(options.rank, node, options.address, compared, witness, warnings)
         facts, clock = {**meta(machine), "node": node.name}, AwakeClock()
         runner = stack.enter_context(launch_runner(run, plan, node, facts, environ, clock))
-        agent = Agent(runner, connection, options.timeouts, clock)
+        agent = Agent(runner, connection, options.timeouts, clock, plan.grace)
         # Slurm's warning; the coordinator acts on it
         signal.signal(signal.SIGUSR2, lambda *_: agent.note_signal("SIGUSR2"))
         try:
@@ -127,7 +126,7 @@ def _alone(run: RunDir, node: str, options: AgentOptions, grace: float) -> Itera
     """
     lock = run.node_lock(node, options.job)
     timeouts = options.timeouts
-    with held(lock, timeouts.silence + timeouts.reconnect + grace + _LEAVE) as is_mine:
+    with held(lock, timeouts.silence + timeouts.reconnect + grace + timeouts.report) as is_mine:
         if not is_mine:
             raise DispatchError(f"another agent of this run has not ended{holder(lock)}")
         yield

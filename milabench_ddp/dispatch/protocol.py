@@ -115,5 +115,5 @@ class Timeouts(Struct, frozen=True):
     notice: float = 10.0  # until the user is told which nodes have not joined
     clock: float = 1.0  # for a node to tell its clock, before benchmarks begin
     others: float = 10.0  # for the other nodes of a launch to fail by themselves, after the first
-    report: float = 30.0  # after deadline and grace, for a node to report the end of a launch
+    report: float = 30.0  # after deadline and grace, for a node to end a launch and report that
     reconnect: float = 60.0  # after the silence, for the lost side to come back

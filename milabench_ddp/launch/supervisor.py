@@ -7,7 +7,6 @@ While it sleeps, it takes no CPU time from the programs that are measured.
 
 import queue
 import selectors
-import shutil
 import tempfile
 import time
 import uuid
@@ -94,7 +93,7 @@ class Supervisor:
     def _start(self, stack: ExitStack) -> None:
         """Start all processes; ``stack`` undoes each step, in reverse order."""
         self._oom_kills = oom_kills()
-        # The keeper removes it if this process is killed, so the keeper is there first.
+        # The keeper removes it, also if this process is killed, so the keeper is there first.
         folder = Path(tempfile.gettempdir(), f"milabench-{uuid.uuid4().hex}")
         programs = []
         for number, process in enumerate(self._launch.processes):
@@ -103,7 +102,6 @@ class Supervisor:
         self._policy = KillPolicy(self._clock(), max_duration, self._grace)
         keeper = Keeper(programs, folder)
         stack.callback(keeper.close)
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         if self._launch.barrier:
             self._barrier.callback(Fifo(folder / _BARRIER).close)

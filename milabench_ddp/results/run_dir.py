@@ -247,17 +247,6 @@ def _refuse_link(path: Path) -> None:
         raise RunDirError(f"cannot write {path}: it is a link, and is not followed")
 
 
-def disk_use(run: RunDir) -> tuple[int, int]:
-    """The bytes and the number of the files of a run; of those that can be seen."""
-    size = count = 0
-    for folder, _, names in os.walk(run.path):
-        for name in names:
-            with suppress(OSError):
-                size += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118 - many files
-                count += 1
-    return size, count
-
-
 def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> None:
     """Move the result files of a benchmark to ``<benchmark>/attempts/<number>/``.
 

@@ -3,10 +3,12 @@
 import select
 import threading
 from collections.abc import Iterator
+from queue import Empty, SimpleQueue
 from typing import cast
 
 import pytest
 
+from milabench_ddp.dispatch import agent as agent_module
 from milabench_ddp.dispatch.agent import Agent, CoordinatorLostError
 from milabench_ddp.dispatch.awake_clock import AwakeClock
 from milabench_ddp.dispatch.protocol import (
@@ -27,8 +29,10 @@ from milabench_ddp.plan.launch import Launch
 from milabench_ddp.results.state import LaunchState
 from tests.support.dispatch import QUICK, Clock, connections, node
 from tests.support.started_agent import start_launch
+from tests.support.wait import wait_for
 
 HELLO = Hello(0, node(0), "10.0.0.1")
+GRACE = 5.0
 SILENT = "it sent no heartbeat for 10 s"
 
 
@@ -37,9 +41,12 @@ class RunsUntilStopped:
 
     def __init__(self) -> None:
         self.started = threading.Semaphore(0)
+        self.goes_on = threading.Event()  # if it is cleared, a launch hangs
+        self.goes_on.set()
 
     def run(self, launch: Launch, requests: StopRequests, _emit: object) -> LaunchState:
         self.started.release()
+        self.goes_on.wait()
         while not requests.stops:
             select.select([requests.fd], [], [])
         verdict = requests.verdict
@@ -54,7 +61,7 @@ class Served:
         self.connection, self._theirs = connections()
         runner = cast(LaunchRunner, self.runner)
         clock = AwakeClock(self.clock) if suspends else self.clock
-        self.agent = Agent(runner, self._theirs, QUICK, clock)
+        self.agent = Agent(runner, self._theirs, QUICK, clock, GRACE)
         self.lost: CoordinatorLostError | None = None
         self._heard: list[FromAgent] = []
         self._before = set(threading.enumerate())
@@ -220,3 +227,22 @@ def test_asked_to_stop_while_it_runs(served: Served) -> None:
     assert served.ends().state.reason == "stopped on request"
     served.join()
     assert served.lost is None
+
+
+def test_without_a_coordinator_a_main_thread_that_hangs_is_not_waited_for(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: SimpleQueue[int] = SimpleQueue()
+    monkeypatch.setattr(agent_module.os, "_exit", ended.put)
+    served.runner.goes_on.clear()
+    served.serve()
+    served.start("1")
+    served.connection.close()
+    wait_for(lambda: served.agent._lost is not None)
+    served.clock.sleep(GRACE + QUICK.report)
+    with pytest.raises(Empty):
+        ended.get(timeout=5 * QUICK.heartbeat)
+    served.clock.sleep(1.0)
+    assert ended.get() == 1
+    served.runner.goes_on.set()
+    served.join()

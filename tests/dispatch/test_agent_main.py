@@ -268,11 +268,11 @@ def test_it_waits_until_the_agent_of_an_earlier_coordinator_has_ended(tmp_path: 
     it.close()
 
 
-def test_one_that_does_not_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_main, "_LEAVE", 0.0)
+def test_one_that_does_not_end_is_named(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     run.nodes.mkdir()
-    options = AgentOptions(tmp_path, 0, job="all", timeouts=Timeouts(silence=0.0, reconnect=0.0))
+    timeouts = Timeouts(silence=0.0, reconnect=0.0, report=0.0)
+    options = AgentOptions(tmp_path, 0, job="all", timeouts=timeouts)
     me = f"process {os.getpid()} on {os.uname().nodename}, since 20"
     with (
         held(run.node_lock("n0", "all")),

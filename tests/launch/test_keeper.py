@@ -13,6 +13,7 @@ from milabench_ddp.launch import keeper as keeper_module
 from milabench_ddp.launch import reap
 from milabench_ddp.launch.keeper import Keeper, KeptProcess
 from milabench_ddp.plan.launch import Process
+from tests.support.nested import nested
 from tests.support.processes import exists
 from tests.support.wait import wait_for
 
@@ -227,7 +228,8 @@ def test_the_folder_goes_with_the_keeper_and_nothing_that_it_links_to(tmp_path: 
     (outside / "kept").touch()
     (folder / "stacks.0" / "link").symlink_to(outside)
     os.mkfifo(folder / "metrics.0")
-    keeper.release()
-    keeper.close()
+    with nested(folder / "stacks.0", 2 * sys.getrecursionlimit()):
+        keeper.release()
+        keeper.close()
     assert not folder.exists()
     assert (outside / "kept").exists()

@@ -13,7 +13,6 @@ from milabench_ddp.results.run_dir import (
     archive_attempt,
     create,
     default_name,
-    disk_use,
     make_folder,
     reserve,
     save_state,
@@ -174,17 +173,6 @@ def test_a_state_replaces_a_link_and_a_fifo_in_its_place(tmp_path: Path):
         assert read_record(run.state_json("b"), BenchmarkState) == BenchmarkState("b")
         run.state_json("b").unlink()
     assert secret.read_bytes() == b"root"
-
-
-def test_the_files_of_a_run_are_counted(tmp_path: Path):
-    run = create(tmp_path, "mine")
-    (run.path / ".reserve").unlink()
-    assert disk_use(run) == (0, 0)
-    run.data("b.D0").write_bytes(b"12345")
-    make_folder(run.benchmark("b"))
-    run.script("b").write_bytes(b"67")
-    run.stream("b.D0", "stdout").symlink_to("/dev/zero")
-    assert disk_use(run) == (7 + len("/dev/zero"), 3)
 
 
 def refuse(cause: OSError) -> None:

@@ -148,6 +148,9 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return next(iter(difflib.get_close_matches(word, sorted(known), n=1)), "")
 
 
+LONGEST_MESSAGE = 2000  # characters of what a program tells as its error
+
+
 def shortened(text: str, most: int = 600) -> str:
     """A text of at most ``most`` characters: the middle of a longer one is left out."""
     if len(text) <= most:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, field
 
+from ..errors import shortened
 from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
 from ..metric_line import MetricLine
 from ..progress import LaunchCount
@@ -118,7 +119,7 @@ class RunningBenchmark(Struct):
         rate = payload.get("rate")
         if is_finite(rate) or (isinstance(rate, float) and math.isnan(rate)):
             self.rates[tag] = rate
-            self.unit = " ".join(str(payload.get("units", "")).split())
+            self.unit = shortened(" ".join(str(payload.get("units", "")).split()), 60)
             self._reach(tag, "warm-up" if is_warmup(payload) else "measuring")
         loss = payload.get("loss")
         if isinstance(loss, float) or is_finite(loss):

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from ..errors import LONGEST_MESSAGE, shortened
 from ..events import NAN_LOSS, Data, Event, Metrics, Note, Outcome, Output, Verdict
 from ..results.rates import RateCounts, is_finite, why_nothing_measured
 from .causes import (
@@ -77,7 +78,7 @@ class Observations(Struct):
             case Note(kind="begin", data={"time": time}) if is_finite(time):
                 self.began = float(time)
             case Note(kind="error", data={"skip": True, "message": str() as message}):
-                self.lacks = self.lacks or message
+                self.lacks = self.lacks or shortened(message, LONGEST_MESSAGE)
             case Note(kind="error", data=Mapping() as data):
                 self._add_error(_describe(data))
             case Output(stream="stderr", text=text):
@@ -139,6 +140,7 @@ def _describe(error: Mapping[str, Any]) -> str:
     text = str(error.get("type") or "error")
     if message := str(error.get("message") or "").strip():
         text = f"{text}: {message}"
+    text = shortened(text, LONGEST_MESSAGE)
     rank = error.get("rank")
     if isinstance(rank, int):
         text = f"rank {rank}: {text}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import shown_names
+from ..errors import LONGEST_MESSAGE, shortened, shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict
 from ..results.read_state import DAMAGED, GONE
 from ..results.records import Payload, Run
@@ -78,7 +78,7 @@ def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:
 
 def _message(error: Payload) -> str:
     parts = error.get("type"), error.get("message")
-    return ": ".join(str(part) for part in parts if part)
+    return shortened(": ".join(str(part) for part in parts if part), LONGEST_MESSAGE)
 
 
 def benchmark_failures(

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ..errors import shortened
+
 
 class DefectKind(StrEnum):
     """The kinds of defect of a result file; each value is the text of its message."""
@@ -50,6 +52,6 @@ class FileDefect(Struct, frozen=True):
     def __str__(self) -> str:
         """One line of text: file, line and message."""
         where = str(self.path) if self.line is None else f"{self.path}:{self.line}"
-        what = f"{self.kind} ({self.detail})" if self.detail else str(self.kind)
+        what = f"{self.kind} ({shortened(self.detail)})" if self.detail else str(self.kind)
         again = f"; and {self.count - 1} more" if self.count > 1 else ""
         return f"{where}: {what}{again}"

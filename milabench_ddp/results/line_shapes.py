@@ -72,7 +72,9 @@ class LineShape(Struct, frozen=True):
         return True
 
     def batch(self, lines: Sequence[bytes]) -> Batch | None:
-        """What the lines tell; None if one of them must be read by itself."""
+        """What the lines tell; None if one of them must be read by itself, or there is none."""
+        if not lines:
+            return None
         try:
             entries = self.decoder.decode_lines(b"\n".join(lines))
         except ValueError:

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 from msgspec import UNSET, Struct, field
 
+from ..errors import shortened, shown_names
 from ..events import NO_RATE, NO_USABLE_RATE
 from ..metric_line import LARGEST, LARGEST_RANK, MetricLine
 
@@ -169,7 +170,8 @@ def _why_not_one_rate(counts: list[RateCounts]) -> str:
     """Why the rates are not those of one rank, or a sum over ranks; empty if they are."""
     units = sorted(set().union(*(each.units for each in counts)))
     if len(units) > 1:
-        return f"its rates have several units, so they have no mean: {', '.join(units)}"
+        said = shown_names([shortened(unit, 60) for unit in units], 5)
+        return f"its rates have several units, so they have no mean: {said}"
     unranked = [each for each in counts if each.unranked]
     ranks = set().union(*(each.ranks for each in counts))
     if not unranked:

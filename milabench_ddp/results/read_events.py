@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..codec import convert, loads
+from ..errors import reason_of
 from ..files import open_file
 from ..samples import DeviceProblem
 from .add_lines import LineGroup, add_groups
@@ -48,6 +49,10 @@ def read_events(path: Path) -> Record:
                 break
     except OSError as error:
         reader.defect(DefectKind.UNREADABLE, None, error.strerror or str(error))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a bug must not take the files of others along
+        reader.defect(DefectKind.UNREADABLE, None, reason_of(error))
     else:
         reader.check_whole()
     reader.record.defects = list(reader.defects.values())

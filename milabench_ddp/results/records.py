@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 from msgspec import Struct, field
 
 from ..config.schema import SkippedBenchmark
+from ..errors import shortened
 from ..events import Status, Verdict
 from ..samples import DeviceProblem, DeviceSample, HostSample
 from .columns import Numbers, ToldNumbers
@@ -170,7 +171,7 @@ def unit_of(records: Iterable[Record]) -> str:
     """The unit of a benchmark's rates; empty if no file says it."""
     for record in records:
         if record.units:
-            return record.units
+            return shortened(record.units, 60)
     return ""
 
 

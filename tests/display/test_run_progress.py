@@ -136,6 +136,13 @@ def test_an_event_belongs_to_the_longest_name_that_its_tag_begins_with(tag: str,
     assert (None if changed is None else changed.name) == owner
 
 
+def test_a_unit_that_is_long_is_cut():
+    known, _ = running("a")
+    known.take(Data("a.0", 0.0, {"task": "train", "rate": 2.0, "units": "x" * 10**6}))
+    (line,) = known.end("a", OK)
+    assert len(line) < 200
+
+
 def test_an_end_is_told_with_its_time_its_rate_and_its_reason():
     known, clock = running("a", "b")
     known.take(rate("a.0", 2.0))

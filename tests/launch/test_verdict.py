@@ -177,6 +177,16 @@ def test_an_error_may_say_little(data: dict[str, str], reason: str):
     assert observations(Note("b", 0.0, "error", data)).error == reason
 
 
+def test_an_error_may_say_much():
+    """The result file has all of it."""
+    data = {"type": "RuntimeError", "message": "first " + "x" * 10**6 + " last", "rank": 3}
+    error = observations(Note("b", 0.0, "error", data)).error
+    assert len(error) < 2100
+    assert error.startswith("rank 3: RuntimeError: first xxx")
+    assert "xxx [... 998,025 more characters ...] xxx" in error
+    assert error.endswith("xxx last")
+
+
 def test_a_program_may_say_anything_of_itself():
     observed = observations(
         Note("b", 0.0, "error", "a text"),

@@ -67,7 +67,34 @@ def whole_and_not(draw: Draw, k: int) -> str:
     return rate(draw.choice([5, 5.5]), **told, lr=draw.choice([1e-05, 0.5]), text="é")
 
 
-KINDS = [ours, of_milabench, of_ranks, with_others, written_twice, whole_and_not]
+def numbered_keys(_: Draw, k: int) -> str:
+    return line("data", {f"loss_of_{k}": 0.5})
+
+
+def numbered_tasks(_: Draw, k: int) -> str:
+    return line("data", {"task": f"t{k}", "rate": 3.0, "units": "x/s"})
+
+
+def numbered_units(_: Draw, k: int) -> str:
+    return line("data", {"task": "train", "rate": 3.0, "units": f"x{k // 70}/s"})
+
+
+def numbered_groups(_: Draw, k: int) -> str:
+    return line("data", {f"layer{k}": {"norm": 0.5}, "task": "train", "rate": 3.0})
+
+
+KINDS = [
+    ours,
+    of_milabench,
+    of_ranks,
+    with_others,
+    written_twice,
+    whole_and_not,
+    numbered_keys,
+    numbered_tasks,
+    numbered_units,
+    numbered_groups,
+]
 
 
 def one_by_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:

@@ -83,6 +83,8 @@ def test_several_units_have_no_mean() -> None:
     why = "its rates have several units, so they have no mean: items/s, tokens/s"
     assert why_nothing_measured([counted(GOOD, other)]) == why
     assert why_nothing_measured([counted(GOOD), counted(other)]) == why
+    many = counted(*[{**GOOD, "units": f"u{k}/s"} for k in range(9)])
+    assert why_nothing_measured([many]).endswith(": u0/s, u1/s, u2/s, u3/s, u4/s and 4 more")
     unnamed = {"task": "train", "rate": 5.0}
     assert why_nothing_measured([counted(GOOD, unnamed, {**unnamed, "units": ""})]) == ""
 

@@ -9,6 +9,7 @@ from milabench_ddp.codec import decode
 from milabench_ddp.files import open_file
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.text import report_text
+from milabench_ddp.results import read_events as read_events_module
 from milabench_ddp.results.defects import DefectKind
 from milabench_ddp.results.read_events import read_events
 from milabench_ddp.results.read_run import read_run
@@ -104,3 +105,21 @@ def test_only_files_are_opened(tmp_path: Path) -> None:
         open_file(tmp_path)
     with pytest.raises(FileNotFoundError):
         open_file(tmp_path / "nothing")
+
+
+def test_a_file_that_the_reader_itself_fails_at_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make(tmp_path / "run")
+
+    def fails(reader: object, block: bytes) -> None:
+        if b'"b"' in block:
+            raise LookupError("planted")
+        read_block(reader, block)
+
+    read_block = read_events_module._EventReader.read_block
+    monkeypatch.setattr(read_events_module._EventReader, "read_block", fails)
+    assert [record.name for record in read_run(run).records] == ["a"]
+    (defect,) = read_run(run).defects
+    assert (defect.path, defect.kind) == (run / "b.D0.data", DefectKind.UNREADABLE)
+    assert defect.detail.startswith("milabench itself failed: LookupError: planted (")

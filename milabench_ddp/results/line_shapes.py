@@ -5,7 +5,6 @@ others are decoded into a struct that is made for it, and that takes nothing els
 another key, text or type is none of this shape, and is read by itself.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from ..codec import loads
 from ..metric_line import LARGEST, LARGEST_RANK
 from .columns import EXACT
 from .payload import NOT_FINITE, NOT_NUMBERS, READ_ALONE
@@ -129,7 +129,7 @@ def shape_of(skeleton: bytes, line: bytes) -> LineShape | None:
 
 def _learned(line: bytes) -> LineShape | None:
     try:
-        entry = json.loads(line)
+        entry = loads(line)
     except ValueError:
         return None
     match entry:

@@ -265,7 +265,8 @@ def _groups(
             alone += [place for place in places if not shape.has(lines[place])]
             places = [place for place in places if shape.has(lines[place])]
             batch = shape.batch([lines[place] for place in places])
-        if batch is None:  # none is left
+        if batch is None:  # none is left, or a number among them is too large for a column
+            alone += places
             continue
         from ..numerics import np  # by files alone that are large enough to need it
 

@@ -4,7 +4,15 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from tests.fuzz import conditions, configurations, messages, run_folders, scripts, told_lines
+from tests.fuzz import (
+    conditions,
+    configurations,
+    many_lines,
+    messages,
+    run_folders,
+    scripts,
+    told_lines,
+)
 from tests.fuzz.engine import Target
 
 TARGETS: Mapping[str, Target] = {
@@ -13,6 +21,7 @@ TARGETS: Mapping[str, Target] = {
     "placeholder": Target(conditions.parts, conditions.check_parts, 1000),
     "filled tree": Target(conditions.trees, conditions.check_tree, 1000),
     "metric lines": Target(told_lines.cases, told_lines.check, 60),
+    "many lines": Target(many_lines.files, many_lines.check, 150),
     "run folder": Target(run_folders.seeds, run_folders.check, 40),
     "bash": Target(scripts.asked, scripts.check_bash, 60),
     "sbatch": Target(scripts.submitted, scripts.check_sbatch, 50),

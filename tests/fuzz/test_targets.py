@@ -36,6 +36,7 @@ PLANTED: dict[str, tuple[str, Callable[..., Any]]] = {
     "placeholder": ("milabench_ddp.config.placeholders.scalar_text", str),
     "filled tree": ("milabench_ddp.config.placeholders._number", _fails),
     "metric lines": ("milabench_ddp.results.read_run.read_files", lambda *_: []),
+    "many lines": ("milabench_ddp.results.read_events.add_groups", lambda *_: []),
     "run folder": ("milabench_ddp.report.assemble.read_run", _fails),
     "bash": ("shlex.quote", _bare),
     "sbatch": ("shlex.quote", _bare),

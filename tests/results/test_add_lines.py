@@ -2,17 +2,16 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import asdict
 
 from milabench_ddp.results import read_events as reader
 from milabench_ddp.results.defects import DefectKind
 from milabench_ddp.results.read_events import read_events
-from milabench_ddp.results.records import Record
 from tests.support.result_files import config, end, line, rate, start, write
+from tests.support.told_records import ONE_BY_ONE, told
 
 T0 = 1_700_000_000.0
 Draw = random.Random
@@ -83,7 +82,19 @@ def numbered_groups(_: Draw, k: int) -> str:
     return line("data", {f"layer{k}": {"norm": 0.5}, "task": "train", "rate": 3.0})
 
 
+def deeply_nested(_: Draw, k: int) -> str:
+    return line("data", {"task": "train", "rate": 3.0 + k, "x": 0}).replace(
+        '"x": 0', f'"x": {"[" * 201}{"]" * 201}'
+    )
+
+
+def too_large(_: Draw, k: int) -> str:
+    return line("data", {"task": "train", "rate": 3.0 + k, "loss": 5 * 10**400})
+
+
 KINDS = [
+    too_large,
+    deeply_nested,
     ours,
     of_milabench,
     of_ranks,
@@ -97,38 +108,16 @@ KINDS = [
 ]
 
 
-def one_by_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
-    with monkeypatch.context() as patch:
-        patch.setattr(reader, "TOGETHER", 10**9)
-        return read_events(path)
-
-
-def told(record: Record) -> Iterator[tuple[str, object]]:
-    """What a record holds, as text, so that NaN is equal to itself."""
-    for name, value in asdict(record).items():
-        if name == "numbers":
-            value = {key: {r: list(told) for r, told in by.items()} for key, by in value.items()}
-        if name == "defects":
-            value = sorted(map(str, value))
-        if name != "lines":
-            yield name, repr(value)
-
-
 @pytest.mark.parametrize("env", [{}, {"RANK": "5"}], ids=["torchrun", "rank"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_lines_at_once(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: Callable[[Draw, int], str],
-    env: dict[str, str],
+    tmp_path: Path, kind: Callable[[Draw, int], str], env: dict[str, str]
 ) -> None:
     draw = Draw(7)
     lines = "".join(kind(draw, k) for k in range(900))
     begun = line("start", {"time": T0, "env": env})
     path = write(tmp_path, "b", config("b"), begun, lines, end())
-    expected = one_by_one(path, monkeypatch)
-    monkeypatch.setattr(reader, "AT_ONCE", 20_000)  # so that the file has several parts
-    assert dict(told(read_events(path))) == dict(told(expected))
+    assert told(path, block=20_000) == told(path, together=ONE_BY_ONE)
 
 
 def test_they_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

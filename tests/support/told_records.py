@@ -30,7 +30,9 @@ def told(
         key: {rank: list(values) for rank, values in ranks.items()}
         for key, ranks in record["numbers"].items()
     }
-    record["ranks"] = sorted(record["ranks"].items())  # in which order they came is not kept
+    # the order of these is not kept where lines have several shapes
+    record["ranks"] = sorted(record["ranks"].items())
+    record["tables"] = {key: sorted(map(repr, rows)) for key, rows in record["tables"].items()}
     record["defects"] = sorted(map(str, record["defects"]))
     del record["lines"]
     return {name: repr(value) for name, value in record.items()}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 IN_NUMBERS = b"0123456789eE+-"  # but for the point: whole numbers and others are of two shapes
 FIXED = ("task", "units")  # texts that are the same in all lines of a shape
 FLOATS = ("rate", "time", "elapsed", "arrived", "step", "steps")
+MUST_BE_NUMBERS = ("loss", "rank", *FLOATS)  # what is not is told
 MOST_SHAPES = 500
 _shapes: dict[bytes, "LineShape | None"] = {}
 
@@ -167,20 +168,22 @@ def _learned(line: bytes) -> LineShape | None:
 def _field(key: str, value: object) -> tuple[object, Mapping[str, bool]] | None:
     """The type of a field, and the numbers in it; None if it must be read by itself."""
     match value:
-        case bool():
+        case bool() if key not in MUST_BE_NUMBERS:
             return bool, {}
+        case str() if value.lower() in NOT_FINITE:
+            return None
         case str() if key in FIXED:
             return Literal[value], {}
-        case str() if value.lower() not in NOT_FINITE and key not in ("rank", "loss", "warmup"):
+        case str() if key not in (*MUST_BE_NUMBERS, "warmup"):
             return str, {}
         case int() | float() if key != "warmup":
             is_whole = isinstance(value, int) and key not in FLOATS
             if key == "rank" and not is_whole:
                 return None
             return (int if is_whole else float), {key: is_whole}
-        case list() if key not in ("rank", "loss", "warmup", *FIXED, *FLOATS):
+        case list() if key not in (*MUST_BE_NUMBERS, "warmup", *FIXED):
             return msgspec.Raw, {}
-        case dict() if value and key not in NOT_NUMBERS and key not in ("loss", *FIXED):
+        case dict() if value and key not in (*NOT_NUMBERS, *MUST_BE_NUMBERS, *FIXED):
             return _group(key, value)
     return None
 

@@ -107,23 +107,20 @@ class _EventReader:
                 self._events.add("line")
             found[common] = others
         groups, alone = _groups(lines, found)
-        entries = {}
-        for place in alone:
-            entry = self._entry(first + place, lines[place])
-            if _is_of_series(entry):
-                entries[place] = entry
-            elif entry is not _GARBLED:
-                self._take(first + place, entry)
-        if len(entries) > MOST_ALONE:
+        entries = {place: self._entry(first + place, lines[place]) for place in alone}
+        in_series = {place for place, entry in entries.items() if _is_of_series(entry)}
+        if len(in_series) > MOST_ALONE:
             for group in groups:
                 for place in group.places.tolist():
                     entries[place] = self._entry(first + place, lines[place])
             groups = []
         begin = 0
         for place in sorted(entries):
-            self._add(first, groups, begin, place)
-            self._take(first + place, entries[place])
-            begin = place
+            if place in in_series:
+                self._add(first, groups, begin, place)
+                begin = place
+            if entries[place] is not _GARBLED:
+                self._take(first + place, entries[place])
         self._add(first, groups, begin, len(lines))
 
     def too_long(self) -> None:

@@ -92,7 +92,27 @@ def too_large(_: Draw, k: int) -> str:
     return line("data", {"task": "train", "rate": 3.0 + k, "loss": 5 * 10**400})
 
 
+def true_rate(_: Draw, k: int) -> str:
+    return line("data", {"rate": True, "k": k})
+
+
+def true_loss(_: Draw, k: int) -> str:
+    return line("data", {"task": "train", "rate": 3.0, "loss": True, "k": k})
+
+
+def true_steps(_: Draw, k: int) -> str:
+    return line("data", {"task": "train", "rate": 3.0, "steps": True, "k": k})
+
+
+def rank_as_text(_: Draw, k: int) -> str:
+    return line("data", {"task": "train", "rate": 3.0, "rank": "none", "k": k})
+
+
 KINDS = [
+    true_rate,
+    true_loss,
+    true_steps,
+    rank_as_text,
     too_large,
     deeply_nested,
     ours,

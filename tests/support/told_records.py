@@ -30,9 +30,16 @@ def told(
         key: {rank: list(values) for rank, values in ranks.items()}
         for key, ranks in record["numbers"].items()
     }
-    # the order of these is not kept where lines have several shapes
-    record["ranks"] = sorted(record["ranks"].items())
-    record["tables"] = {key: sorted(map(repr, rows)) for key, rows in record["tables"].items()}
+    record["rates"] = [list(map(_as_float, each)) for each in record["rates"]]
+    record["losses"] = list(map(_as_float, record["losses"]))
+    record["ranks"] = sorted(record["ranks"].items())  # in which order they came is not kept
     record["defects"] = sorted(map(str, record["defects"]))
     del record["lines"]
     return {name: repr(value) for name, value in record.items()}
+
+
+def _as_float(value: object) -> object:
+    """A whole number as the float that is equal to it: a column of numbers has no others."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1e300:
+        return float(value)
+    return value

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 IN_NUMBERS = b"0123456789eE+-"  # but for the point: whole numbers and others are of two shapes
 FIXED = ("task", "units")  # texts that are the same in all lines of a shape
 FLOATS = ("rate", "time", "elapsed", "arrived", "step", "steps")
-MUST_BE_NUMBERS = ("loss", "rank", *FLOATS)  # what is not is told
+MUST_BE_NUMBERS = ("loss", "rank", *FLOATS)  # a line in which one is none is read by itself
 MOST_SHAPES = 500
 _shapes: dict[bytes, "LineShape | None"] = {}
 

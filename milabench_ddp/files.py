@@ -1,7 +1,7 @@
 """Opens files in folders where programs may write, too.
 
-In the place of a file there may be a link, a FIFO, a device or a folder: nothing is written through
-a link, and nobody waits for a FIFO.
+A program may put a link, a FIFO, a device or a folder in the place of a file. These functions do
+not write through a link, and do not block on a FIFO.
 """
 
 import errno
@@ -56,7 +56,7 @@ def append_file(path: Path) -> BinaryIO:
     Raises:
         RunDirError: it cannot be opened.
     """
-    # O_RDWR: a FIFO that nobody reads can be opened, too, and is then refused as what it is
+    # With O_RDWR, a FIFO without a reader opens, too, and the check can say that it is not a file
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         return os.fdopen(_checked(os.open(path, flags, SECRETS.mode)), "ab", buffering=0)

@@ -32,6 +32,6 @@ def collectives_begun(prefix: str, rank: int, since: float) -> int | None:
             return None
         dump = _PlainUnpickler(io.BytesIO(read_bytes(path, _MOST))).load()
         begun = int(dump["pg_status"][_ALL_RANKS]["last_enqueued_collective"])
-    except Exception:  # noqa: BLE001  # a damaged pickle may raise anything
+    except Exception:  # noqa: BLE001 - a damaged pickle may raise anything
         return None
     return begun if 0 <= begun < 1 << 63 else None

@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> None:
     if _has_children():
         kill_family(os.getpid(), _has_children)
     if os.path.lexists(folder):
-        with suppress(OSError):  # Python's rmtree ends at a thousand folders in each other
+        with suppress(OSError):  # Python's rmtree fails at a thousand nested folders
             os.execvp("rm", ["rm", "-rf", "--", folder])
     os._exit(0)
 

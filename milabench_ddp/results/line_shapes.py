@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 IN_NUMBERS = b"0123456789eE+-"  # but for the point: whole numbers and others are of two shapes
 FIXED = ("task", "units")  # texts that are the same in all lines of a shape
 FLOATS = ("rate", "time", "elapsed", "arrived", "step", "steps")
-MUST_BE_NUMBERS = ("loss", "rank", *FLOATS)  # a line in which one is none is read by itself
+MUST_BE_NUMBERS = ("loss", "rank", *FLOATS)  # others are read line by line
 MOST_SHAPES = 500
 _shapes: dict[bytes, "LineShape | None"] = {}
 
@@ -73,7 +73,7 @@ class LineShape(Struct, frozen=True):
         return True
 
     def batch(self, lines: Sequence[bytes]) -> Batch | None:
-        """What the lines tell; None if one of them must be read by itself, or there is none."""
+        """What the lines tell; None if there are no lines, or one must be read by itself."""
         if not lines:
             return None
         try:

@@ -129,6 +129,21 @@ def test_nothing_outlives_an_agent_that_is_killed(start: Start, tmp_path: Path) 
     wait_for(lambda: not list(temporary.iterdir()))
 
 
+def test_an_agent_that_hangs_ends_with_its_coordinator_and_so_does_its_launch(
+    start: Start, tmp_path: Path
+) -> None:
+    hangs = "import time; from milabench_ddp.launch.supervisor import Supervisor as S; "
+    (tmp_path / "sitecustomize.py").write_text(hangs + "S._supervise = lambda _: time.sleep(1000)")
+    environ = {"PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path / "b")}
+    agent, pid = start(Timeouts(heartbeat=0.05, report=0.2), **environ), tmp_path / "pid"
+    agent.start(f"import os; open({str(pid)!r}, 'w').write(f'{{os.getpid()}} '); {DEAF}")
+    wait_for(lambda: pid.exists() and pid.read_text().endswith(" "))
+    agent.leave()
+    assert agent.code() == 1
+    wait_for(lambda: not exists(int(pid.read_text())))
+    wait_for(lambda: not list((tmp_path / "b").glob("milabench-*")))
+
+
 def test_when_its_coordinator_is_gone_it_ends_what_it_runs(agent: StartedAgent) -> None:
     agent.start(DEAF)
     pid = agent.program()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from milabench_ddp.results.read_events import AT_ONCE
 from tests.fuzz.told_lines import PAYLOADS, hostile
 from tests.support.result_files import config, end, start, write
-from tests.support.told_records import ONE_BY_ONE, told
+from tests.support.told_records import ONE_BY_ONE, told_values
 
 LONGEST = 6000  # characters of a line
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -67,8 +68,8 @@ files = st.builds(
 def check(file: File, folder: Path) -> None:
     """Whatever is read at once: the record is the same."""
     path = write(folder, "b.D0", config("b"), start(), *_text(file), end())
-    expected = told(path, together=ONE_BY_ONE)
-    assert told(path, block=file.block, together=file.together) == expected
+    expected = told_values(path, block=AT_ONCE, together=ONE_BY_ONE)
+    assert told_values(path, block=file.block, together=file.together) == expected
 
 
 def _text(file: File) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from msgspec.structs import asdict
@@ -21,6 +22,22 @@ def told(
         block: the bytes that are read at once.
         together: the least number of lines of one shape that are decoded at once.
     """
+    return {name: repr(value) for name, value in _record(path, block, together).items()}
+
+
+def told_values(path: Path, *, block: int, together: int) -> Mapping[str, str]:
+    """As ``told``, without the order of the ranks, and with whole numbers as floats.
+
+    A program may tell ranks and huge whole numbers in any way; a column has only floats.
+    """
+    record = _record(path, block, together)
+    record["rates"] = [list(map(_as_float, each)) for each in record["rates"]]
+    record["losses"] = list(map(_as_float, record["losses"]))
+    record["ranks"] = sorted(record["ranks"].items())
+    return {name: repr(value) for name, value in record.items()}
+
+
+def _record(path: Path, block: int, together: int) -> dict[str, Any]:
     with (
         mock.patch.object(reader, "AT_ONCE", block),
         mock.patch.object(reader, "TOGETHER", together),
@@ -30,16 +47,12 @@ def told(
         key: {rank: list(values) for rank, values in ranks.items()}
         for key, ranks in record["numbers"].items()
     }
-    record["rates"] = [list(map(_as_float, each)) for each in record["rates"]]
-    record["losses"] = list(map(_as_float, record["losses"]))
-    record["ranks"] = sorted(record["ranks"].items())  # in which order they came is not kept
     record["defects"] = sorted(map(str, record["defects"]))
     del record["lines"]
-    return {name: repr(value) for name, value in record.items()}
+    return record
 
 
 def _as_float(value: object) -> object:
-    """A whole number as the float that is equal to it: a column of numbers has no others."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1e300:
         return float(value)
     return value

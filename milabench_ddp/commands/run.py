@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from ..config.load import load
-from ..config.merge import finalize, read_suite
+from ..config.merge import read_suite
 from ..config.runner_profile import read_profile
 from ..config.shipped import find_config
-from ..config.tree import to_plain
+from ..config.tree import finalize, to_plain
 from ..dispatch.node_request import NodeRequest
 from ..dispatch.run_context import RunContext, RunPlan, create_run, resume_run
 from ..dispatch.runners import runner_of

@@ -35,6 +35,10 @@ Checks = Mapping[str, Check]  # by key
 _MEMORY = re.compile(r"(\d{1,15}(?:\.\d*)?)\s*((?:([kmgt])(i?))?[bo])?", re.IGNORECASE)
 
 
+class IncompleteError(ConfigError):
+    """A mapping lacks a required key."""
+
+
 def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
     """The error for a value that its key does not accept."""
     return ConfigError(
@@ -148,17 +152,17 @@ def check_entries(
         key: the key of the mapping itself; empty at the top.
         required: the keys that it must have.
 
-    Raises ConfigError for an unknown key, a wrong value, or a required key that is missing.
+    Raises ConfigError for an unknown key or a wrong value, IncompleteError for a missing one.
     """
     check_keys(checks, mapping)
-    for name in required:
-        if name not in mapping.entries:
-            raise ConfigError(f"`{key}` in {mapping.origin} has no `{name}`")
     values = {}
     for name, node in mapping.entries.items():
         if name in required or not is_null(node):
             place = f"{key}.{name}" if key else name
             values[name] = checks[name](place, node)
+    for name in required:
+        if name not in mapping.entries:
+            raise IncompleteError(f"`{key}` in {mapping.origin} has no `{name}`")
     return values
 
 

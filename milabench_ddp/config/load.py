@@ -13,18 +13,18 @@ from .defaults import with_defaults
 from .facts import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
-from .merge import finalize, inherit, read_suite
+from .merge import inherit, read_suite
 from .names import check_names
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset
 from .read import Warn
-from .schema import Benchmark, SkippedBenchmark, Suite, check_known, check_values
+from .schema import Benchmark, SkippedBenchmark, Suite, check_values
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
 from .tags import check_tags
-from .tree import Entries, MappingNode, shown
+from .tree import Entries, MappingNode, finalize, shown
 
 if TYPE_CHECKING:  # few commands are given a system file
     from .system import System
@@ -151,12 +151,8 @@ def _told_later(_warning: str) -> None:
 
 def _raw_entries(request: SuiteRequest, overrides: Sequence[Override], warn: Warn) -> Entries:
     """The entries as the files and ``--nodes`` state them, before matrices are expanded."""
-    raw = apply_overrides(
-        overrides, _defined(read_suite(find_config(request.config), warn)), early=True
-    )
-    for entry in raw.values():
-        check_known(entry)
-    return with_node_counts(raw, request.nodes)
+    suite = _defined(read_suite(find_config(request.config), warn))
+    return with_node_counts(apply_overrides(overrides, suite, early=True), request.nodes)
 
 
 def _defined(suite: MappingNode) -> Entries:

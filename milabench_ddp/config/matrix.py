@@ -7,7 +7,7 @@ from itertools import product
 from ..errors import ConfigError, SelectionError
 from .checks import as_mapping
 from .limits import BENCHMARKS
-from .merge import finalize, merge_benchmark
+from .merge import merge_benchmark
 from .placeholders import fill, names_in, only_name
 from .room import Room
 from .tree import (
@@ -19,6 +19,7 @@ from .tree import (
     ScalarNode,
     TreeNode,
     describe_value,
+    finalize,
     map_scalars,
     scalar_text,
     to_plain,

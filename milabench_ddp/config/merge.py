@@ -4,6 +4,7 @@ mapping + mapping          merged, key by key; the older one's order of keys com
 list + ``{append: [...]}`` one list
 anything + anything else   the newer one
 ``tags`` of a benchmark    united (sorted, once all is merged)
+``presets`` of a benchmark merged, without the keys that the newer layer states itself
 
 Merging is associative, so layers, parents and presets may be merged in any grouping: a value
 that waits for an older one (``!delete``, ``append``, a mapping) goes on waiting until `finalize`.
@@ -11,7 +12,6 @@ that waits for an older one (``!delete``, ``append``, a mapping) goes on waiting
 
 import os
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from .files import is_file
 from .limits import DEPTH, FILES
 from .read import Warn, read_yaml
 from .room import Room
+from .schema import check_written
 from .shipped import find_shipped
 from .tree import (
     DeleteNode,
@@ -34,8 +35,6 @@ from .tree import (
     shown,
     text_of,
 )
-
-Tree = TypeVar("Tree", bound=TreeNode)
 
 MULTIRUN = "multirun"  # an entry of milabench that is no benchmark
 ALL = "*"  # the entry that is merged into every benchmark
@@ -55,14 +54,44 @@ def merge(old: TreeNode | None, new: TreeNode) -> TreeNode:
 
 
 def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
-    """`merge` for a whole benchmark, whose tags are united."""
+    """`merge` for a whole benchmark: tags are united, and its keys win over older presets."""
+    if new.replaces:
+        return new
+    presets = old.mapping("presets")
+    if presets:
+        layers = {name: _without_stated(each, new) for name, each in presets.entries.items()}
+        old = old.with_entries({"presets": replace(presets, entries=layers)})
     merged = _merge_mappings(old, new)
+    job, newer_job = old.mapping("job"), new.mapping("job")
+    if job and newer_job:
+        merged = merged.with_entries({"job": merge_benchmark(job, newer_job)})
     older, newer = old.get("tags"), new.get("tags")
-    if new.replaces or older is None or not isinstance(newer, ListNode):
-        return merged
-    if newer.replaces:
+    if older is None or not isinstance(newer, ListNode) or newer.replaces:
         return merged
     return merged.with_entries({"tags": _append(older, newer)})
+
+
+def _without_stated(preset: TreeNode, newer: MappingNode) -> TreeNode:
+    """What an older preset still changes below a layer that states some of its keys itself."""
+    if not isinstance(preset, MappingNode):
+        return preset
+    kept = {}
+    for key, value in preset.entries.items():
+        stated = newer.get(key)
+        if stated is None or (_appends(value) and _appends(stated)):
+            kept[key] = value
+        elif not isinstance(stated, MappingNode):
+            if _appends(stated):
+                kept[key] = merge(value, stated)
+        elif not isinstance(value, MappingNode) or value.replaces:
+            kept[key] = merge(value, stated)
+        elif not stated.replaces:
+            kept[key] = _without_stated(value, stated)
+    return replace(preset, entries=kept)
+
+
+def _appends(node: TreeNode) -> bool:
+    return isinstance(node, ListNode) and node.appends
 
 
 def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
@@ -75,20 +104,6 @@ def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
         else:
             entries[name] = merge(before, node)
     return MappingNode(entries, new.origin)
-
-
-def finalize(node: Tree) -> Tree:
-    """Drop deleted values, and turn appended items into lists: no older layer follows."""
-    if isinstance(node, MappingNode):
-        entries = {}
-        for key, value in node.entries.items():
-            if not isinstance(value, DeleteNode):
-                entries[key] = finalize(value)
-        return replace(node, entries=entries, replaces=False)
-    if isinstance(node, ListNode):
-        kept = [finalize(item) for item in node.items if not isinstance(item, DeleteNode)]
-        return replace(node, items=tuple(kept), appends=False, replaces=False)
-    return node
 
 
 def _merge_mappings(old: MappingNode, new: MappingNode) -> MappingNode:
@@ -150,7 +165,9 @@ def _read_within(
     for name, node in own.entries.items():
         if is_null(node):
             own = own.with_entries({name: MappingNode({}, node.origin)})
-        elif not isinstance(node, MappingNode | DeleteNode):
+        elif isinstance(node, MappingNode):
+            check_written(node)
+        elif not isinstance(node, DeleteNode):
             raise wrong(name, node, "a mapping of the benchmark's keys")
     return merge_suites(suite, own)
 

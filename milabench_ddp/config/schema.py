@@ -5,6 +5,7 @@ same name; `build_benchmark` fills it. The others are read by milabench, or kept
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from msgspec import Struct, field
 from .checks import (
     Check,
     Checks,
+    IncompleteError,
     as_mapping,
     check_entries,
     check_keys,
@@ -32,7 +34,7 @@ from .checks import (
 )
 from .limits import SECONDS
 from .names import NAME
-from .tree import DeleteNode, MappingNode, TreeNode, is_null
+from .tree import DeleteNode, MappingNode, TreeNode, finalize, is_null, scalars, text_of
 
 
 class PlanSpec(Struct, frozen=True):
@@ -230,12 +232,36 @@ KEYS: Mapping[str, Key] = {
 _PRESET_KEYS = {name for name, key in KEYS.items() if key.in_preset}
 
 
-def check_known(entry: MappingNode) -> None:
-    """Raise ConfigError for a key that is unknown in a benchmark, its job, or its presets."""
-    for part, key in ((entry, "job"), (entry.mapping("job"), "name")):
+def check_written(layer: MappingNode) -> None:
+    """Check a benchmark, its job and its presets as a file or an option states them.
+
+    A later layer may replace a wrong value, and then `check_values` does not see it.
+
+    Raises ConfigError for an unknown key, and for a value of the wrong type.
+    """
+    for part, key in ((layer, "job"), (layer.mapping("job"), "name")):
         if part:
             check_keys(KEYS.keys() | {"inherits", "presets", key}, part)
-            _check_presets(part)
+            _check_parts(part)
+            presets = part.get("presets")
+            if presets is None or _is_absent(presets):
+                continue
+            every = as_mapping("presets", presets, "a mapping of presets").entries
+            for name, preset in every.items():
+                if not _is_absent(preset):
+                    stated = as_mapping(f"presets.{name}", preset)
+                    check_keys(_PRESET_KEYS, stated)
+                    _check_parts(stated)
+
+
+def _check_parts(layer: MappingNode) -> None:
+    """Check the values that are known already, and need no other layer."""
+    for name, node in layer.entries.items():
+        if name not in KEYS or _is_absent(node):
+            continue
+        if not any("{" in (text_of(scalar) or "") for scalar in scalars(node)):
+            with suppress(IncompleteError):  # another layer may state the rest
+                KEYS[name].check(name, finalize(node))
 
 
 def check_values(entry: MappingNode) -> dict[str, Any]:
@@ -244,15 +270,6 @@ def check_values(entry: MappingNode) -> dict[str, Any]:
     Raises ConfigError for a value of the wrong type.
     """
     return check_entries({name: key.check for name, key in KEYS.items()}, entry)
-
-
-def _check_presets(entry: MappingNode) -> None:
-    presets = entry.get("presets")
-    if presets is None or _is_absent(presets):
-        return
-    for name, preset in as_mapping("presets", presets, "a mapping of presets").entries.items():
-        if not _is_absent(preset):
-            check_keys(_PRESET_KEYS, as_mapping(f"presets.{name}", preset))
 
 
 def _is_absent(node: TreeNode) -> bool:

@@ -25,10 +25,10 @@ from .checks import (
     whole,
     wrong,
 )
-from .merge import MULTIRUN, finalize, multirun_warning
+from .merge import MULTIRUN, multirun_warning
 from .read import read_yaml
 from .sizing import BatchSizing, CpuSizing, SizingOptions
-from .tree import Origin, TreeNode, shown, value_of
+from .tree import Origin, TreeNode, finalize, shown, value_of
 
 
 class SystemNode(Struct, frozen=True):

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -110,8 +110,23 @@ class MappingNode(Struct, frozen=True):
 
 
 TreeNode = ScalarNode | ListNode | MappingNode | DeleteNode
+Tree = TypeVar("Tree", bound=TreeNode)
 Entries = Mapping[str, MappingNode]  # the benchmarks and templates of a suite, by name
 Location = tuple[str | int, ...]  # the keys and indices that lead to a value
+
+
+def finalize(node: Tree) -> Tree:
+    """Drop deleted values, and turn appended items into lists: no older layer follows."""
+    if isinstance(node, MappingNode):
+        entries = {}
+        for key, value in node.entries.items():
+            if not isinstance(value, DeleteNode):
+                entries[key] = finalize(value)
+        return replace(node, entries=entries, replaces=False)
+    if isinstance(node, ListNode):
+        kept = [finalize(item) for item in node.items if not isinstance(item, DeleteNode)]
+        return replace(node, items=tuple(kept), appends=False, replaces=False)
+    return node
 
 
 def value_of(node: TreeNode | None) -> Scalar:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.matrix import expand, with_node_counts
-from milabench_ddp.config.merge import finalize
-from milabench_ddp.config.tree import DeleteNode, ListNode, to_plain
+from milabench_ddp.config.tree import DeleteNode, ListNode, finalize, to_plain
 from milabench_ddp.errors import ConfigError, SelectionError
 from tests.support.configuration import entries, facts, suite
 

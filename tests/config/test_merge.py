@@ -1,17 +1,19 @@
 """The laws of merging; `!delete`, `append` and tags among them."""
 
+from functools import reduce
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from milabench_ddp.config.merge import (
-    finalize,
     merge,
     merge_benchmark,
     merge_suites,
 )
+from milabench_ddp.config.presets import apply_preset
 from milabench_ddp.config.tree import (
     DEFAULT,
     DeleteNode,
@@ -19,6 +21,7 @@ from milabench_ddp.config.tree import (
     MappingNode,
     ScalarNode,
     TreeNode,
+    finalize,
     from_plain,
     to_plain,
 )
@@ -153,3 +156,17 @@ def test_appending_to_no_list(old: object, what: str) -> None:
     assert str(error.value) == (
         f"`append` in (default) adds to a list, but its key holds {what} ((default))"
     )
+
+
+@given(st.lists(st.tuples(TABLES, TABLES), min_size=1, max_size=4))
+def test_the_preset_of_each_level_is_applied_at_its_level(
+    levels: list[tuple[MappingNode, MappingNode]],
+) -> None:
+    layers, one_by_one = [], []
+    for own, stated in levels:
+        preset = stated.without("tags")  # a preset states none
+        presets = MappingNode({"small": preset}, DEFAULT)
+        layers.append(own.with_entries({"presets": presets}))
+        one_by_one += [own, replace(preset, replaces=False)]
+    merged = apply_preset("small", reduce(merge_benchmark, layers)).entry
+    assert to_plain(finalize(merged)) == to_plain(finalize(reduce(merge_benchmark, one_by_one)))

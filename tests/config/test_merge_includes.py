@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.merge import (
-    finalize,
     read_suite,
 )
 from milabench_ddp.config.tree import (
+    finalize,
     to_plain,
 )
 from milabench_ddp.errors import ConfigError

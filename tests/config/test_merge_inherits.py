@@ -3,10 +3,10 @@
 import pytest
 
 from milabench_ddp.config.merge import (
-    finalize,
     inherit,
 )
 from milabench_ddp.config.tree import (
+    finalize,
     to_plain,
 )
 from milabench_ddp.errors import ConfigError

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import ConfigError, MilabenchError, SelectionError
-from tests.support.configuration import facts, only, suite
+from tests.support.configuration import facts, only, suite, write
 
 TEXT = """
     _t:
@@ -43,8 +43,85 @@ def test_a_benchmark_without_the_preset_runs_as_it_is() -> None:
     assert full.preset is None
 
 
-def test_the_star_comes_before_the_preset() -> None:
-    assert only(TEXT + "    '*': {max_duration: 50}", preset="small").max_duration == 10
+def test_the_star_is_newer_than_the_preset_of_a_benchmark() -> None:
+    assert only(TEXT + "    '*': {max_duration: 50}", preset="small").max_duration == 50
+
+
+@pytest.mark.parametrize(
+    "own", ["max_duration: 50, argv: {--size: 64}", "argv: {--size: 64}, max_duration: 50"]
+)
+def test_own_keys_win_over_inherited_presets(own: str) -> None:
+    _, b = suite(TEXT + f"    b: {{inherits: a, {own}}}", preset="small").benchmarks
+    assert (b.max_duration, b.argv, b.env) == (50, ("--size", "64"), {"A": "a", "B": "b"})
+    assert b.preset == "small"
+
+
+def test_own_presets_win_over_own_keys() -> None:
+    text = TEXT + "    b: {inherits: a, max_duration: 50, presets: {small: {max_duration: 5}}}"
+    _, b = suite(text, preset="small").benchmarks
+    assert b.max_duration == 5
+
+
+def test_a_benchmark_enabled_by_itself_runs_where_its_parents_preset_disables_it() -> None:
+    text = (
+        TEXT
+        + """
+    without: {inherits: a, presets: {small: {enabled: false}}}
+    again: {inherits: without, enabled: true}
+    """
+    )
+    found = suite(text, preset="small")
+    assert [each.name for each in found.benchmarks] == ["a", "again"]
+    assert [each.name for each in found.skipped] == ["without"]
+
+
+def test_a_file_wins_over_the_presets_of_what_it_includes() -> None:
+    write("base.yaml", TEXT)
+    a = only("include: base.yaml\n_t: {max_duration: 50}", preset="small")
+    assert (a.max_duration, a.argv) == (50, ("--size", "1"))
+
+
+def test_an_override_of_a_template_wins_over_its_preset() -> None:
+    assert only(TEXT, preset="small", overrides=("_t.max_duration=50",)).max_duration == 50
+
+
+def test_an_override_of_a_sweeps_job_wins_over_its_preset() -> None:
+    text = (
+        TEXT
+        + """
+    s:
+      matrix: {size: [1, 2]}
+      job: {name: "s{size}", inherits: a, presets: {small: {max_duration: 7}}}
+    """
+    )
+    *_, sweep = suite(text, preset="small").benchmarks
+    assert sweep.max_duration == 7
+    *_, sweep = suite(text, preset="small", overrides=("s.job.max_duration=50",)).benchmarks
+    assert sweep.max_duration == 50
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {max_duration: VALUE, presets: {small: {max_duration: 1}}}",
+        "a: {presets: {full: {max_duration: VALUE}}}",
+        "_t: {max_duration: VALUE}\na: {inherits: _t, max_duration: 1}",
+        "_t: {job: {name: x, max_duration: VALUE}, matrix: {}}",
+        "_t: {job: {name: x, presets: {other: {max_duration: VALUE}}}, matrix: {}}",
+    ],
+)
+@pytest.mark.parametrize("value", ["5m", "-3", "true", "[1]", ".inf"])
+def test_each_value_is_checked_as_it_is_written(text: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=r"wrong value for `max_duration` in x.yaml:"):
+        suite(text.replace("VALUE", value), preset="small")
+
+
+def test_of_a_value_in_parts_each_part_is_checked() -> None:
+    text = TEXT + "    _two: {plan: {n: 2}}\n    b: {inherits: [_two, a], plan: {method: njobs}}"
+    _, b = suite(text).benchmarks
+    assert b.plan.options == {"n": 2}
+    with pytest.raises(ConfigError, match=r"wrong value for `plan.n` in x.yaml:"):
+        suite(text.replace("n: 2", "n: 0").replace("method: njobs", "method: njobs, n: 1"))
 
 
 def test_presets_are_inherited_key_by_key() -> None:

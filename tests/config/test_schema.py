@@ -13,8 +13,8 @@ from milabench_ddp.config.schema import (
     Benchmark,
     FakeImageNet,
     PlanSpec,
-    check_known,
     check_values,
+    check_written,
 )
 from milabench_ddp.config.tree import DEFAULT, from_plain
 from milabench_ddp.errors import ConfigError
@@ -191,7 +191,7 @@ def test_bad_values(key: str, value: object, message: str) -> None:
 
 
 def test_what_is_known_before_expansion() -> None:
-    check_known(table("""
+    check_written(table("""
         inherits: a
         presets: {small: {argv: {}, env: {}, max_duration: 1, voir: {}, enabled: true,
                           num_machines: 1}, gone: !delete , none: ~}
@@ -212,5 +212,5 @@ def test_what_is_known_before_expansion() -> None:
 )  # fmt: skip
 def test_unknown_keys_of_templates_and_sweeps(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        check_known(table(text))
+        check_written(table(text))
     assert str(error.value) == message

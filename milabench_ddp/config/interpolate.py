@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, shortened
 from . import limits
 from .tree import (
     Entries,
@@ -38,7 +39,14 @@ def interpolate(entries: Entries) -> Entries:
         return entries
     from omegaconf import OmegaConf  # takes 50 ms, and most configurations do not need it
 
+    count = 0
     for scalar in marked:
+        count += str(scalar.value).count(_MARK)
+        if count > limits.REFERENCES:
+            raise ConfigError(
+                f"`${{...}}` in {scalar.origin}: a configuration has at most "
+                f"{limits.REFERENCES:,} of them: state some values"
+            )
         _check_grammar(scalar)
     root = OmegaConf.create({name: to_plain(entry) for name, entry in entries.items()})
     resolved = dict(entries)
@@ -89,11 +97,16 @@ def _check_grammar(scalar: ScalarNode) -> None:
     from omegaconf import OmegaConf
     from omegaconf.errors import GrammarParseError
 
+    text = str(scalar.value)
+    depth = accumulate((1 if brace == "{" else -1) for brace in text if brace in "{}")
+    if max(depth) > limits.BRACES:  # the time of its parser grows with the square of the depth
+        raise ConfigError(
+            f"`{shortened(text)}` in {scalar.origin} has more than {limits.BRACES} nested braces"
+        )
     try:
-        OmegaConf.create([scalar.value])
+        OmegaConf.create([text])
     except (GrammarParseError, RecursionError):
-        text = f"`{scalar.value}` in {scalar.origin}"
-        raise ConfigError(f"malformed interpolation {text}") from None
+        raise ConfigError(f"malformed interpolation `{text}` in {scalar.origin}") from None
 
 
 def _resolve(root: Any, alone: Any, scalar: ScalarNode, location: Location) -> TreeNode:

@@ -79,6 +79,14 @@ HINT = "(`${..key}` is a key of the same benchmark, `${name.key}` of another)"
         ),
         ("a:\n  weight: ${b.", "malformed interpolation `${b.` in x.yaml:2"),
         ("a: {tags: [a, '${b']}", "malformed interpolation `${b` in x.yaml:1"),
+        (
+            "a:\n  group: " + "${" * 11 + "b" + "}" * 11,
+            f"`{'${' * 11}b{'}' * 11}` in x.yaml:2 has more than 10 nested braces",
+        ),
+        (
+            "a:\n  group: '" + "${..weight}" * 10_001 + "'",
+            "`${...}` in x.yaml:2: a configuration has at most 10,000 of them: state some values",
+        ),
     ],
 )
 def test_bad_interpolations(text: str, message: str) -> None:

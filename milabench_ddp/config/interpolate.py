@@ -41,13 +41,13 @@ def interpolate(entries: Entries) -> Entries:
 
     count = 0
     for scalar in marked:
+        _check_grammar(scalar)
         count += str(scalar.value).count(_MARK)
         if count > limits.REFERENCES:
             raise ConfigError(
                 f"`${{...}}` in {scalar.origin}: a configuration has at most "
                 f"{limits.REFERENCES:,} of them: state some values"
             )
-        _check_grammar(scalar)
     root = OmegaConf.create({name: to_plain(entry) for name, entry in entries.items()})
     resolved = dict(entries)
     with _bounded():
@@ -101,7 +101,8 @@ def _check_grammar(scalar: ScalarNode) -> None:
     depth = accumulate((1 if brace == "{" else -1) for brace in text if brace in "{}")
     if max(depth) > limits.BRACES:  # the time of its parser grows with the square of the depth
         raise ConfigError(
-            f"`{shortened(text)}` in {scalar.origin} has more than {limits.BRACES} nested braces"
+            f"malformed interpolation `{shortened(text)}` in {scalar.origin}: "
+            f"more than {limits.BRACES} nested braces"
         )
     try:
         OmegaConf.create([text])

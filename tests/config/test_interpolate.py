@@ -81,7 +81,8 @@ HINT = "(`${..key}` is a key of the same benchmark, `${name.key}` of another)"
         ("a: {tags: [a, '${b']}", "malformed interpolation `${b` in x.yaml:1"),
         (
             "a:\n  group: " + "${" * 11 + "b" + "}" * 11,
-            f"`{'${' * 11}b{'}' * 11}` in x.yaml:2 has more than 10 nested braces",
+            f"malformed interpolation `{'${' * 11}b{'}' * 11}` in x.yaml:2: "
+            "more than 10 nested braces",
         ),
         (
             "a:\n  group: '" + "${..weight}" * 10_001 + "'",

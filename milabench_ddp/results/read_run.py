@@ -6,10 +6,11 @@ from pathlib import Path
 from ..errors import RunDirError, did_you_mean, shown_names
 from .defects import DefectKind, FileDefect
 from .read_files import has_ended, read_files
-from .read_state import read_state
+from .read_state import read_state, refuse_newer
 from .records import Run
 from .run_dir import RunDir
 from .state import RunState
+from .write import SCHEMA
 
 DO_NOT_COUNT = (
     DefectKind.UNREADABLE,
@@ -24,7 +25,7 @@ def read_run(path: Path) -> Run:
     """Read a run folder.
 
     Raises:
-        RunDirError: there is no such folder, or it is not a run folder.
+        RunDirError: there is no such folder, it is not a run folder, or a newer milabench wrote it.
     """
     files = _data_files(path)
     defects: list[FileDefect] = []
@@ -35,6 +36,8 @@ def read_run(path: Path) -> Run:
 
     state = read_state(RunDir(path), on_defect)
     records = read_files(files, _tables(path, state, files))
+    for record in records:
+        refuse_newer(record.path, record.config.get("schema"), SCHEMA)
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
     return Run(path, state, counting, tuple(defects))

@@ -36,6 +36,15 @@ def refuse(path: Path, error: OSError | ValueError) -> None:
     raise RunDirError(f"{path} was not written by this version of milabench: {error}") from error
 
 
+def refuse_newer(path: Path, schema: object, known: int) -> None:
+    """Raise RunDirError for a file of a schema that this version does not know."""
+    if isinstance(schema, int) and schema > known:
+        raise RunDirError(
+            f"{path} was written by a newer milabench: its schema is {schema}, and this version "
+            f"reads up to {known}"
+        )
+
+
 def ignore(_path: Path, _error: OSError | ValueError) -> None:
     """Take a damaged file for none: it is written again."""
 
@@ -58,10 +67,15 @@ def require_state(run: RunDir) -> RunState:
 
 
 def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
-    """The state of a run; None if ``run.json`` is missing or cannot be read."""
+    """The state of a run; None if ``run.json`` is missing or cannot be read.
+
+    Raises:
+        RunDirError: a newer milabench wrote it.
+    """
     raw = _read_object(run.run_json, on_defect)
     if not raw:
         return None
+    refuse_newer(run.run_json, raw.get("schema"), SCHEMA)
     try:
         header = convert(_upgraded_header(raw), RunHeader)
     except ValueError as error:
@@ -88,9 +102,11 @@ def read_header(run: RunDir) -> RunHeader:
     """The header of a run that this program started, as it stands on disk.
 
     Raises:
-        RunDirError: there is no ``run.json``, or it is damaged.
+        RunDirError: there is no ``run.json``, it is damaged, or a newer milabench wrote it.
     """
-    return read_record(run.run_json, RunHeader)
+    header = read_record(run.run_json, RunHeader)
+    refuse_newer(run.run_json, header.schema, SCHEMA)
+    return header
 
 
 def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = refuse) -> BenchmarkState | None:

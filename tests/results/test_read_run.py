@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,17 @@ def test_of_a_run_of_schema_1_what_run_json_says_counts(tmp_path: Path) -> None:
     run = read_run(tmp_path)
     assert [(d.path.name, d.kind) for d in run.defects] == [("state.json", DefectKind.BAD_STATE)]
     assert states(tmp_path) == ("ok", {"a": "lost"}, {"a": "the run was cut off"})
+
+
+@pytest.mark.parametrize(
+    ("of", "known"), [("run.json", 2), ("b.0.data", 4)], ids=["its state", "a result file"]
+)
+def test_a_result_of_a_newer_schema_is_refused_by_name(tmp_path: Path, of: str, known: int) -> None:
+    write_state(tmp_path, "ok", {"b": "ok"}, name="mine")
+    write(tmp_path, "b.0", config("b", schema=4), start(), end())
+    assert read_run(tmp_path).defects == ()
+    text = (tmp_path / of).read_text()
+    (tmp_path / of).write_text(re.sub(r'"schema": *\d', '"schema": 99', text, count=1))
+    with pytest.raises(RunDirError, match=f"{of} was written by a newer milabench") as error:
+        read_run(tmp_path)
+    assert str(error.value).endswith(f"its schema is 99, and this version reads up to {known}")

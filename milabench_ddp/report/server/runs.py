@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -81,7 +82,9 @@ def progress_of(path: Path, now: float) -> Progress:
         path: of the run folder.
         now: in seconds since the epoch.
     """
-    state = read_state(RunDir(path), ignore)
+    state = None
+    with suppress(RunDirError):  # of a newer milabench: its report says so
+        state = read_state(RunDir(path), ignore)
     if state is None:
         name = path.absolute().name.encode(errors="replace").decode()
         return Progress(name, "", None, 0, {}, 0, (), (), "")

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,10 @@ def test_what_a_report_keeps_is_no_change_of_its_run(tmp_path: Path) -> None:
 def test_a_folder_that_has_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunDirError, match=r"cannot read .*gone: No such file"):
         Runs([], str).report(tmp_path / "gone")
+
+
+def test_a_run_of_a_newer_milabench_is_listed(tmp_path: Path) -> None:
+    write_state(tmp_path / "mine", "ok", {})
+    path = tmp_path / "mine" / "run.json"
+    path.write_text(re.sub(r'"schema": *\d', '"schema": 99', path.read_text(), count=1))
+    assert progress_of(tmp_path / "mine", 0.0).sentence == "how it ended is not recorded"

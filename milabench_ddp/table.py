@@ -294,6 +294,6 @@ def csv_cell(value: Any) -> Any:
     text = visible(value)
     return (
         f"'{text}"
-        if text.startswith(("=", "+", "-", "@")) and not _NUMBER.fullmatch(text)
+        if text.startswith(("=", "+", "-", "@", "\t")) and not _NUMBER.fullmatch(text)
         else text
     )

@@ -225,3 +225,9 @@ def test_a_fraction_beside_one_that_was_asked_for(fraction: float, asked: float,
 )
 def test_a_size_is_told_in_the_unit_that_suits_it(size: float, text: str) -> None:
     assert size_text(size) == text
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+a", "-a", "@a", "\t=1+1"])
+def test_no_cell_begins_a_formula(text: str) -> None:
+    table = Table((Column("name"),), ((text,),))
+    assert csv_text(table).splitlines()[1].strip('"') == f"'{text}"

@@ -79,7 +79,7 @@ def main(argv: Sequence[str]) -> None:
         kill_family(os.getpid(), _has_children)
     if os.path.lexists(folder):
         with suppress(OSError):  # Python's rmtree fails at a thousand nested folders
-            os.execvp("rm", ["rm", "-rf", "--", folder])
+            os.execvpe("rm", ["rm", "-rf", "--", folder], {"PATH": os.defpath})
     os._exit(0)
 
 

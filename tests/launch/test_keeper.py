@@ -220,8 +220,13 @@ def test_one_that_is_stopped_at_the_latch(tmp_path: Path, monkeypatch: pytest.Mo
     keeper.close()
 
 
-def test_the_folder_goes_with_the_keeper_and_nothing_that_it_links_to(tmp_path: Path):
+def test_the_folder_goes_with_the_keeper_and_nothing_that_it_links_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     folder, outside = tmp_path / "folder", tmp_path / "outside"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "rm").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     keeper = Keeper([process("true")], folder)
     for each in (outside, folder, folder / "stacks.0"):
         each.mkdir()

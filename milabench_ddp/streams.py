@@ -1,5 +1,6 @@
 """Makes the standard streams safe: open, and standard error cannot end or stop a run."""
 
+import codecs
 import io
 import os
 import select
@@ -38,8 +39,10 @@ def prepare_streams() -> None:
     os.close(fd)
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding cannot write
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # As Python itself does for the locale C, unless PYTHONUTF8=0: a report is no ASCII
+        encoding = "utf-8" if codecs.lookup(sys.stdout.encoding).name == "ascii" else None
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     if sys.stderr is None or _is_plain_file(sys.stderr):
         safe = io.BufferedWriter(_Unheard(2, "w", closefd=False))
         sys.stderr = io.TextIOWrapper(safe, errors="backslashreplace", line_buffering=True)

@@ -10,6 +10,7 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.commands import setup
+from tests.support.result_files import RECORDED
 from tests.support.workplace import GOOD
 
 ONE = "x: {program: p.py, plan: {method: per_gpu}}\n"
@@ -203,3 +204,15 @@ def test_a_folder_without_rights(at, suite, monkeypatch, capsys):
     monkeypatch.setattr(setup, "site", refused)
     assert main(["dry", suite(one=GOOD), "--device", "cpu"]) == 2
     assert capsys.readouterr().err == "milabench: /base/venv: Permission denied\n"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "json", "csv"])
+def test_a_report_in_the_locale_c(form: str):
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = [sys.executable, "-m", "milabench_ddp", "report", RECORDED / "first", "--format", form]
+    plain, utf8 = (
+        subprocess.run(words, env=each, capture_output=True, check=True).stdout
+        for each in (env, {**os.environ, "LC_ALL": "C.UTF-8"})
+    )
+    assert plain == utf8
+    assert plain.decode()

@@ -7,7 +7,8 @@ not write through a link, and do not block on a FIFO.
 import errno
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +39,29 @@ def replace_file(path: Path, content: bytes, *, is_durable: bool = True) -> None
         with suppress(OSError):  # on a full disk it takes room
             temporary.unlink()
         raise
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A path to write to, whose file replaces ``path`` when the block ends without an error.
+
+    A link is followed, since the user named it. What is not a file, such as a pipe, is itself
+    written to.
+
+    Raises:
+        OSError: it cannot be replaced.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    path = Path(os.path.realpath(path))
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def new_file(path: Path) -> int:

@@ -3,13 +3,22 @@
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import milabench_ddp
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.files import append_file, disk_use, new_file, open_file, read_bytes, replace_file
+from milabench_ddp.files import (
+    append_file,
+    disk_use,
+    new_file,
+    open_file,
+    read_bytes,
+    replace_file,
+    whole_file,
+)
 from tests.support.nested import nested
 
 PACKAGE = Path(milabench_ddp.__file__).parent
@@ -19,7 +28,6 @@ MAY_WAIT = {
     "machine/host.py": "the kernel's files",
     "machine/software.py": "files of installed packages",
     "report/page/frame.py": "files of this package",
-    "report/page/write.py": "where the user wants the page",
     "report/server/pages.py": "files of this package",
     "report/tidy/tidy_files.py": "where the user wants the tables, also a pipe",
     "report/timeline.py": "where the user wants the timeline, also a pipe",
@@ -114,3 +122,28 @@ def test_folders_in_each_other_are_counted_at_any_depth(tmp_path: Path):
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path):
     assert disk_use(tmp_path / "gone") == (0, 0)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    (tmp_path / "link.html").symlink_to(path)
+    with suppress(KeyboardInterrupt), whole_file(path) as part:
+        part.write_text("half of the n")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    with whole_file(tmp_path / "link.html") as part:
+        part.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.html", "page.html"]
+    assert (tmp_path / "link.html").is_symlink()
+
+
+def test_a_pipe_is_written_to(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    fd = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(tmp_path / "pipe") as part:
+        part.write_text("all")
+    assert os.read(fd, 10) == b"all"
+    os.close(fd)

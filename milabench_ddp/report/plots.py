@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ..errors import RunDirError, SelectionError
+from ..files import whole_file
 from .model import Report
 from .order import is_selected
 from .replaceable import check_replaceable, refuse
@@ -67,9 +68,12 @@ def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = Fa
         folder.mkdir(parents=True, exist_ok=True)
         for chart, name in zip(charts, names, strict=True):
             svg = chart.file(WIDTH)
-            (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+            files = {".svg": svg.encode()}
             if to_png is not None:
-                (folder / f"{name}.png").write_bytes(to_png(svg))
+                files[".png"] = to_png(svg)
+            for suffix, content in files.items():
+                with whole_file(folder / f"{name}{suffix}") as part:
+                    part.write_bytes(content)
     except OSError as error:
         raise RunDirError(f"cannot write to {folder}: {error.strerror}") from error
     said = [f"{len(charts)} chart{'s' * (len(charts) != 1)} in {folder}"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ..errors import RunDirError, SelectionError
+from ..files import whole_file
 from ..results.rank import MOST, Rank
 from ..results.records import Record
 from ..samples import DeviceSample
@@ -83,7 +84,7 @@ def write_timeline(
     if not overwrite:
         check_replaceable(path, HEAD)
     try:
-        with path.open("w") as file:
+        with whole_file(path) as part, part.open("w") as file:
             told = json.dumps({"start": start, "unit": "seconds since the epoch"})
             file.write(f'{HEAD}{told}, "traceEvents": [')
             for number, event in enumerate(_events(shown, tracks, report.findings, start)):

@@ -1,5 +1,6 @@
 """Writes the page to a file, and opens it in a browser."""
 
+import os
 import tempfile
 import webbrowser
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ...errors import RunDirError, SelectionError
+from ...files import whole_file
 from ..model import Report
 from ..order import is_selected
 from ..replaceable import check_replaceable
@@ -39,7 +41,8 @@ def write_page(
         check_replaceable(path, GENERATOR)
     content = report_html(_selected(report, select) if select else report).encode()
     try:
-        path.write_bytes(content)
+        with whole_file(path) as part:
+            part.write_bytes(content)
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error
     return [f"page: {path} ({len(content) / 1e6:.2f} MB)"]
@@ -64,13 +67,9 @@ def page_path(report: Report) -> Path:
     That of several runs, or of one whose folder cannot be written, is a new temporary file.
     """
     if len(report.runs) == 1:
-        path = report.runs[0].path / NAME
-        try:
-            path.open("ab").close()
-        except OSError:
-            pass
-        else:
-            return path
+        folder = report.runs[0].path
+        if os.access(folder, os.W_OK) and not (folder / NAME).is_dir():
+            return folder / NAME
     with tempfile.NamedTemporaryFile(prefix="milabench-", suffix=f"-{NAME}", delete=False) as file:
         return Path(file.name)
 

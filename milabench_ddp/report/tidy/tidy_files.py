@@ -2,13 +2,13 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ...errors import RunDirError, SelectionError
-from ...files import open_file
+from ...files import open_file, whole_file
 from ...hidden import SECRETS
 from ...table import csv_cell, is_unknown
 from ..replaceable import HEAD, refuse
@@ -157,16 +157,14 @@ def write_tables(
         RunDirError: a run cannot be read, or a file cannot be written.
         SelectionError: the library that writes such files is not installed.
     """
-    counts = dict.fromkeys(paths, 0)
-    parts = {name: path.with_name(f".{path.name}.part") for name, path in paths.items()}
-    with ExitStack() as stack:
-        for part in parts.values():
-            stack.callback(_remove, part)
-        try:
+    counts, name = dict.fromkeys(paths, 0), next(iter(paths))
+    try:
+        with ExitStack() as stack:
             if not overwrite:
                 _check(kind, paths)
             files: dict[str, TidyFile] = {}
-            for name, part in parts.items():
+            for name, path in paths.items():
+                part = stack.enter_context(whole_file(path))
                 files[name] = FILE_KINDS[kind](part, TIDY_TABLES[name].columns)
                 stack.callback(files[name].close)
             for run in read_runs(words):
@@ -174,15 +172,14 @@ def write_tables(
                     for rows in _batches(TIDY_TABLES[name].rows(run)):
                         file.write(rows)
                         counts[name] += len(rows)
-            for name, file in files.items():
-                file.close()
-                parts[name].replace(paths[name])
-        except ImportError as error:
-            raise SelectionError(
-                f"--to {kind} needs pyarrow: pip install 'milabench_ddp[export]', or use --to csv"
-            ) from error
-        except OSError as error:
-            raise RunDirError(f"cannot write {paths[name]}: {error.strerror or error}") from error
+            for name in paths:
+                files[name].close()
+    except ImportError as error:
+        raise SelectionError(
+            f"--to {kind} needs pyarrow: pip install 'milabench_ddp[export]', or use --to csv"
+        ) from error
+    except OSError as error:
+        raise RunDirError(f"cannot write {paths[name]}: {error.strerror or error}") from error
     return counts
 
 
@@ -192,11 +189,6 @@ def _check(kind: str, paths: Mapping[str, Path]) -> None:
         has_content = path.is_file() and path.stat().st_size > 0
         if has_content and not FILE_KINDS[kind].is_ours(path):
             refuse(path)
-
-
-def _remove(part: Path) -> None:
-    with suppress(OSError):
-        part.unlink()
 
 
 def _batches(rows: Iterator[Values]) -> Iterator[Sequence[Values]]:

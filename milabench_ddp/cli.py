@@ -32,7 +32,7 @@ examples:
 _OF_RUNS = """\
 exit codes:
   0    every benchmark ended ok and measured something, but skipped ones
-  1    a benchmark did not, or the run has not ended, or --fail-on found something
+  1    a benchmark did not, the run has not ended, or there is a finding of --fail-on
   2    wrong usage or configuration, or runs that cannot be pooled
   130  the run was cancelled, or this command was interrupted
 """

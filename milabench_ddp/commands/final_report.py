@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import TextIO
 
-from ..events import Outcome
 from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
 from ..report.model import Report, Severity
@@ -14,19 +13,20 @@ SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 NARROWEST = 40  # columns, below which a table cannot be read
 
 
-def exit_code(report: Report, fail_on: str | None = None) -> int:
+def exit_code(report: Report, fail_on: str = Severity.ERROR) -> int:
     """The exit code of runs, for every command that reports on them.
 
     0: every benchmark ended ok, and measured something. 130: a run was cancelled. 1: anything else,
-    such as a benchmark that failed, a run that has not ended, or a finding of ``--fail-on``.
+    such as a benchmark that failed, a run that has not ended, or a finding as serious as
+    ``fail_on``; ``none``: no finding counts.
     """
-    if any(run.outcome == Outcome.CANCELLED for run in report.runs):
+    if report.cancelled:
         return CANCELLED
-    is_refused = fail_on is not None and report.has(Severity(fail_on))
+    is_refused = fail_on != "none" and report.has(Severity(fail_on))
     return SUCCEEDED if report.succeeded and not is_refused else FAILED
 
 
-def show(path: str | Path, out: TextIO, fail_on: str | None = None) -> int:
+def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
     """Write the report on a run as text, as at its end; returns the exit code of the run."""
     width = shown_width(out)
     made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))

@@ -123,11 +123,11 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def fail_on() -> str | None:
+def fail_on() -> str:
     """The option of every command that ends with the exit code of a report."""
     return option(
-        None, "end with exit code 1 also if there is such a finding, or a worse one",
-        choices=("warning", "error"),
+        "error", "end with exit code 1 also if there is such a finding, or a worse one",
+        choices=("none", "warning", "error"),
     )  # fmt: skip
 
 

@@ -89,4 +89,4 @@ class ReportOptions:
     config: str | None = option(
         None, "take the weights of the benchmarks from this configuration", metavar="CONFIG"
     )
-    fail_on: str | None = fail_on()
+    fail_on: str = fail_on()

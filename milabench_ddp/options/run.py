@@ -35,7 +35,7 @@ class RunOptions(LaunchOptions):
         action="store_true",
     )  # fmt: skip
     quiet: bool = option(False, "show no progress, only the report", action="store_true")
-    fail_on: str | None = fail_on()
+    fail_on: str = fail_on()
 
 
 def fixed_options(options: RunOptions) -> list[str]:

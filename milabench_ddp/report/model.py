@@ -278,6 +278,11 @@ class Report(Struct, frozen=True):
         return self.failed / max(self.tried, 1)
 
     @property
+    def cancelled(self) -> bool:
+        """Whether a run was cancelled: what is missing then did not fail."""
+        return any(run.outcome == Outcome.CANCELLED for run in self.runs)
+
+    @property
     def succeeded(self) -> bool:
         """Whether every benchmark ended ok and measured something; the exit code depends on it."""
         if any(run.outcome not in (Outcome.OK, UNKNOWN_OUTCOME) for run in self.runs):
@@ -286,10 +291,13 @@ class Report(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """The report's verdict: whether it succeeded; milabench accepts a few failures."""
+        """The report's verdict: whether it succeeded, and its numbers may be trusted.
+
+        milabench accepts a few failures, and looks at nothing else.
+        """
         if self.compat:
             return self.has_measured and self.failure_rate <= ACCEPTED_FAILURE_RATE
-        return self.succeeded
+        return self.succeeded and not self.has(Severity.ERROR)
 
 
 def _sum(values: Iterable[float]) -> float:

@@ -24,6 +24,11 @@ def verdict(report: Report) -> str:
     tried, failed = report.tried, report.failed
     if report.passed:
         return f"PASS: {_count(len(report.rows), 'benchmark')}, {_processes(tried)}, none failed"
+    if report.cancelled:
+        missing = {failure.benchmark for failure in report.failures} | set(report.unmeasured)
+        measured = sum(row.name not in missing for row in report.rows)
+        said = f"CANCELLED: {measured} of {len(report.rows)} measured"
+        return "; ".join([said, *report.errors[:1]])
     if failed:
         names = list(dict.fromkeys(failure.benchmark for failure in report.failures))
         where = f", in {shown_names(names, NAMES)}" if names else ""
@@ -35,7 +40,13 @@ def verdict(report: Report) -> str:
         return "FAIL: nothing was measured"
     if unmeasured:
         return f"FAIL: nothing was measured in {shown_names(unmeasured, NAMES)}"
-    return f"FAIL: the run was {_outcomes(report)}"
+    if not report.succeeded:
+        return f"FAIL: the run was {_outcomes(report)}"
+    first, *others = (each for each in report.findings if each.severity is Severity.ERROR)
+    said = first.sentence.removeprefix(f"{first.benchmark}: ")
+    where = f" (in {first.benchmark})" if said != first.sentence else ""
+    more = f"; {_count(len(others), 'more error')}" if others else ""
+    return f"FAIL: {said}{where}{more}"
 
 
 def _processes(count: float) -> str:

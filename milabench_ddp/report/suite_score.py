@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from ..config.schema import SkipKind
 from ..errors import shown_names
+from ..events import Outcome
 from .energy import energy_of_row
 from .model import Report, Row, Rows
 from .process import Processes, by_launch
@@ -146,6 +147,8 @@ def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Cont
         return "nothing was measured"
     if any(run.outcome is None for run in runs):
         return "the run has not ended"
+    if any(run.outcome == Outcome.CANCELLED for run in runs):
+        return "the run was cancelled"
     if not counting:
         return "no benchmark has a weight"
     if not any(row.score > 0 for row in counting):

@@ -73,15 +73,18 @@ def test_the_exit_code_is_that_of_the_run(
     assert ("PASS" in capsys.readouterr().out) is (code == 0)
 
 
-@pytest.mark.parametrize(("outcome", "why"), [("cancelled", "cancelled"), (None, "lost")])
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [("cancelled", "CANCELLED: 1 of 1 measured"), (None, "FAIL: the run was lost")],
+)
 def test_a_run_that_was_stopped_after_its_last_benchmark(
-    tmp_path: Path, outcome: str | None, why: str
+    tmp_path: Path, outcome: str | None, verdict: str
 ) -> None:
     write_state(tmp_path, outcome, {"b": "ok"})
     write(tmp_path, "b.D0", config("b"), *MEASURED)
     out = io.StringIO()
     assert show(tmp_path, out) != 0
-    assert f"Verdict  FAIL: the run was {why}\n" in out.getvalue()
+    assert f"Verdict  {verdict}\n" in out.getvalue()
 
 
 def test_a_run_that_goes_on_or_has_no_file_has_not_passed(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def test_stopping_keeps_what_there_is(
         out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert at.statuses() == {"first": "ok", "second": "cancelled", "third": "cancelled"}
+    assert "Verdict  CANCELLED: 1 of 3 measured\n" in out
+    assert "error" not in out
     assert row(out, "first")[1:3] == ["0", "2"]
     assert not alive(str(at.folder / "second.py"))
     state = at.state()

@@ -4,8 +4,9 @@ To add a finding, write its function in a file here, and add a line with its nam
 what to do about it to one of two dicts: ``RUN_FINDINGS`` has functions of all ``Measurements``,
 ``BENCHMARK_FINDINGS`` has functions of a ``Row``, whose sentences begin with the benchmark's name.
 
-An error is what breaks a run or a machine, and what makes a number a wrong one. A warning is about
-a number that is right, but unsure, or not what the machine could reach. If milabench looks for the
+An error is what breaks a run or a machine, and what makes a number a wrong one: a run with one has
+not passed. A warning is about a number that is right, but unsure, or not what the machine could
+reach. If milabench looks for the
 same, the line names its validation layer.
 """
 
@@ -72,6 +73,9 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
     ),
     # data that ECC could not correct was lost; a later run on the same memory is no better
     "memory_error": error(device_state.memory_errors, "reset it; replace it if that comes again"),
+    "earlier_memory_error": warning(
+        device_state.earlier_memory_errors, "reset it; replace it if that comes again"
+    ),
     "remap_pending": warning(
         device_state.pending_remaps, "reset it when nothing runs on it (nvidia-smi --gpu-reset)"
     ),

@@ -122,19 +122,32 @@ def _label(record: Record, device: str) -> str:
 def memory_errors(measured: Measurements) -> Findings:
     """Devices whose memory had errors that ECC could not correct, or has no spare rows left."""
     for device in _histories(measured):
-        risen = device.risen(1)
-        counts = [count for known in device.ecc.values() for _, count in known]
-        if risen:
+        counts = _uncorrected(device)
+        if risen := device.risen(1):
             yield _errors(device, "could not correct", risen)
-        elif any(counts):
-            errors = f"{_memory_errors(max(counts))} since its driver was loaded"
-            if min(counts) == max(counts):  # else some came between two benchmarks
-                errors += ", before this run"
-            sentence = f"{device.label}: ECC could not correct {errors}"
-            yield Finding(sentence, place=device.label, evidence={"errors": max(counts)})
+        elif counts and min(counts) < max(counts):  # some came between two benchmarks
+            yield _since_its_driver(device, max(counts), "")
         if device.has_remapped(FAILED):
             sentence = f"{device.label}: a row of its memory could not be replaced"
             yield Finding(sentence, place=device.label)
+
+
+def earlier_memory_errors(measured: Measurements) -> Findings:
+    """Devices whose memory had errors that ECC could not correct, all before this run."""
+    for device in _histories(measured):
+        counts = _uncorrected(device)
+        if any(counts) and min(counts) == max(counts) and not device.risen(1):
+            yield _since_its_driver(device, max(counts), ", before this run")
+
+
+def _uncorrected(device: _History) -> list[int]:
+    return [count for known in device.ecc.values() for _, count in known]
+
+
+def _since_its_driver(device: _History, count: int, when: str) -> Finding:
+    errors = f"{_memory_errors(count)} since its driver was loaded{when}"
+    sentence = f"{device.label}: ECC could not correct {errors}"
+    return Finding(sentence, place=device.label, evidence={"errors": count})
 
 
 def pending_remaps(measured: Measurements) -> Findings:

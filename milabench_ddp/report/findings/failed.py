@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from msgspec.structs import replace
 
-from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE
+from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, Outcome
 from ..failures import NO_RECORDS
 from ..model import Failure, Finding, Findings
 from .finder import Measurements
@@ -14,8 +14,12 @@ _OF_THEIR_OWN = (*_WITHOUT_RATE, NAN_LOSS, NO_RECORDS)  # the beginnings of reas
 
 
 def failed(measured: Measurements) -> Findings:
-    """Benchmarks that broke, took too long, were stopped or lost."""
-    others = [each for each in measured.failures if not each.reason.startswith(_OF_THEIR_OWN)]
+    """Benchmarks that broke, took too long, or were lost; not those that a person cancelled."""
+    others = [
+        each
+        for each in measured.failures
+        if each.outcome != Outcome.CANCELLED and not each.reason.startswith(_OF_THEIR_OWN)
+    ]
     yield from _by_benchmark(measured, others)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.events import Outcome
 from milabench_ddp.monitor.sampler import Sampler
 from milabench_ddp.report.assemble import report_of
@@ -48,6 +49,8 @@ def test_a_gpu_that_is_lost_while_a_benchmark_runs(stub: Stub, tmp_path: Path) -
     lost = f"GPU 1 ({UUID}) does not answer: it has fallen off the bus; restart the machine"
     assert re.fullmatch(rf"{re.escape(lost)} \({WHEN}, in breaks, later\)", sentence)
     assert sentence in report_text(report, 1000)
+    assert report_text(report, 1000).startswith(f"Verdict  FAIL: {sentence}\n")
+    assert (exit_code(report), exit_code(report, "none")) == (1, 0)
 
 
 def test_a_gpu_that_takes_its_program_with_it(stub: Stub, tmp_path: Path) -> None:

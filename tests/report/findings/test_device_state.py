@@ -20,6 +20,7 @@ ALL: dict[str, Severity] = {
     "hot": Severity.WARNING,
     "foreign_process": Severity.WARNING,
     "memory_error": Severity.ERROR,
+    "earlier_memory_error": Severity.WARNING,
     "remap_pending": Severity.WARNING,
     "corrected_memory_error": Severity.NOTE,
     "narrow_link": Severity.WARNING,
@@ -84,11 +85,11 @@ def test_errors_from_before_the_run_are_told_as_such(tmp_path: Path) -> None:
     state = {"d1": {"ecc": [4, 3], "remapped": [0, 1, 0, 1]}, "d0": {"ecc": [4, 0]}}
     said = found(run_of(tmp_path, {}, *[state] * 10))
     assert said == {
-        "memory_error": [
+        "memory_error": ["GPU 1: a row of its memory could not be replaced"],
+        "earlier_memory_error": [
             "GPU 1: ECC could not correct 3 memory errors since its driver was loaded, before this "
-            "run",
-            "GPU 1: a row of its memory could not be replaced",
-        ]
+            "run"
+        ],
     }
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from milabench_ddp.report.model import NAN, Failure, Report, Row
+from milabench_ddp.report.model import NAN, Failure, Finding, Report, Row, Severity
 from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.report.scores import Score
 from milabench_ddp.report.text.head import runs_lines, verdict_lines
@@ -29,7 +29,9 @@ RUN = RunInfo("r", Path("runs/r"), "ok", host="node3", preset="full")
         ("ok", [GOOD, UNMEASURED], "FAIL: nothing was measured in c"),
         ("ok", [UNMEASURED], "FAIL: nothing was measured"),
         ("ok", [], "FAIL: nothing was measured"),
-        ("cancelled", [GOOD], "FAIL: the run was cancelled"),
+        ("lost", [GOOD], "FAIL: the run was lost"),
+        ("cancelled", [GOOD], "CANCELLED: 1 of 1 measured"),
+        ("cancelled", [GOOD, BAD, UNMEASURED], "CANCELLED: 1 of 3 measured"),
     ],
 )
 def test_the_verdict(outcome: str | None, rows: list[Row], verdict: str) -> None:
@@ -64,3 +66,26 @@ def test_many_benchmarks_that_wait_are_counted() -> None:
     waiting = replace(RUN, outcome=None, running=("a",), waiting=tuple(f"w{k}" for k in range(300)))
     lines = list(runs_lines([waiting], 80))
     assert lines[1] == "State    running: a; waiting: 300 (w0, w1, w2, ...)"
+
+
+LOST = Finding("GPU 3 was lost (in mine)", name="lost_device", severity=Severity.ERROR)
+WRONG = Finding("mine: its gradients are wrong", "mine", severity=Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "findings", "verdict"),
+    [
+        ("ok", [LOST], "FAIL: GPU 3 was lost (in mine)"),
+        ("ok", [WRONG], "FAIL: its gradients are wrong (in mine)"),
+        ("ok", [LOST, WRONG, WRONG], "FAIL: GPU 3 was lost (in mine); 2 more errors"),
+        ("ok", [Finding("slow")], "PASS: 1 benchmark, 2 processes, none failed"),
+        ("cancelled", [LOST], "CANCELLED: 1 of 1 measured; GPU 3 was lost (in mine)"),
+        (None, [LOST], "none yet: the run goes on; 2 processes, none failed so far"),
+    ],
+)
+def test_an_error_about_the_run_is_its_verdict(
+    outcome: str | None, findings: list[Finding], verdict: str
+) -> None:
+    report = Report(False, (replace(RUN, outcome=outcome),), (GOOD,), findings=tuple(findings))
+    assert list(verdict_lines(report, 200)) == [f"Verdict  {verdict}"]
+    assert report.passed == verdict.startswith("PASS")

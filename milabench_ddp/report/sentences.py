@@ -166,7 +166,7 @@ def findings_counted(report: Report) -> str:
 
 
 def alike(report: Report, severity: Severity) -> Iterator[list[Finding]]:
-    """The findings of a severity, those of one name together."""
+    """The findings of a severity, those of one name and advice together."""
     found = [finding for finding in report.findings if finding.severity is severity]
-    for _, group in groupby(found, key=lambda finding: finding.name):
+    for _, group in groupby(found, key=lambda finding: (finding.name, finding.advice)):
         yield list(group)

@@ -54,7 +54,9 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
         failed.without_rate, "let it write its rate as docs/configuration.rst says", "ensure_rate"
     ),
     "missing_records": error(failed.missing_records, "run it again", layer="planning"),
-    "nan_loss": error(failed.nan_losses, "try a lower learning rate, or more bits", layer="loss"),
+    "nan_loss": error(
+        failed.nan_losses, "check its data, its precision and its learning rate", layer="loss"
+    ),
     "damaged_file": warning(runs.damaged_files),
     "pooled_runs": note(runs.pooled_runs),
     "pooled_differences": warning(runs.pooled_differences, APART),
@@ -123,7 +125,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
         host_bound.misaligned_widths,
         "choose a model, or a number of ranks, whose shards are multiples of 8",
     ),
-    "no_steady_state": warning(unsteady.no_steady_state, "let it warm up for longer"),
+    "no_steady_state": warning(unsteady.no_steady_state),
     "bimodal": warning(unsteady.bimodal, "let it run for longer, or repeat it"),
     "until_not_reached": warning(
         unsteady.until_not_reached, "give it more launches (--repeat), or longer ones"
@@ -144,7 +146,7 @@ BENCHMARK_FINDINGS: Mapping[str, Finder[Row]] = {
     "memory_not_sampled": note(rate_problems.memory_not_sampled),
     # the speed counts: it depends on the numbers in few kernels; but what is trained is of no use
     "loss_not_falling": warning(
-        losses.losses_not_falling, "try a lower learning rate, and check its data", layer="loss"
+        losses.losses_not_falling, "check its data and its learning rate", layer="loss"
     ),
     "data_bound": warning(host_bound.data_bound, "give it more loader workers, or faster storage"),
     "idle_device": warning(

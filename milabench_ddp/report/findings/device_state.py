@@ -28,8 +28,11 @@ def hot_devices(row: Row) -> Findings:
         left = [sample.headroom for sample in in_use if sample.headroom is not None]
         if left and min(left) < HOT:
             hottest = largest(sample.temperature for sample in in_use)
-            within = f"{max(min(left), 0):.0f} degrees of the heat that slows it down"
-            sentence = f"{label} came within {within}"
+            heat = "the heat that slows it down"
+            sentence = f"{label} came within {min(left):.0f} degrees of {heat}"
+            if min(left) <= 0:
+                sentence = f"{label} reached {heat}"
+                sentence += f", and was {-min(left):.0f} degrees above it" * (min(left) < 0)
             if not math.isnan(hottest):
                 sentence += f" (it was at {hottest:.0f} C)"
             evidence = {"headroom": min(left), "temperature": hottest}

@@ -29,14 +29,15 @@ class Finder(Struct, Generic[Subject], frozen=True):
 
     find: Callable[[Subject], Findings]
     severity: Severity
-    advice: str = ""  # what to do about it
+    advice: str = ""  # what to do about it, unless a finding says something else
     layer: str = ""  # the validation layer of milabench that looks for it
 
     def findings(self, name: str, subject: Subject) -> Findings:
         """The findings about a subject, with what they share filled in."""
         for finding in self.find(subject):
+            advice = finding.advice or self.advice
             yield replace(
-                finding, name=name, severity=self.severity, advice=self.advice, layer=self.layer
+                finding, name=name, severity=self.severity, advice=advice, layer=self.layer
             )
 
 

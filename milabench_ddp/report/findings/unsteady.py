@@ -17,13 +17,17 @@ UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
 def no_steady_state(row: Row) -> Findings:
     """Rates that still rise or fall at the end."""
     processes = counted(row.processes)
-    unsteady = [process for process in processes if process.steady.problem]
+    # what failed may have become slow because of that
+    unsteady = [each for each in processes if each.steady.problem and not each.failed]
     if unsteady:
         worst = max(unsteady, key=lambda process: abs(process.steady.change))
         tag, count = worst.record.tag, len(processes)
         sentence = f"{tag}: {worst.steady.problem}{in_some_of(len(unsteady), count)}"
         evidence = {"unsteady": len(unsteady), "processes": count, "change": row.drift}
-        yield Finding(sentence, place=tag, evidence=evidence)
+        advice = "let it warm up for longer"
+        if worst.steady.change < 0:
+            advice = "see what slowed it down: heat and clocks (--table devices), other processes"
+        yield Finding(sentence, place=tag, evidence=evidence, advice=advice)
 
 
 def bimodal(row: Row) -> Findings:

@@ -24,7 +24,7 @@ from operator import mul
 from msgspec import Struct, field
 
 from ...table import given_percent_text
-from .batch_means import MeanError, mean_error
+from .batch_means import MeanError, mean_error, t_quantile
 from .steady import Steady
 from .values import mean
 
@@ -99,9 +99,10 @@ def interval(launches: Launches, until: float = 0.0) -> Interval | None:
         error = MeanError(0.0, error.freedom)
     below, above = reach(launches)
     half_width = max(error.half_width, until * middle)
-    low = middle - max(half_width, below)
-    high = middle + max(half_width, above)
-    return Interval(error.sem, low, high, len(launches), until)
+    below, above = max(half_width, below), max(half_width, above)
+    # beside an interval that reaches beyond the noise, the error of the noise alone would mislead
+    sem = max(error.sem, max(below, above) / t_quantile(error.freedom))
+    return Interval(sem, middle - below, middle + above, len(launches), until)
 
 
 def reach(launches: Launches) -> tuple[float, float]:

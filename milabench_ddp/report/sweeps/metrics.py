@@ -113,7 +113,7 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
     """
     if name == EFFICIENCY:
         found = efficiencies(rows, is_usable)
-        meaning = f"of {ideals(rows)}, and {OVER_LAUNCHES}"
+        meaning = f"of {ideals(rows) or 'the fewest nodes'}, and {OVER_LAUNCHES}"
         return Metric(meaning, lambda row: found.get(row.name, Cell()), ".2f")
     if name in METRICS:
         return METRICS[name]

@@ -164,3 +164,17 @@ def test_no_fact_and_no_reading_makes_the_report_fail(
     report = run_of(tmp_path, {"0": {**usual, **facts}}, *[state] * 20)
     assert found(report) == {}
     assert "b" in report_text(report)
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        (2.0, "came within 2 degrees of the heat that slows it down"),
+        (0.0, "reached the heat that slows it down"),
+        (-3.0, "reached the heat that slows it down, and was 3 degrees above it"),
+    ],
+)
+def test_the_heat_that_slows_a_device_down(tmp_path: Path, left: float, said: str) -> None:
+    hot = {"d0": {"headroom": left, "temperature": 90.0}}
+    report = run_of(tmp_path, {}, *[hot] * 10)
+    assert found(report) == {"hot": [f"b: GPU 0 {said} (it was at 90 C)"]}

@@ -24,6 +24,27 @@ def test_a_rate_that_still_falls_is_told_in_figures(tmp_path: Path) -> None:
     assert -0.06 < made.rows[0].drift < -0.05
 
 
+@pytest.mark.parametrize(("sign", "advice"), [(1, "see what slowed it down"), (-1, "let it warm")])
+def test_longer_warm_up_is_no_advice_for_what_falls(
+    tmp_path: Path, sign: int, advice: str
+) -> None:
+    values = falling(60, 1, 0.05)[::sign]
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates(values), end())
+    (warning,) = (each for each in report_of([tmp_path]).findings if each.name == "no_steady_state")
+    assert warning.advice.startswith(advice)
+
+
+def test_what_failed_is_not_told_to_warm_up(tmp_path: Path) -> None:
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates(falling(60, 1, 0.05)), end(1))
+    assert {each.name for each in report_of([tmp_path]).findings} == {"failed"}
+
+
+def test_the_standard_error_is_that_of_the_interval(tmp_path: Path) -> None:
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates(falling(60, 1, 0.05)), end())
+    (row,) = report_of([tmp_path]).rows
+    assert 1.9 < row.half_width / row.sem < 5  # of a t with few degrees of freedom
+
+
 def test_time_between_observations_is_told(tmp_path: Path) -> None:
     """200 steps of 20 ms, and three validations of 0.25 s."""
     lines = []

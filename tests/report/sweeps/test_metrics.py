@@ -97,3 +97,8 @@ def test_bandwidths_of_jobs_do_not_add_up_but_those_of_devices_do(tmp_path: Path
         write(tmp_path, f"memory.D{index}", memory, start(), values, end())
     found = {row.name: (row.throughput, row.score) for row in report_of([tmp_path]).rows}
     assert found == {"links": (50.0, 50.0), "memory": (100.0, 100.0)}
+
+
+def test_efficiency_says_what_it_is_where_nothing_was_measured() -> None:
+    meaning = metric_of("efficiency", [], lambda _: True).meaning
+    assert meaning.startswith("of the fewest nodes, and half of its ")

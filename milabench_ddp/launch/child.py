@@ -57,6 +57,7 @@ class Child:
         self._process, self._kept, self._keeper, self._emit = process, kept, keeper, emit
         self.looked: Sequence[Looked] = ()  # its processes, before they were ended
         self._is_hung = False  # when they were looked at
+        self._progress = ""  # else: how far it was
         self.channel_ranks: ChannelRanks | None = None  # if several ranks may share the channel
         if own_rank is None and len(process.devices) > 1:
             self.channel_ranks = ChannelRanks(metrics.path, kept.family)
@@ -109,7 +110,9 @@ class Child:
 
     def begin_look(self) -> Look:
         """Ask its ranks where they are: they hang, or wait for one that does."""
-        self._is_hung = self.observed.misses_peer or not self.observed.goes_on(time.time())
+        now = time.time()
+        self._is_hung = self.observed.misses_peer or not self.observed.goes_on(now)
+        self._progress = "" if self._is_hung else self.observed.progress(now)
         folder = Path(self._process.env[STACKS])
         return Look(self._kept.family, self.pid, self.observed.own_rank, folder)
 
@@ -134,6 +137,8 @@ class Child:
             self._tell_writers()
             must_report = self._process.job is None
             verdict = judge(self.observed, end.returncode, stopped, must_report)
+        if verdict.outcome is Outcome.TIMEOUT and self._progress:
+            verdict = Verdict(verdict.outcome, f"{verdict.reason}: {self._progress}")
         verdict = replace(verdict, reason=with_kernel(verdict.reason, oom_kills))
         calls = self._calls(verdict)
         now = time.time()
@@ -187,6 +192,8 @@ class Child:
             return ()
         if not self.looked:
             return ()
+        if not self._is_hung:  # a loop of one line is never anywhere else
+            self.looked = [replace(seen, moves=True) for seen in self.looked]
         self._emit(Output(self.tag, time.time(), "stacks", told(self.looked)))
         if not self._is_hung:
             return ()

@@ -20,7 +20,7 @@ from .causes import (
     timed_out,
 )
 
-RECENT = 10  # data of a process whose times are kept
+RECENT = 10  # times at which data of a process came, the last
 LATE = 3.0  # times the longest of their gaps
 
 
@@ -51,6 +51,13 @@ class Observations(Struct):
         gaps = [later - earlier for earlier, later in pairwise(self.times)]
         return bool(gaps) and now - self.times[-1] <= LATE * max(gaps)
 
+    def progress(self, now: float) -> str:
+        """That it goes on at its deadline, as a sentence."""
+        count = self.told.usable
+        observations = f"{count:,} observation{'s' * (count != 1)}"
+        ago = f"the last data came {now - self.times[-1]:.2g} s before its deadline"
+        return f"it goes on: {observations}, {ago}; raise max_duration"
+
     @property
     def killed_rank(self) -> str:
         """The rank that a signal killed, if that was first, and the signal; else empty."""
@@ -63,10 +70,10 @@ class Observations(Struct):
         """Record an event of this process."""
         match event:
             case Metrics(lines=lines):
-                self.times.extend([event.time] * min(len(lines), RECENT))
+                self._came(event.time)
                 self.told.add_lines(lines, self.own_rank)
             case Data(payload=payload):
-                self.times.append(event.time)
+                self._came(event.time)
                 self.told.add(payload, self.own_rank)
                 loss = payload.get("loss")
                 if isinstance(loss, float) and math.isnan(loss):
@@ -85,6 +92,11 @@ class Observations(Struct):
                 self._read_stderr(text)
             case Note(kind="overseer_error", data=Mapping() as data):
                 self.instrument_error = self.instrument_error or _describe(data)
+
+    def _came(self, time: float) -> None:
+        """Record when data came; lines that a program wrote together came once."""
+        if not self.times or time > self.times[-1]:
+            self.times.append(time)
 
     def _read_stderr(self, text: str) -> None:
         """Read lines of stderr; most of a flood cannot say why a process ended."""

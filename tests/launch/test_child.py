@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Output, Started, Verdict
+from milabench_ddp.launch import child as child_module
 from milabench_ddp.launch import reap
 from milabench_ddp.launch.child import Child
+from milabench_ddp.launch.frames import Frame
 from milabench_ddp.launch.keeper import Keeper, ProcessEnd
 from milabench_ddp.launch.metrics_channel import METRICS, Fifo
+from milabench_ddp.launch.stacks import STACKS, Looked
 from milabench_ddp.plan.launch import Process
 from tests.support.processes import exists
 from tests.support.supervised import DEAF, DEAF_RANKS, EMIT, singly
@@ -50,7 +53,7 @@ def start(tmp_path: Path, events: Emitted) -> Iterator[Start]:
         fifo = Fifo(tmp_path / f"metrics.{len(made)}")
         argv = argv or (sys.executable, "-u", "-c", text)
         stack.callback(fifo.close)
-        env = {**os.environ, METRICS: str(fifo.path)}
+        env = {**os.environ, METRICS: str(fifo.path), STACKS: str(tmp_path / "stacks")}
         process = Process(("b", "D0"), argv, env, 0, (0,), job)
         keeper = Keeper([process], tmp_path / "folder")
         stack.callback(keeper.close)
@@ -129,10 +132,21 @@ def test_what_it_has_left_behind_ends_before_it_is_judged(start: Start, events: 
     assert not any(map(exists, ranks))
 
 
-def test_one_that_goes_on_writing_does_not_hold_it_up(start: Start, events: Emitted):
+def test_one_that_goes_on_writing_does_not_hold_it_up(
+    start: Start, events: Emitted, monkeypatch: pytest.MonkeyPatch
+):
     """Nobody below it does: as if a process that is not its own had got hold of its pipe."""
+    read_now = child_module._read_now
+
+    def read_when_it_has_written(fd: int) -> bytes | None:
+        """As on a machine where the writer always gets its turn; the metrics have none."""
+        select.select([fd], [], [], None if Path(f"/proc/self/fd/{fd}").readlink() == pipe else 0)
+        return read_now(fd)
+
     child = start(EMIT + "rate(); sys.stdin.read()")
     stdout = os.open(f"/proc/{child.pid}/fd/1", os.O_WRONLY)
+    pipe = Path(f"/proc/{child.pid}/fd/1").readlink()
+    monkeypatch.setattr(child_module, "_read_now", read_when_it_has_written)
     with subprocess.Popen(["yes"], stdout=stdout) as other:
         os.close(stdout)
         child.kill()
@@ -171,3 +185,30 @@ def test_a_process_that_does_not_die_is_named(
     assert [event.data for event in events if isinstance(event, Note)] == [
         "still alive after SIGKILL: [123]"
     ]
+
+
+@pytest.mark.parametrize(("ago", "hangs"), [((3600, 0), False), ((7201, 7200), True)])
+def test_a_slow_program_does_not_hang(
+    start: Start, events: Emitted, ago: tuple[float, ...], hangs: bool
+):
+    """Both are in a loop of one line, which no look ever finds elsewhere."""
+    child = start(EMIT + "rate(); rate(); print('up', flush=True)\nwhile True: sum(range(999))")
+    for fd in child.pipes[1:]:
+        select.select([child.pipes[0]], [], [])
+        child.read(fd)
+    last = child.observed.times.pop()
+    child.observed.times.extend(last - seconds for seconds in ago)
+    child.begin_look()
+    here = ((Frame("main.py", 7, "main"),),)
+    child.looked = [Looked(child.pid, None, True, "python main.py", "R", "", here)]
+    child.kill()
+    wait(child)
+    end = child.finish(Verdict(Outcome.TIMEOUT, "ended at its max_duration of 600 s"))
+    outputs = [each for each in events if isinstance(each, Output)]
+    stacks = next(each.text for each in outputs if each.stream == "stacks")
+    (ended,) = (each for each in events if isinstance(each, Ended))
+    assert end.told.usable == 2
+    assert stacks.startswith("it hangs in main.py:7" if hangs else "it is in main.py:7")
+    assert ("it hangs" in ended.reason, "it goes on: 2 observations" in end.reason) == (
+        hangs, not hangs,
+    )  # fmt: skip

@@ -222,3 +222,20 @@ def test_a_collective_that_timed_out_is_the_reason_unless_another_rank_has_one(
     lines = [line, prefix + abort[0], *abort[1:]]
     said = [Output("b", 0.0, "stderr", f"{text}\n") for text in lines]
     assert judge(observations(*said, *later), 1, None) == failed(reason)
+
+
+def test_one_that_goes_on_is_told_from_one_that_hangs():
+    """36 rates, in bursts of 12 each 10 s: what came together is one sign of life, not 12."""
+    observed = Observations()
+    for burst in range(3):
+        for _ in range(12):
+            observed.add(Data("b", 100.0 + 10 * burst, {"task": "train", "rate": 1.0}))
+    assert observed.goes_on(121.0)
+    assert observed.progress(121.0) == (
+        "it goes on: 36 observations, the last data came 1 s before its deadline; "
+        "raise max_duration"
+    )
+    assert not observed.goes_on(151.0)
+    early = Observations()
+    early.add(Data("b", 100.0, {"task": "train", "rate": 1.0}))
+    assert not early.goes_on(101.0)  # of one line it is not known when the next comes

@@ -131,7 +131,11 @@ class LaunchTracker:
     def _verdict(self, processes: Sequence[ProcessState]) -> Verdict:
         cause = self._cause or self._first_failure()
         if cause is not None:
-            return with_hang(cause, self._who_hangs(processes, timed_out=is_timeout(cause.reason)))
+            said = self._who_hangs(processes, timed_out=is_timeout(cause.reason))
+            slow = [process.verdict for process in processes if process.goes_on]
+            if slow and not said and cause.outcome is Outcome.TIMEOUT:
+                return slow[0]
+            return with_hang(cause, said)
         for job in self._jobs(processes):
             if reason := why_nothing_measured(process.told for process in job):
                 return Verdict(Outcome.FAILED, reason)
@@ -148,6 +152,8 @@ class LaunchTracker:
             number = numbers.get(process.tag)
             jobs.setdefault(process.tag if number is None else number, []).append(process)
         for job in jobs.values():
+            if any(process.goes_on for process in job):
+                continue  # one tells the rates of all
             calls = [call for process in job for call in process.calls]
             if said := who_hangs(call for call in calls if timed_out or call.state != ENDED):
                 return f"{job[0].tag}: {said}" if len(jobs) > 1 else said

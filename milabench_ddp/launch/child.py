@@ -157,6 +157,7 @@ class Child:
             ended=now,
             told=self.observed.told,
             calls=calls,
+            goes_on=bool(self._progress),
         )
 
     def _emit_rest(self) -> None:

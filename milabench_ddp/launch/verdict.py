@@ -55,7 +55,7 @@ class Observations(Struct):
         """That it goes on at its deadline, as a sentence."""
         count = self.told.usable
         observations = f"{count:,} observation{'s' * (count != 1)}"
-        ago = f"the last data came {now - self.times[-1]:.2g} s before its deadline"
+        ago = f"the last data came {now - self.times[-1]:.1f} s before its deadline"
         return f"it goes on: {observations}, {ago}; raise max_duration"
 
     @property

@@ -48,6 +48,7 @@ class ProcessState(Struct, frozen=True):
     ended: float
     told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate
     calls: tuple[RankCall, ...] = ()  # of its ranks, if it did not go on
+    goes_on: bool = False  # it still told data at its deadline
 
     @property
     def verdict(self) -> Verdict:

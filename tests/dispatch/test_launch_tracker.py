@@ -162,6 +162,30 @@ def test_of_devices_alone_the_first_that_hangs_is_named(clock: Clock) -> None:
     assert it.state().reason == said
 
 
+@pytest.mark.parametrize("last", ["n0", "n1"])
+def test_ranks_of_a_job_that_goes_on_do_not_hang(clock: Clock, last: str) -> None:
+    """Rank 0 tells the rates of all: the other node sees none."""
+    it = tracker(clock, 2)
+    slow = end("timeout", "ended late: it goes on: 36 observations", tags=tags(it, 0))
+    slow = replace(slow, processes=tuple(replace(p, goes_on=True) for p in slow.processes))
+    silent = end("timeout", "ended late", tags=tags(it, 1))
+    call = RankCall(1, "R", "f.py:1 in f", "")
+    silent = replace(silent, processes=tuple(replace(p, calls=(call,)) for p in silent.processes))
+    ends = {"n0": slow, "n1": silent}
+    for node in ("n1", "n0") if last == "n0" else ("n0", "n1"):
+        it.ended(node, ends[node], clock.now)
+    assert it.state().reason == "ended late: it goes on: 36 observations"
+
+
+def test_a_device_that_hangs_is_named_beside_one_that_goes_on(clock: Clock) -> None:
+    it = tracker(clock, 1, jobs=0, devices=2)
+    slow, hung = end("timeout", "ended late", tags=tags(it, 0)).processes
+    hung = replace(hung, calls=(RankCall(None, "S", "f.py:1 in f", ""),))
+    late = end("timeout", "ended late", tags=tags(it, 0))
+    it.ended("n0", replace(late, processes=(replace(slow, goes_on=True), hung)), clock.now)
+    assert it.state().reason == "ended late: b.D1: it hangs in f.py:1 in f"
+
+
 def test_a_lost_node_comes_before_all(clock: Clock) -> None:
     it = tracker(clock, 3)
     it.ended("n0", end("failed", "a connection broke"), clock.now)

@@ -232,7 +232,7 @@ def test_one_that_goes_on_is_told_from_one_that_hangs():
             observed.add(Data("b", 100.0 + 10 * burst, {"task": "train", "rate": 1.0}))
     assert observed.goes_on(121.0)
     assert observed.progress(121.0) == (
-        "it goes on: 36 observations, the last data came 1 s before its deadline; "
+        "it goes on: 36 observations, the last data came 1.0 s before its deadline; "
         "raise max_duration"
     )
     assert not observed.goes_on(151.0)

@@ -25,9 +25,7 @@ def test_a_rate_that_still_falls_is_told_in_figures(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("sign", "advice"), [(1, "see what slowed it down"), (-1, "let it warm")])
-def test_longer_warm_up_is_no_advice_for_what_falls(
-    tmp_path: Path, sign: int, advice: str
-) -> None:
+def test_longer_warm_up_is_no_advice_for_what_falls(tmp_path: Path, sign: int, advice: str) -> None:
     values = falling(60, 1, 0.05)[::sign]
     write(tmp_path, "b.D0", config("b", device=0), start(), rates(values), end())
     (warning,) = (each for each in report_of([tmp_path]).findings if each.name == "no_steady_state")

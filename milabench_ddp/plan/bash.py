@@ -28,7 +28,7 @@ _OWN = (
     "BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME "
     "EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND "
     "POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID "
-    "failed fd given host name own pair pid pids port signals status"
+    "failed fd folder given host metrics name own pair pid pids port signals status"
 )
 
 _PREAMBLE = """\
@@ -37,6 +37,11 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
+
+# Programs write metric lines to files beside this script, or here; `run` reads them from pipes.
+folder=$PWD
+[ ! -f "$0" ] || folder=$(cd "$(dirname "$0")" && pwd)
+[ -w "$folder" ] || folder=$(mktemp -d)
 
 # Programs get these variables as this script was given them: it has its own. They get no `_`.
 own=({own})
@@ -55,6 +60,10 @@ start() {  # become a program as `run` starts it: no signal ignored, no file ope
     fd=${fd##*/}
     [ "$fd" -le 2 ] || eval "exec $fd>&-"
   done
+  local metrics=${MILABENCH_METRICS:-}
+  [ -n "$metrics" ] || { metrics=$folder/$1; : >"$metrics"; }
+  given+=("MILABENCH_METRICS=$metrics")
+  shift
   exec setsid env "$signals" --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
 }
 stop() {  # Ctrl-C does not reach the programs
@@ -63,9 +72,10 @@ stop() {  # Ctrl-C does not reach the programs
   wait
   exit 130
 }
-join() {  # wait for each process by its pid; return the status of the last that failed
+join() {  # wait for each process by its pid, and show these files; the last failure's status
   local status=0 pid
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+  [ -n "${MILABENCH_METRICS:-}" ] || (cd "$folder" && cat -- "$@" 2>/dev/null) || true
   exit "$status"
 }
 """
@@ -126,14 +136,15 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     yield "  trap stop HUP INT TERM"
     for name, value in SECRETS.learn(dict(launch.defaults)).items():
         yield f"  export {name}=${{{name}-{expanded(value)}}}"
-    for process in launch.processes:
+    files = [quoted(f"{process.name}.metrics") for process in launch.processes]
+    for process, file in zip(launch.processes, files, strict=True):
         where = "" if process.job is None else f"{_rendezvous(process, process.job)} "
         secrets, words = command(process)
-        line = f"{secrets}start {where}{words} & pids+=($!)"
+        line = f"{secrets}start {file} {where}{words} & pids+=($!)"
         if several:
             line = f"if on {process.node}; then {line}; fi"
         yield f"  {line}"
-    yield "  join"
+    yield f"  join {' '.join(files)}"
     yield f") || failed+=({quoted(title)})\n"
 
 

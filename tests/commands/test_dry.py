@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from milabench_ddp.machine.backends import BACKENDS
 from tests.golden import check_golden
 from tests.support.workplace import EMIT, GOOD, Suite, Workplace
 
+ON_CPU = ("--device", "cpu", "--gpus", "2")
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -75,20 +77,57 @@ def test_what_is_left_out_is_told(
 def test_dry_and_bash_do_what_run_does(at: Workplace, suite: Suite):
     config = suite(good=GOOD, bad=EMIT + "sys.exit(3)")
     script = at.milabench("dry", config, "--device", "cpu", "--gpus", "2").out
-    done = subprocess.run(["bash"], input=script, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash"], input=script, cwd=at.folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert done.stdout.count('"task": "train"') == 40
     assert done.stderr.rstrip().endswith("failed: bad")
 
 
+# As README says; each of its ranks writes
+OWN = """
+import json, os
+with open(os.environ["MILABENCH_METRICS"], "a", buffering=1) as out:
+    for step in range(20):
+        rank = int(os.environ.get("RANK", 0))
+        line = {"task": "train", "rate": 100.0, "units": "x/s", "rank": rank}
+        out.write(json.dumps(line) + "\\n")
+"""
+
+
 @pytest.mark.slow
-def test_the_shipped_suite_really_trains_under_bash():
+@pytest.mark.parametrize("plan", ["per_gpu", "njobs"])
+def test_a_program_of_ones_own_runs_by_dry_and_by_its_command(
+    at: Workplace, suite: Suite, plan: str
+):
+    config = suite(plan=plan, mine=OWN)
+    files = {"per_gpu": ["mine.D0", "mine.D1"], "njobs": ["mine.0"]}[plan]
+    script = at.milabench("dry", config, *ON_CPU).out
+    env = {name: value for name, value in os.environ.items() if name != "MILABENCH_METRICS"}
+    here = at.folder / "here"
+    here.mkdir()
+    assert at.milabench("run", config, *ON_CPU).code == 0
+    (command,) = at.folder.glob("base/runs/*/mine/command.sh")
+    for words, text, beside in ((["bash"], script, here), (["bash", command], "", command.parent)):
+        for _ in range(2):  # again, it replaces what it wrote
+            done = subprocess.run(
+                words, input=text, cwd=here, env=env, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            told = [(beside / f"{name}.metrics").read_text() for name in files]
+            assert "".join(told).count('"rate": 100.0') == 40
+            assert all(lines in done.stdout for lines in told)
+
+
+@pytest.mark.slow
+def test_the_shipped_suite_really_trains_under_bash(tmp_path: Path):
     command = [sys.executable, "-m", "milabench_ddp", "dry", "config/ddp.yaml", "--preset", "small"]
     command += ["--device", "cpu", "--gpus", "2", "--select", "elastic-ddp,flops-fp32"]
     command += ["--override", "elastic-ddp.argv.--steps=200"]
     script = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     done = subprocess.run(
-        ["bash"], input=script.stdout, capture_output=True, text=True, check=False
+        ["bash"], input=script.stdout, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "items/s" in done.stdout

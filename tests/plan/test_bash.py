@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from milabench_ddp.events import Event, Output
+from milabench_ddp.launch.metrics_channel import METRICS
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from milabench_ddp.plan.bash import comment, here_document, render
@@ -81,19 +82,26 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("given", [GIVEN, {}])
-def test_a_process_of_dry_has_all_that_one_of_run_has(given: dict[str, str]):
+def test_a_process_of_dry_has_all_that_one_of_run_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+):
+    monkeypatch.chdir(tmp_path)
     program = (sys.executable, "-S", "-c", PROBE)
     launch = Launch(benchmark(), None, (Process(("b", "D0"), program, {"A": "1"}, 0, (0,)),))
     environ = {"PATH": os.environ["PATH"], **given}
     with Path(os.devnull).open() as file:  # of the caller: it is not for programs
         os.set_inheritable(file.fileno(), True)
         script = render([launch], sys.executable)
-        printed = bash(script, env={**environ, "_": "bash"}, pass_fds=[file.fileno()])
+        options = {"env": {**environ, "_": "bash"}, "pass_fds": [file.fileno()]}
+        printed = bash(script, cwd=tmp_path, **options)
         (run,) = supervised(launch, environ)
     (dry,) = [line for line in printed.stdout.splitlines() if line.startswith("[[")]
     (variables, *others), (same, *equal) = json.loads(run), json.loads(dry)
     own = tuple(f"{name}=" for name in ADDED)
-    assert [pair for pair in variables if not pair.startswith(own)] == same
+    assert [pair for pair in variables if not pair.startswith(own)] == [
+        pair for pair in same if not pair.startswith(own)
+    ]
+    assert [pair for pair in same if pair.startswith(own)] == [f"{METRICS}={tmp_path}/b.D0.metrics"]
     assert others == equal
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from tempfile import TemporaryDirectory
 
 from milabench_ddp.launch.metrics_channel import METRICS, START
 from milabench_ddp.launch.stacks import STACKS
@@ -20,15 +21,16 @@ ADDED = {METRICS, STACKS, START}  # by the supervisor: its channels
 
 
 def bash(script: str, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["bash"],
-        input=script,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        **options,
-    )
+    with TemporaryDirectory() as folder:  # for the files of its metrics
+        return subprocess.run(
+            ["bash"],
+            input=script,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            **{"cwd": folder, **options},
+        )
 
 
 def echoes(argv: list[str], env: dict[str, str]) -> Launch:

@@ -17,7 +17,7 @@ EMIT = """
 import json, os, sys, time
 
 def emit(**data):
-    with open(os.environ.get("MILABENCH_METRICS", "/dev/stdout"), "w") as channel:
+    with open(os.environ.get("MILABENCH_METRICS", "/dev/stdout"), "a") as channel:
         channel.write(json.dumps(data) + "\\n")
 
 def rate(value, **more):

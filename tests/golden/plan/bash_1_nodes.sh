@@ -7,8 +7,13 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
+# Programs write metric lines to files beside this script, or here; `run` reads them from pipes.
+folder=$PWD
+[ ! -f "$0" ] || folder=$(cd "$(dirname "$0")" && pwd)
+[ -w "$folder" ] || folder=$(mktemp -d)
+
 # Programs get these variables as this script was given them: it has its own. They get no `_`.
-own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd given host name own pair pid pids port signals status)
+own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd folder given host metrics name own pair pid pids port signals status)
 given=()
 while IFS= read -r -d '' pair; do
   for name in "${own[@]}"; do [[ $pair != "$name="* ]] || given+=("$pair"); done
@@ -24,6 +29,10 @@ start() {  # become a program as `run` starts it: no signal ignored, no file ope
     fd=${fd##*/}
     [ "$fd" -le 2 ] || eval "exec $fd>&-"
   done
+  local metrics=${MILABENCH_METRICS:-}
+  [ -n "$metrics" ] || { metrics=$folder/$1; : >"$metrics"; }
+  given+=("MILABENCH_METRICS=$metrics")
+  shift
   exec setsid env "$signals" --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
 }
 stop() {  # Ctrl-C does not reach the programs
@@ -32,9 +41,10 @@ stop() {  # Ctrl-C does not reach the programs
   wait
   exit 130
 }
-join() {  # wait for each process by its pid; return the status of the last that failed
+join() {  # wait for each process by its pid, and show these files; the last failure's status
   local status=0 pid
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+  [ -n "${MILABENCH_METRICS:-}" ] || (cd "$folder" && cat -- "$@" 2>/dev/null) || true
   exit "$status"
 }
 
@@ -48,9 +58,9 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
-  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
-  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
-  join
+  start flops.R0.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
+  start flops.R0.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
+  join flops.R0.D0.metrics flops.R0.D1.metrics
 ) || failed+=('flops R0')
 
 echo "---"
@@ -63,9 +73,9 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
-  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
-  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
-  join
+  start flops.R1.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
+  start flops.R1.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID A='x y' /usr/bin/python3 -u /programs/main.py --dtype fp16 --note 'it'"'"'s' & pids+=($!)
+  join flops.R1.D0.metrics flops.R1.D1.metrics
 ) || failed+=('flops R1')
 
 echo "---"
@@ -83,9 +93,9 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-'/base/runs/a run/ddp/flight_recorder.rank'}
-  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=1 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!)
-  start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=1 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!)
-  join
+  start ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=1 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=ddp.0 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!)
+  start ddp.1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -m torch.distributed.run --nnodes=1 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=ddp.1 /shipped/benchmarks/common/with_voir.py /programs/main.py & pids+=($!)
+  join ddp.0.metrics ddp.1.metrics
 ) || failed+=(ddp)
 
 if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi

@@ -57,6 +57,49 @@ def twice(draw: Draw, launches: int, count: int) -> np.ndarray:
     return 2 * LAUNCHES * draw.normal(size=(launches, count))
 
 
+def very_heavy(draw: Draw, launches: int, count: int) -> np.ndarray:
+    """Student's t with two degrees of freedom, which has no variance."""
+    return LAUNCHES / 2 * draw.standard_t(2, size=(launches, count))
+
+
+def skewed(draw: Draw, launches: int, count: int) -> np.ndarray:
+    """Lognormal: most launches are near the fastest, and few are far below it."""
+    return -LAUNCHES / 2 * draw.lognormal(size=(launches, count))
+
+
+def levels(draw: Draw, launches: int, count: int) -> np.ndarray:
+    """Launches at one of two levels, 4 % apart, each by chance."""
+    chosen = draw.random((launches, count)) < 0.5
+    return 0.002 * draw.normal(size=(launches, count)) - 0.04 * chosen
+
+
+def sticky(draw: Draw, launches: int, count: int) -> np.ndarray:
+    """The same, each launch with a chance of 20 % to change the level."""
+    moves = draw.random((launches, count)) < 0.2
+    moves[0] = draw.random(count) < 0.5
+    chosen = np.cumsum(moves, axis=0) % 2
+    return 0.002 * draw.normal(size=(launches, count)) - 0.04 * chosen
+
+
+def correlated(phi: float) -> Effects:
+    """Launches like the one before, AR(1): both sides one after another, or not at all alike."""
+
+    def effects(draw: Draw, launches: int, count: int) -> np.ndarray:
+        found = LAUNCHES * draw.normal(size=(launches, count))
+        for k in range(1, launches):
+            found[k] = phi * found[k - 1] + math.sqrt(1 - phi**2) * found[k]
+        return found
+
+    return effects
+
+
+def drifting(draw: Draw, launches: int, count: int) -> np.ndarray:
+    """Launches that become slower by 0.5 % from one to the next, from where the day began."""
+    began = LAUNCHES * draw.normal(size=count)
+    own = 0.003 * draw.normal(size=(launches, count))
+    return own + began - 0.005 * np.arange(launches)[:, None]
+
+
 SETTINGS: dict[str, Setting] = {
     "5 launches": Setting(),
     "2 launches": Setting(2, 2),
@@ -72,4 +115,18 @@ SETTINGS: dict[str, Setting] = {
     "shared by halves": Setting(effects=shared),
     "2 % after": Setting(after_effects=twice),
     "3 launches of 2 % after 10": Setting(10, 3, after_effects=twice),
+    "2 and 8 launches": Setting(2, 8),
+    "3 and 8 launches": Setting(3, 8),
+    "t2, 3 launches": Setting(3, 3, effects=very_heavy),
+    "t2": Setting(effects=very_heavy),
+    "t2, 3 and 8 launches": Setting(3, 8, effects=very_heavy),
+    "lognormal": Setting(effects=skewed),
+    "lognormal, 3 and 8 launches": Setting(3, 8, effects=skewed),
+    "two levels, 3 launches": Setting(3, 3, effects=levels),
+    "two levels": Setting(effects=levels),
+    "two levels, 3 and 8 launches": Setting(3, 8, effects=levels),
+    "sticky levels": Setting(effects=sticky),
+    "AR(1) of 0.7": Setting(effects=correlated(0.7)),
+    "AR(1) of 0.9": Setting(effects=correlated(0.9)),
+    "drift": Setting(effects=drifting),
 }

@@ -39,11 +39,17 @@ def comparison_of(
             made = _without_ratio(name, before, after)
         benchmarks.append(made)
     counts = Counter(each.verdict for each in benchmarks)
+    # how runs differ is not known of one on each side: nothing says that another would be slower
+    is_known = unit is Unit.RUN or threshold is not None
     return Comparison(
         before=before.described,
         after=after.described,
         counts={verdict: counts[verdict] for verdict in RatioVerdict},
-        regressions=tuple(each.name for each in benchmarks if each.is_regression),
+        regressions=tuple(
+            each.name
+            for each in benchmarks
+            if each.is_lost or (is_known and each.verdict is RatioVerdict.SLOWER)
+        ),
         threshold=threshold,
         within=within,
         drawn=unit,

@@ -140,7 +140,11 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         yield ", ".join(_counted(comparison))
     if comparison.verdicts.keys() & {RatioVerdict.SLOWER, RatioVerdict.FASTER}:
         changes = '"slower" and "faster"'
-        yield f"of all verdicts {changes}, at most {FALSE:.0%} are expected to be false"
+        yield (
+            f"of all verdicts {changes}, at most {FALSE:.0%} are expected to be false, if "
+            f"{comparison.drawn.several} vary independently and nothing else changed between the "
+            "sides"
+        )
     if RatioVerdict.SAME in comparison.verdicts:
         yield f'"same" is within {given_percent_text(comparison.within)}'
     yield from comparison.notes

@@ -91,11 +91,6 @@ class ComparedBenchmark:
         int | None, about("launches, or runs, on each side, to see a slow-down by ``within``")
     ] = None
 
-    @property
-    def is_regression(self) -> bool:
-        """Whether it is slower by more than the threshold, or gave no such rate any more."""
-        return self.verdict is RatioVerdict.SLOWER or self.is_lost
-
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Document):
@@ -105,7 +100,11 @@ class Comparison(Document):
     after: ComparedSide
     counts: Annotated[Mapping[RatioVerdict, int], about("how many benchmarks have each verdict")]
     regressions: Annotated[
-        tuple[str, ...], about("benchmarks that are slower, or gave no such rate any more")
+        tuple[str, ...],
+        about(
+            "benchmarks that gave no such rate any more, or are slower, where runs, a history or a "
+            "threshold say so"
+        ),
     ]
     threshold: Annotated[
         float | None, about("slower and faster are by more than this fraction; null: by any")

@@ -7,7 +7,7 @@ from ...errors import shown_names
 from ..model import Severity
 from ..pooling import has_local_changes
 from .model import ComparedBenchmark, Unit
-from .ratios import Ratio
+from .ratios import FEWEST, Ratio
 from .sides import Side
 from .verdicts import MOST_LAUNCHES, Judged
 
@@ -19,8 +19,9 @@ TOLD_ELSEWHERE = ("failed", "missing_records", "few_observations")  # findings
 def what_to_do(ratio: Ratio, judged: Judged, unit: Unit) -> str:
     """What would give a verdict on a benchmark that has none."""
     more = f"compare {{}} {unit.several}" if unit is Unit.RUN else "run --repeat {}"
-    if not ratio.is_repeated:
-        several = f"one {unit} each does not tell how much {unit.several} differ"
+    if not ratio.can_be_judged:
+        few = f"one {unit} each does" if ratio.launches == (1, 1) else f"fewer than {FEWEST} do"
+        several = f"{few} not tell how much {unit.several} differ"
         return f"{several}: {more.format(REPEATS)} on each side"
     if judged.needed is None:
         differ = f"{unit.several} differ by {ratio.noise.std:.1%}"
@@ -45,8 +46,9 @@ def notes_of(
         yield f"both sides have {shown_names(sorted(map(str, shared)), SHOWN)}"
     elif unit is Unit.LAUNCH and spreads:
         yield (
-            "one run on each side: what changes from run to run, such as the hour and other users, "
-            "is in the ratios; several runs on each side, in turn, take it out"
+            "one run on each side: the verdicts are between these two runs, and how runs differ is "
+            "not known; what changes from run to run, such as the hour and other users, is in the "
+            "ratios; several runs on each side, in turn, take it out"
         )
     if any(map(has_local_changes, (*before.runs, *after.runs))):
         yield "milabench had local changes, which no commit tells"

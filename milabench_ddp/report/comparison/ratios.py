@@ -28,6 +28,7 @@ from ..statistics.student import quantile
 from .launch_noise import UNKNOWN, Variance, mean_variance, moderated
 
 OUTSIDE = 0.025  # of a 95 % interval, on each side
+FEWEST = 3  # launches on each side, unless a history tells how they differ
 
 
 class Pair(Struct, frozen=True):
@@ -73,6 +74,7 @@ class Ratio(Struct, frozen=True):
     launches: tuple[int, int] = (1, 1)  # before and after
     noise: Variance = UNKNOWN  # of launches; unknown: the interval is within single launches
     least: float = 0.0  # its standard error is no less, since its launches ended at such a one
+    has_history: bool = False
 
     @property
     def value(self) -> float:
@@ -88,8 +90,17 @@ class Ratio(Struct, frozen=True):
 
     @property
     def is_repeated(self) -> bool:
-        """Whether it is known how much launches, or runs, differ: only then is there a verdict."""
+        """Whether it is known how much launches, or runs, differ."""
         return self.noise.freedom > 0
+
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether that is known well enough for a verdict.
+
+        Of two launches against ten, the variance of the two has one degree of freedom, and the
+        verdicts are false in 12 %; of one against five it is not known how the one differs.
+        """
+        return self.is_repeated and (self.has_history or min(self.launches) >= FEWEST)
 
     @property
     def sem(self) -> float:
@@ -113,7 +124,8 @@ def _ratios(pairs: Sequence[Pair]) -> Iterator[Ratio]:
             yield Ratio(log, *_within_launches(pair))
             continue
         t, counts = quantile(OUTSIDE, noise.freedom), (len(pair.before), len(pair.after))
-        ratio = Ratio(log, math.nan, math.nan, counts, noise, pair.until / t)
+        least, has_history = pair.until / t, any(len(runs) > 1 for runs in pair.history)
+        ratio = Ratio(log, math.nan, math.nan, counts, noise, least, has_history)
         yield replace(ratio, below=t * ratio.sem, above=t * ratio.sem)
 
 

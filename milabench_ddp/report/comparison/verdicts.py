@@ -27,7 +27,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from ..statistics.student import quantile, tail
+from ..statistics.student import assured, quantile, tail
 from .ratios import Ratio
 
 FALSE = 0.05  # of the verdicts, at most
@@ -59,13 +59,13 @@ def judge(ratios: Sequence[Ratio], threshold: float, within: float) -> list[Judg
     """The verdicts on the ratios of all benchmarks of a suite.
 
     Args:
-        ratios: those whose launches do not tell how they differ get ``cannot tell``.
+        ratios: those of too few launches to tell how they differ get ``cannot tell``.
         threshold: the smallest change that counts, as a fraction: of 0.03, ratios of 0.97 and
             1/0.97.
         within: what "same" means, as such a fraction, above 0.
     """
     change, margin = -math.log1p(-threshold), -math.log1p(-within)
-    sure = [ratio for ratio in ratios if ratio.is_repeated]
+    sure = [ratio for ratio in ratios if ratio.can_be_judged]
     p_changed = adjusted([_changed(ratio, change) for ratio in sure])
     p_same = adjusted([_same(ratio, margin) for ratio in sure])
     found = sum(p <= FALSE for p in p_changed)
@@ -86,7 +86,7 @@ def judge(ratios: Sequence[Ratio], threshold: float, within: float) -> list[Judg
         judged.append(Judged(verdict, changed, seen, needed))
     rest = iter(judged)
     without = Judged(RatioVerdict.CANNOT_TELL)
-    return [next(rest) if ratio.is_repeated else without for ratio in ratios]
+    return [next(rest) if ratio.can_be_judged else without for ratio in ratios]
 
 
 def adjusted(p_values: Sequence[float]) -> list[float]:
@@ -117,11 +117,11 @@ def _same(ratio: Ratio, margin: float) -> float:
 
 
 def _resolved(ratio: Ratio, level: float, before: int, after: int) -> float:
-    """The change of the logarithm that so many launches show, if the rest stays as it is."""
+    """The change of the logarithm that so many further launches show in 90 % of the cases."""
     freedom = ratio.noise.freedom + before + after - sum(ratio.launches)
     if freedom < 1:
         return math.inf
-    sure = quantile(level / 2, freedom) + quantile(MISSED, freedom)
+    sure = assured(quantile(level / 2, freedom), MISSED, ratio.noise.freedom, freedom)
     is_as_it_is = (before, after) == ratio.launches
     return sure * (ratio.sem if is_as_it_is else ratio.sem_with(before, after))
 

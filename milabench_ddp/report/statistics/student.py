@@ -46,6 +46,37 @@ def quantile(above: float, freedom: float) -> float:
     return t
 
 
+def assured(t: float, missed: float, known: float, freedom: float) -> float:
+    """The change that a t test finds but for ``missed``, in standard errors as they are estimated.
+
+    The estimate is not the true one, and that of the test will be another. So the power is the mean
+    over both, as in an assurance (A. O'Hagan, J. W. Stevens, M. J. Campbell, "Assurance in clinical
+    trial design", Pharmaceutical Statistics 4(3), 2005). A standard deviation is taken to be normal
+    around its mean, as in the approximation of the noncentral t (N. L. Johnson, B. L. Welch,
+    Biometrika 31, 1940).
+
+    Args:
+        t: beyond which the test finds a change.
+        missed: the probability that it does not.
+        known: degrees of freedom of the estimate.
+        freedom: of the test. Infinity is returned if there are too few of either.
+    """
+    z = NormalDist().inv_cdf(1 - missed)
+    own, other = _mean_deviation(known), _mean_deviation(freedom)
+    a = own**2 - z**2 * (1 - own**2)
+    b = own * other * t
+    c = (other * t) ** 2 - z**2 * (1 + t**2 * (1 - other**2))
+    return (b + math.sqrt(max(b * b - a * c, 0.0))) / a if a > 0 else math.inf
+
+
+def _mean_deviation(freedom: float) -> float:
+    """The mean of an estimated standard deviation, of the true one."""
+    if freedom > NORMAL:
+        return 1.0
+    logs = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    return math.sqrt(2 / freedom) * math.exp(logs)
+
+
 def tail_of_f(f: float, numerator: float, denominator: float) -> float:
     """The probability that Fisher's F is more than ``f``, by its two degrees of freedom."""
     inside = denominator / (denominator + numerator * f)

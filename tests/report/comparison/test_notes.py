@@ -25,8 +25,8 @@ def said(std: float, unit: Unit) -> str:
 @pytest.mark.parametrize(
     ("std", "unit", "expected"),
     [
-        (0.02, Unit.LAUNCH, "run --repeat 11 on each side"),
-        (0.02, Unit.RUN, "compare 11 runs on each side"),
+        (0.02, Unit.LAUNCH, "run --repeat 14 on each side"),
+        (0.02, Unit.RUN, "compare 14 runs on each side"),
         (0.012, Unit.LAUNCH, "run --repeat 10 on each side"),  # no fewer than twice as many
         (0.30, Unit.LAUNCH, "launches differ by 30.0%: 100 on each side are too few"),
     ],

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from milabench_ddp.report.comparison.launch_noise import Variance
 from milabench_ddp.report.comparison.ratios import Ratio
@@ -91,10 +92,11 @@ def test_a_change_as_large_as_could_have_been_seen_is_seen() -> None:
 
 
 def test_as_many_launches_as_needed_could_have_seen_the_margin() -> None:
-    wide = judge([ratio(1.0, std=0.03)], 0.0, 0.03)[0]
+    sure = 10**7  # degrees of freedom: the noise is known
+    wide = judge([ratio(1.0, std=0.03, freedom=sure)], 0.0, 0.03)[0]
     assert wide.needed is not None
     for launches, can in ((wide.needed, True), (wide.needed - 1, False)):
-        noise = {"std": 0.03, "launches": launches, "freedom": 2 * launches - 2}
+        noise = {"std": 0.03, "launches": launches, "freedom": sure}
         seen = judge([ratio(1.0, **noise)], 0.0, 0.03)[0].could_have_seen
         assert seen is not None
         assert (seen <= 0.03) is can
@@ -133,3 +135,19 @@ def test_what_is_beyond_a_threshold_has_changed(
     for strict, loose in zip(beyond, any_change, strict=True):
         if strict.verdict in (SLOWER, FASTER):
             assert loose.verdict is strict.verdict
+
+
+@pytest.mark.parametrize(
+    ("launches", "has_history", "told"),
+    [
+        ((2, 10), False, False),
+        ((5, 1), False, False),
+        ((3, 3), False, True),
+        ((1, 1), True, True),
+    ],
+)
+def test_few_launches_without_a_history_have_no_verdict(
+    launches: tuple[int, int], has_history: bool, told: bool
+) -> None:
+    far = replace(ratio(0.5, freedom=10), launches=launches, has_history=has_history)
+    assert (judge([far], 0.0, 0.03)[0].verdict is SLOWER) is told

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from milabench_ddp.report.statistics.batch_means import T_QUANTILES
 from milabench_ddp.report.statistics.student import (
+    assured,
     digamma,
     incomplete_beta,
     inverse_trigamma,
@@ -62,3 +64,22 @@ def test_digamma_and_trigamma() -> None:
     assert trigamma(1) == pytest.approx(math.pi**2 / 6, abs=1e-9)
     for x in (0.01, 0.5, 4.0, 200.0):
         assert inverse_trigamma(trigamma(x)) == pytest.approx(x, rel=1e-6)
+
+
+@pytest.mark.parametrize("freedom", [3, 4, 8, 30])
+@pytest.mark.parametrize("level", [0.025, 0.002])
+def test_an_assured_change_is_found_in_nine_of_ten_tests(freedom: int, level: float) -> None:
+    """Of a noise that was estimated once, and again by the test that is to find the change."""
+    draw = np.random.default_rng(freedom)
+    t = quantile(level, freedom)
+    known, again = np.sqrt(draw.chisquare(freedom, (2, 100_000)) / freedom)
+    change = assured(t, 0.1, freedom, freedom) * known
+    found = float((change + draw.normal(size=100_000) > t * again).mean())
+    assert found == pytest.approx(0.9, abs=0.015)
+    naive = (t + quantile(0.1, freedom)) * known
+    assert float((naive + draw.normal(size=100_000) > t * again).mean()) < 0.89
+
+
+def test_nothing_is_assured_of_a_noise_that_is_hardly_known() -> None:
+    assert assured(12.7, 0.05, 1, 1) == math.inf
+    assert assured(1.96, 0.1, 1e9, 1e9) == pytest.approx(1.96 + 1.2816, rel=1e-4)

@@ -4,6 +4,7 @@ from ..model import Finding, Findings, Row
 from ..ranks.ledger import LaunchTimes
 from ..ranks.pipelines import stages_text
 from ..ranks.rank_summary import peers
+from ..ranks.stragglers import can_be_judged, fewest_steps
 from .what_if import faster, launches_of
 
 MATTERS = 0.05  # of a step
@@ -36,5 +37,10 @@ def not_compared(row: Row) -> Findings:
     why = row.reported("model").get("waits_unknown")
     if len(row.ranks) > 1 and all(len(group) == 1 for group in peers(row.ranks)):
         why = "each has other stages of the model; the ledger has the bubble of each"
+    for group in () if why else peers(row.ranks):
+        known = [rank for rank in group if rank.local]
+        if len(known) > 1 and all(each.blocks for each in known) and not can_be_judged(known):
+            steps = min(each.steps for each in known)
+            why = f"{steps} steps are too few, it takes {fewest_steps(known)}"
     if why:
         yield Finding(f"its ranks are not compared: {why}", evidence={"why": why})

@@ -29,8 +29,12 @@ part,
   of those of all ranks (1.4826 times the median absolute deviation).
 
 ``perf/straggler_rates.py`` shows how often this names a slow rank, and how often one that is not.
-None is named with fewer than 16 steps. If the programs tell only means and deviations over all
-steps, a straggler is one of three ranks or more whose excess is also 3 deviations of its own steps.
+With 8 to 15 steps, in 8 blocks, a rank of three or more must also be the slowest in each block: of
+n ranks that are alike one is so with a probability of ``n ** (1 - blocks)``, which must be at most
+1 %; blocks that are like their neighbours count as fewer. Where steps are correlated by up to 0.7,
+at most 1 % of jobs without a slow rank name one. If the programs tell only means and deviations
+over all steps, a straggler is one of three ranks or more whose excess is also 3 deviations of its
+own steps.
 """
 
 import math
@@ -53,8 +57,9 @@ STABLE = 0.9  # of the blocks
 ENOUGH, LEAST = 1 / 2, 1 / 4  # of the median excess, in a block
 VARIES = 2.0  # standard deviations of a block
 REGULAR = 3.0  # deviations of a rank's own steps
-FEWEST_STEPS = 16
-FEWEST_RANKS = 3  # of which only means are known: of two, either could be the slow one
+FEWEST_STEPS = 16  # with fewer, a rank must be the slowest in each block
+CHANCE = 0.01  # that one of ranks that are alike is so
+FEWEST_RANKS = 3  # of few steps, or only means: of two, either could be the slow one
 
 # Times of consecutive blocks of steps: by launch, of the whole local time and of its parts
 Blocks = Mapping[LaunchKey, Mapping[str, Sequence[float]]]
@@ -64,8 +69,10 @@ def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
     """The slow ranks, the slowest first, and the median local time of the others in ms."""
     known = [rank for rank in ranks if rank.local]
     if all(rank.blocks for rank in known):
-        blocks = {rank.id: rank.blocks for rank in known if rank.steps >= FEWEST_STEPS}
-        slow = slower_places(blocks)
+        least = fewest_steps(known)
+        blocks = {rank.id: rank.blocks for rank in known if rank.steps >= least}
+        is_short = any(rank.steps < FEWEST_STEPS for rank in known)
+        slow = slower_places(blocks, always=is_short)
     else:
         slow = _by_means(known)
     step = median(rank.median for rank in known)
@@ -83,16 +90,27 @@ def can_be_judged(ranks: Sequence[RankSummary]) -> bool:
     """Whether ``stragglers`` could name one of these ranks."""
     known = [rank for rank in ranks if rank.local]
     if all(rank.blocks for rank in known):
-        return len(known) > 1 and min(rank.steps for rank in known) >= FEWEST_STEPS
+        return len(known) > 1 and min(rank.steps for rank in known) >= fewest_steps(known)
     return len(known) >= FEWEST_RANKS
 
 
-def slower_places(blocks: Mapping[RankId, Blocks]) -> set[RankId]:
-    """The ranks or devices that are slower than the others all the time (see the module)."""
+def fewest_steps(ranks: Sequence[RankSummary]) -> int:
+    """The steps with which one of these ranks can be named."""
+    return FEWEST_BLOCKS if len(ranks) >= FEWEST_RANKS else FEWEST_STEPS
+
+
+def slower_places(blocks: Mapping[RankId, Blocks], *, always: bool = False) -> set[RankId]:
+    """The ranks or devices that are slower than the others all the time (see the module).
+
+    Args:
+        blocks: the times of each.
+        always: whether they must be the slowest in each block, since there are few steps.
+    """
     excesses = _excesses(blocks)
     slow: set[RankId] = set()
     for of_ranks in excesses.values():
-        slow |= _standing_out(of_ranks)
+        found = _standing_out(of_ranks)
+        slow |= found & _always_slowest(of_ranks) if always else found
     return {id for id in slow if median(excesses[WHOLE][id]) > SLOW}
 
 
@@ -146,6 +164,29 @@ def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
     return slow
 
 
+def _always_slowest(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
+    """The rank that is the slowest in each block, if that is not by chance."""
+    from ...numerics import np
+
+    found = np.array(list(excesses.values()))
+    slowest = set(found.argmax(axis=0).tolist())
+    if len(slowest) > 1:
+        return set()
+    (first,) = slowest
+    alike = _alike(found[first] - np.median(found[first]))
+    worth = found.shape[1] * (1 - alike) / (1 + alike)
+    is_chance = len(found) ** (1 - worth) > CHANCE
+    return set() if is_chance else {list(excesses)[first]}
+
+
+def _alike(deviations: "Floats") -> float:
+    """How alike neighbouring blocks are: the correlation of their signs, from 0 to 0.95."""
+    from ...numerics import np
+
+    signs = np.copysign(1.0, deviations)
+    return min(max(float((signs[1:] * signs[:-1]).mean()), 0.0), 0.95)
+
+
 def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
     """Whether a median excess is more than chance, and is there all the time."""
     from ...numerics import np
@@ -157,8 +198,7 @@ def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
     enough = min(max(excess - VARIES * varies, LEAST * excess), ENOUGH * excess)
     if (found > enough).sum() < STABLE * len(found):
         return False
-    signs = np.copysign(1.0, found - excess)
-    alike = min(max(float((signs[1:] * signs[:-1]).mean()), 0.0), 0.95)
+    alike = _alike(found - excess)
     error = MEDIAN_TO_MEAN * robust_std(excesses, excess)
     error *= math.sqrt((1 + alike) / (1 - alike) / len(found))
     return excess > SURE * error

@@ -1,3 +1,4 @@
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,12 +200,37 @@ def test_two_ranks_are_compared_with_each_other() -> None:
     assert said.endswith("ms a step, mostly forward): rank 1 waits for it")
 
 
-def test_too_few_steps_name_none() -> None:
-    own = normal(np.random.default_rng(7), 4, steps=15)
-    own[2] *= 1.5
-    assert named(own) == set()
-    assert not can_be_judged(trained(own))
-    assert can_be_judged(trained(np.hstack([own, own])))
+@pytest.mark.parametrize(
+    ("ranks", "steps", "told"), [(4, 12, True), (4, 8, True), (4, 7, False), (2, 15, False)]
+)
+def test_few_steps_name_only_a_clear_case(ranks: int, steps: int, told: bool) -> None:
+    found = []
+    for seed in range(20):
+        own = normal(np.random.default_rng(seed), ranks, steps)
+        assert can_be_judged(trained(own)) is told
+        assert named(own) == set()
+        own[1] *= 1.75
+        found.append(named(own))
+    if told:
+        assert found.count({1}) >= 15
+    assert all(each in ({1}, set()) if told else not each for each in found)
+
+
+def test_too_few_steps_are_said() -> None:
+    own = normal(np.random.default_rng(7), 4, steps=7)
+    assert sentences(list(trained(own))) == [
+        "b: its ranks are not compared: 7 steps are too few, it takes 8"
+    ]
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.7])
+def test_of_few_steps_of_ranks_that_are_alike_none_is_named(correlation: float) -> None:
+    random = np.random.default_rng(11)
+    jobs = 0.05 * random.normal(size=(200, 4, 12))
+    for step in range(1, 12):
+        own = math.sqrt(1 - correlation**2) * jobs[..., step]
+        jobs[..., step] = correlation * jobs[..., step - 1] + own
+    assert sum(bool(named(50 * (1 + job))) for job in jobs) <= 4
 
 
 def named_with_part(*launches: Job) -> list[tuple[int, str]]:

@@ -185,7 +185,7 @@ def _shown(value: Any) -> Any:
             return in_line(SECRETS.hide(value))
         case dict():
             return {key: _shown(each) for key, each in value.items()}
-        case list() if not set(map(type, value)) <= {int, float, type(None)}:
+        case list() | tuple() if not set(map(type, value)) <= {int, float, type(None)}:
             return [_shown(each) for each in value]
     return value
 

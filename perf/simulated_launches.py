@@ -76,7 +76,7 @@ def levels(draw: Draw, launches: int, count: int) -> np.ndarray:
 def sticky(draw: Draw, launches: int, count: int) -> np.ndarray:
     """The same, each launch with a chance of 20 % to change the level."""
     moves = draw.random((launches, count)) < 0.2
-    moves[0] = draw.random(count) < 0.5
+    moves[:1] = draw.random((min(launches, 1), count)) < 0.5
     chosen = np.cumsum(moves, axis=0) % 2
     return 0.002 * draw.normal(size=(launches, count)) - 0.04 * chosen
 

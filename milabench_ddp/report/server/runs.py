@@ -133,7 +133,8 @@ class Runs:
         """Show the runs that these words name; ``make`` makes the page of a run's report."""
         self._words, self._make, self._clock = words, make, clock
         self._reports: dict[Path, tuple[object, str]] = {}  # with what their files were
-        self._lock = threading.Lock()  # a report is made once, however many ask for it
+        self._locks: dict[Path, threading.Lock] = {}  # a report is made once, whoever asks for it
+        self._lock = threading.Lock()  # of both, held for a moment
 
     def folders(self) -> dict[str, Path]:
         """The run folders, by the names that they have in addresses."""
@@ -165,12 +166,16 @@ class Runs:
         """
         files = _files(path)
         with self._lock:
-            kept = self._reports.pop(path, None)
+            of_run = self._locks.setdefault(path, threading.Lock())
+        with of_run:  # a slow report holds up no other run
+            with self._lock:
+                kept = self._reports.pop(path, None)
             if kept is None or kept[0] != files:
                 kept = files, self._make(path)
-            self._reports[path] = kept  # the last one that was asked for
-            while len(self._reports) > MOST_REPORTS:
-                del self._reports[next(iter(self._reports))]
+            with self._lock:
+                self._reports[path] = kept  # the last one that was asked for
+                while len(self._reports) > MOST_REPORTS:
+                    del self._reports[next(iter(self._reports))]
             return kept[1]
 
 

@@ -7,13 +7,17 @@ refused. What a request names is looked up among the runs, and is never a path.
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR
 from socketserver import TCPServer
+from threading import Timer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ...errors import MilabenchError
+from ...visible import visible
 from ..page.frame import hash_of
 from . import pages
 from .runs import Runs
@@ -39,6 +43,7 @@ class Server(ThreadingHTTPServer):
     """The server of runs, on the loopback device."""
 
     daemon_threads = True
+    request_queue_size = 128  # browsers that wait to be heard
     block_on_close = False  # Ctrl-C does not wait for a browser
 
     def __init__(self, runs: Runs, port: int) -> None:
@@ -71,7 +76,26 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Server
     server_version, sys_version = "milabench", ""
-    timeout = SLOWEST
+    timeout = SLOWEST  # of each read, and of the whole answer
+
+    def handle_one_request(self) -> None:
+        """Answer a request, all of which must come in time: not each of its bytes."""
+        self._limit = Timer(SLOWEST, self._hang_up)
+        self._limit.start()
+        try:
+            super().handle_one_request()
+        finally:
+            self._limit.cancel()
+
+    def parse_request(self) -> bool:
+        """Read the rest of the request; what answers it may take as long as it needs."""
+        is_good = super().parse_request()
+        self._limit.cancel()
+        return is_good
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self.connection.shutdown(SHUT_RDWR)
 
     def do_GET(self) -> None:
         """Answer with what is asked for."""
@@ -110,7 +134,9 @@ class Handler(BaseHTTPRequestHandler):
             case ["", "runs", key, "progress.json"] if key in folders:
                 return HTTPStatus.OK, JSON, runs.progress_json(folders[key]), OF_PAGES
             case ["", "runs", key, "report"] if key in folders:
-                return HTTPStatus.OK, HTML, _bytes(runs.report(folders[key])), OF_REPORT
+                # all that it shows is visible already
+                page = runs.report(folders[key]).encode(errors="replace")
+                return HTTPStatus.OK, HTML, page, OF_REPORT
         return _plain(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def _send(self, answer: Answer, *, with_content: bool = True) -> None:
@@ -161,4 +187,4 @@ def _plain(status: HTTPStatus, text: str) -> Answer:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode(errors="replace")
+    return visible(text).encode(errors="replace")

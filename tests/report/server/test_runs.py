@@ -1,4 +1,6 @@
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -6,6 +8,7 @@ import pytest
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.report.server.runs import MOST_REPORTS, Running, Runs, progress_of
 from tests.support.result_files import RECORDED, write_state
+from tests.support.wait import PATIENCE
 
 
 def test_names_in_addresses_are_safe_and_each_once(tmp_path: Path) -> None:
@@ -83,3 +86,24 @@ def test_a_run_of_a_newer_milabench_is_listed(tmp_path: Path) -> None:
     path = tmp_path / "mine" / "run.json"
     path.write_text(re.sub(r'"schema": *\d', '"schema": 99', path.read_text(), count=1))
     assert progress_of(tmp_path / "mine", 0.0).sentence == "how it ended is not recorded"
+
+
+def test_a_slow_report_holds_up_no_other_run(tmp_path: Path) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def make(path: Path) -> str:
+        if path.name == "slow":
+            begun.set()
+            assert goes_on.wait(PATIENCE)
+        return path.name
+
+    for name in ("slow", "quick"):
+        write_state(tmp_path / name, "ok", {})
+    runs = Runs([str(tmp_path)], make)
+    with ThreadPoolExecutor() as pool:
+        slow = pool.submit(runs.report, tmp_path / "slow")
+        assert begun.wait(PATIENCE)
+        assert runs.report(tmp_path / "quick") == "quick"
+        assert not slow.done()
+        goes_on.set()
+        assert slow.result() == "slow"

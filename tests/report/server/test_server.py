@@ -4,12 +4,15 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from milabench_ddp.events import Status
+from milabench_ddp.report.server import server
 from milabench_ddp.report.server.runs import Runs
 from milabench_ddp.report.server.server import Server
 from tests.support.result_files import RECORDED, going_on, write_state
@@ -205,3 +208,24 @@ def test_a_run_that_comes_later_is_shown(client: Client, tmp_path: Path) -> None
     write_state(tmp_path / "third", "ok", {"a": "ok"})
     assert "third" in client.ask("/")[2]
     assert client.ask("/runs/third/report")[0] == 200
+
+
+def test_a_request_must_come_whole_in_time(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that goes on sending a byte now and then is hung up on; its reads never time out."""
+    monkeypatch.setattr(server, "SLOWEST", 0.2)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=PATIENCE) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
+        with suppress(BrokenPipeError, ConnectionResetError):
+            while slow.send(b"x"):
+                time.sleep(0.01)
+        assert slow.recv(100) == b""
+    assert client.ask("/")[0] == 200
+
+
+def test_what_cannot_be_seen_is_shown_by_its_number(client: Client, tmp_path: Path) -> None:
+    unseen = "x\u202ey\x1b[31m"
+    write_state(tmp_path / "third", "failed", {"a": "failed"}, {"a": unseen}, name=unseen)
+    for path in ("/", "/runs/third/", "/runs/third/progress.json"):
+        text = client.ask(path)[2]
+        assert not set(text) & {"\u202e", "\x1b"}
+    assert "x\\u202ey\\u001b[31m" in client.ask("/")[2]

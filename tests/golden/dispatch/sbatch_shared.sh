@@ -24,8 +24,13 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=()
 
+# Programs write metric lines to files beside this script, or here; `run` reads them from pipes.
+folder=$PWD
+[ ! -f "$0" ] || folder=$(cd "$(dirname "$0")" && pwd)
+[ -w "$folder" ] || folder=$(mktemp -d)
+
 # Programs get these variables as this script was given them: it has its own. They get no `_`.
-own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd given host name own pair pid pids port signals status)
+own=(BASH BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO LINES OLDPWD OPTERR OPTIND POSIXLY_CORRECT PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID failed fd folder given host metrics name own pair pid pids port signals status)
 given=()
 while IFS= read -r -d '' pair; do
   for name in "${own[@]}"; do [[ $pair != "$name="* ]] || given+=("$pair"); done
@@ -41,6 +46,10 @@ start() {  # become a program as `run` starts it: no signal ignored, no file ope
     fd=${fd##*/}
     [ "$fd" -le 2 ] || eval "exec $fd>&-"
   done
+  local metrics=${MILABENCH_METRICS:-}
+  [ -n "$metrics" ] || { metrics=$folder/$1; : >"$metrics"; }
+  given+=("MILABENCH_METRICS=$metrics")
+  shift
   exec setsid env "$signals" --unset=_ "${own[@]/#/--unset=}" -- "${given[@]}" "$@"
 }
 stop() {  # Ctrl-C does not reach the programs
@@ -49,9 +58,10 @@ stop() {  # Ctrl-C does not reach the programs
   wait
   exit 130
 }
-join() {  # wait for each process by its pid; return the status of the last that failed
+join() {  # wait for each process by its pid, and show these files; the last failure's status
   local status=0 pid
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
+  [ -n "${MILABENCH_METRICS:-}" ] || (cd "$folder" && cat -- "$@" 2>/dev/null) || true
   exit "$status"
 }
 
@@ -69,9 +79,9 @@ time (
   pids=()
   trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-16}
-  if on 0; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
-  if on 1; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
-  join
+  if on 0; then start big.D0.node0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  if on 1; then start big.D0.node1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  join big.D0.node0.metrics big.D0.node1.metrics
 ) || failed+=(big)
 
 echo "---"
@@ -82,8 +92,8 @@ time (
   pids=()
   trap stop HUP INT TERM
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-16}
-  if on 0; then start MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
-  join
+  if on 0; then start small.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
+  join small.D0.metrics
 ) || failed+=(small)
 
 if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi

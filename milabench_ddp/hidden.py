@@ -13,13 +13,14 @@ from typing import Any
 
 from .errors import RunDirError
 from .literals import Literals
-from .secrets import FEWEST, is_secret, is_value, with_forms, with_named
+from .secrets import FEWEST, is_secret, is_value, marked_value, with_forms, with_named
 
 HIDDEN = "(hidden)"
 GIVEN = "MILABENCH_SECRETS"  # a variable with the secrets of a plan, for agents and jobs, as JSON
 MARK = re.compile(r"\(hidden: ([A-Za-z_][A-Za-z0-9_]*)\)")
 _WHOLE_MARK = re.compile(rf"({MARK.pattern.replace('([', '(?:[')})")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LAST_WORD = re.compile(r"[\w-]+")
 _BLANK = re.compile(r"\s")
 _OURS = re.compile(r"[a-z_]+")  # keys of our own records
 _WORDS = frozenset(("cancelled", "separate", "torchrun"))  # values of our own records
@@ -110,7 +111,7 @@ class Secrets:
 
     def _variable(self, name: str, value: str) -> str:
         """The variable that has the secret: one of the caller, or else one that has no other."""
-        wanted = name.rpartition(".")[2].strip("-")
+        wanted = _LAST_WORD.findall(name)[-1].strip("-") if _LAST_WORD.search(name) else name
         if not _IDENTIFIER.fullmatch(wanted):
             wanted = re.sub(r"\W", "_", wanted, flags=re.ASCII)
         if name.startswith("-") or "-" in name:
@@ -217,6 +218,8 @@ class Secrets:
         for word in argv:
             if option and self._names_secret(option, word):
                 words.append(self._mark(option, word))
+            elif option and (marked := marked_value(option, word, self._mark)) != word:
+                words.append(marked)
             else:
                 words.append(self._hidden.get(word) or self._word(word))
             option = word if word.startswith("-") and "=" not in word else ""
@@ -226,7 +229,7 @@ class Secrets:
         name, equals, value = word.partition("=")
         if not equals or _BLANK.search(name) or not self._names_secret(name, value):
             return self._within("", word)
-        return f"{name}={self._mark(name, value)}"
+        return f"{self._within('', name)}={self._mark(name, value)}"
 
     def hide_all(self, value: Any, key: str = "") -> Any:
         """What JSON can hold, without secrets: by their keys, in command lines, in texts."""

@@ -1,11 +1,11 @@
 """Recognizes secrets by their names and by their forms.
 
-To hide more, add a word to ``NAMES`` or ``LAST_WORDS``, or a form to ``FORMS``; a configuration
-names more with the key ``secrets``.
+To hide more, add a word to ``NAMES`` or ``WORDS``, or a form to ``FORMS``; a configuration names
+more with the key ``secrets``.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from .literals import Literals
@@ -15,20 +15,25 @@ NAMES = (
     *("password", "passwd", "passphrase", "secret", "credential", "jwt", "sshpass"),
     *("apikey", "accesskey", "authkey", "encryptionkey", "privatekey", "signingkey"),
     *("accesstoken", "authtoken", "bearertoken", "refreshtoken", "sessiontoken"),
+    *("authorization", "passcode"),
 )
-# Last words of the names of secrets, and the words that rule it out if they stand before.
-LAST_WORDS: Mapping[str, tuple[str, ...]] = {
-    "token": (
-        *("bos", "cls", "eos", "first", "image", "last", "mask", "max", "next", "num", "pad"),
-        *("per", "sep", "sos", "special", "text", "unk"),
-    ),
-    "key": (
-        *("cache", "dict", "foreign", "group", "label", "metric", "num", "partition", "primary"),
-        *("public", "query", "sort"),
-    ),
+# Words of the names of secrets, and the words that rule it out if they stand before.
+_TOKENS = (
+    *("bos", "cls", "eos", "first", "image", "last", "mask", "max", "next", "num", "pad"),
+    *("per", "sep", "sos", "special", "text", "unk", "min", "new", "stop", "total"),
+)
+_KEYS = (
+    *("cache", "dict", "foreign", "group", "label", "metric", "num", "partition", "primary"),
+    *("public", "query", "sort"),
+)
+WORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("token", "tokens"), _TOKENS),
+    **dict.fromkeys(("key", "keys"), _KEYS),
     "pass": ("backward", "forward", "per", "single"),
-    **dict.fromkeys(("auth", "pat", "pwd"), ()),
+    **dict.fromkeys(("auth", "pat", "pwd", "cred", "creds", "otp", "psk", "sig", "signature"), ()),
+    **dict.fromkeys(("cookie", "cookies"), ()),
 }
+USERS = ("user", "proxy-user", "u")  # options whose value is a name and a password
 # Last words of names that are about a secret, but not its own.
 ABOUT = (
     *("count", "dim", "dir", "env", "file", "folder", "id", "ids", "len", "length", "manager"),
@@ -63,7 +68,8 @@ FORMS: Mapping[str, str] = {
 }
 # Text before a secret, by its beginning: the rest of that text, and the secret.
 BEHIND: Mapping[str, tuple[str, str]] = {
-    "://": (r"[^/\s:@\"'<>]*:", r"[^/\s\"'<>]+(?=@)"),  # a password in an address
+    "://": (r"[^/\s:@\"'<>]*:", r"(?!\d{1,5}/)[^\s\"'<>]{1,200}(?=@)"),  # a password in an address
+    "https://": ("", r"[^/\s:@\"'<>]+(?=@)"),  # a token in the place of the user
     "hooks.slack.com/services/": ("", r"[\w/]{20,}"),
     **dict.fromkeys(
         ("Bearer ", "bearer ", "Basic ", "basic "), ("", r"(?=\S*[A-Z\d=])[\w.~+/=-]{12,}")
@@ -76,17 +82,34 @@ _LITERALS = Literals(_BEGINNINGS)
 FEWEST = 12  # characters of a form
 
 _QUOTED = r"\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)'"
-# A name and its value, as a shell, an option and JSON have them. A name that has no value is looked
-# at once, from its first character, and not from each.
-_NAMED: Mapping[str, str] = {  # by a character that it has
-    "=": r"(?<![\w.*-])(?>[\w.*-]*?(?=[A-Za-z_*-]))(?P<name>[\w.*-]++)"
-    rf"=(?:{_QUOTED}|(?P<c>[^\s;&|\"'()]+))",
-    " ": rf"(?<!\S)(?P<name>--?[A-Za-z][\w-]*) +(?:{_QUOTED}|(?P<c>(?!-)[^\s;&|\"'()]+))",
-    ":": r"(?<![\w-])(?>[\w-]*?\b(?=[A-Za-z_]))(?P<name>[\w-]++)"
-    rf"[\"']?: ?(?:{_QUOTED}(?P<c>(?!)))",
-}
+# A name, by a character behind it, and its value: as a shell, an option, JSON and a header of HTTP
+# have them. A name is looked at once, from its first character, and not from each.
+_PLAIN_VALUE = r"[^\s;&|\"'()]+"
+_NAMED: Sequence[tuple[str, str, str]] = (
+    (
+        "=",
+        r"(?<![\w.*-])(?>[\w.*-]*?(?=[A-Za-z_*-]))(?P<name>[\w.*-]++)=",
+        rf"{_QUOTED}|(?P<c>{_PLAIN_VALUE})",
+    ),
+    (
+        " ",
+        r"(?<!\S)(?P<name>--?[A-Za-z][\w-]*+) +",
+        rf"{_QUOTED}|(?P<c>(?!-){_PLAIN_VALUE})",
+    ),
+    (
+        ":",
+        r"(?<![\w-])(?>[\w-]*?\b(?=[A-Za-z_]))(?P<name>[\w-]++)[\"']?: ?",
+        rf"{_QUOTED}|(?P<c>(?!))",
+    ),
+    (
+        ": ",
+        r"(?<![\w-])(?P<name>(?i:authorization|cookie|password|[a-z]+-[\w-]++)): +",
+        rf"(?P<a>(?!))|(?P<b>(?!))|(?P<c>(?:[A-Za-z]+ +)?{_PLAIN_VALUE})",
+    ),
+)
 _LONGEST_NAME = 200  # characters of a name that is remembered
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 _NO_VALUE = re.compile(
     r"|true|false|yes|no|on|off|none|null|auto|default|<.*>|\[.*\]|\(hidden.*", re.IGNORECASE
 )
@@ -107,20 +130,37 @@ def _is_secret(name: str) -> bool:
     if not words or words[-1] in ABOUT:
         return False
     joined = "".join(words)
-    if any(each in joined for each in NAMES):
-        return True
-    last = words[-1]
-    if last not in LAST_WORDS:
-        return last.endswith("token")
-    return len(words) == 1 or words[-2] not in LAST_WORDS[last]
+    if any(each in joined for each in NAMES) or words[-1].endswith("token"):
+        return words[-1] not in WORDS or _counts(words, len(words) - 1)
+    return any(_counts(words, at) for at in range(len(words)))
+
+
+def _counts(words: list[str], at: int) -> bool:
+    """Whether a word of a name is one of ``WORDS``, and none before it rules it out.
+
+    ``keys`` alone are those of a mapping, ``tokens`` those of a text.
+    """
+    if words[at] not in WORDS or words[at + 1 : at + 2] and words[at + 1] in ABOUT:
+        return False
+    return words[at - 1] not in WORDS[words[at]] if at else words[at] not in ("keys", "tokens")
 
 
 def is_value(name: str, value: str) -> bool:
-    """Whether a secret of this name may have this value: a short number is none of a weak name."""
+    """Whether a secret of this name may have this value.
+
+    A number is none of a weak name, unless it is long; nor is a plain word, if the name goes on.
+    """
     if _NO_VALUE.fullmatch(value):
         return False
-    joined = "".join(_WORD.findall(name)).lower()
-    return not (value.isdecimal() and len(value) < 8) or any(each in joined for each in NAMES)
+    words = [word.lower() for word in _WORD.findall(name)]
+    joined = "".join(words)
+    if any(each in joined for each in NAMES):
+        return True
+    if words and words[-1] in ("tokens", "keys") and not re.search("[A-Za-z]", value):
+        return False
+    if words and words[-1] not in WORDS and not words[-1].endswith("token"):
+        return len(value) >= 8 and not value.isalpha() and not _NUMBER.fullmatch(value)
+    return not (value.isdecimal() and len(value) < 8)
 
 
 @cache
@@ -158,17 +198,38 @@ def with_forms(text: str, mark: Callable[[str], str]) -> str:
 
 def with_named(text: str, mark: Callable[[str, str], str]) -> str:
     """The same of each secret behind its name, from both: ``HF_TOKEN=...``, ``--password ...``."""
-
-    def marked(found: re.Match[str]) -> str:
-        part = next(part for part in "abc" if found[part] is not None)
-        name, value = found["name"], found[part]
-        if not (is_secret(name) and is_value(name, value)):
-            return found[0]
-        begin, end = found.span(part)
-        begin, end = begin - found.start(), end - found.start()
-        return found[0][:begin] + mark(name, value) + found[0][end:]
-
-    for character, pattern in _NAMED.items():
+    for character, name, value in _NAMED:
         if character in text:
-            text = re.sub(pattern, marked, text)
+            text = _with_values(text, re.compile(name), re.compile(value), mark)
     return text
+
+
+def _with_values(
+    text: str, names: re.Pattern[str], values: re.Pattern[str], mark: Callable[[str, str], str]
+) -> str:
+    """The text with what ``mark`` makes of the secrets behind names, also of ``--env=TOKEN=x``."""
+    parts, at = [], 0
+    for named in names.finditer(text):
+        name = named["name"]
+        if named.start() < at or not (is_secret(name) or _names_user(name)):
+            continue
+        if found := values.match(text, named.end()):
+            part = next(part for part in "abc" if found[part] is not None)
+            begin, end = found.span(part)
+            parts += [text[at:begin], marked_value(name, found[part], mark)]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def marked_value(name: str, value: str, mark: Callable[[str, str], str]) -> str:
+    """A value under a name, with what ``mark`` makes of the secret that it is, or that it has."""
+    if is_secret(name) and is_value(name, value):
+        return mark(name, value)
+    user, colon, password = value.partition(":")
+    if colon and _names_user(name) and password and not _NUMBER.fullmatch(password):
+        return f"{user}:{mark(name, password)}"
+    return value
+
+
+def _names_user(option: str) -> bool:
+    return option.startswith("-") and option.strip("-") in USERS

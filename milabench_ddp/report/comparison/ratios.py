@@ -133,8 +133,8 @@ def _noises(pairs: Sequence[Pair]) -> Iterator[Variance]:
     """How much launches differ: of sides with as many launches, over both.
 
     Of those the mean of both variances is right also where launches differ more on one side (B. L.
-    Welch, Biometrika 34, 1947). Else each side needs its own; one of a single launch has that of
-    the other.
+    Welch, Biometrika 34, 1947). Else each side needs its own, unless that of both together makes
+    the interval wider; one of a single launch has that of the other.
     """
     both = moderated([pair.variance for pair in pairs])
     sides = [pair.variances for pair in pairs]
@@ -142,8 +142,10 @@ def _noises(pairs: Sequence[Pair]) -> Iterator[Variance]:
     for pair, noise, before, after in zip(pairs, both, befores, afters, strict=True):
         if pair.is_even or not before.freedom or not after.freedom:
             yield noise
-        else:
-            yield mean_variance([before, after], [1 / len(pair.before), 1 / len(pair.after)])
+            continue
+        apart = mean_variance([before, after], [1 / len(pair.before), 1 / len(pair.after)])
+        # of a few launches that are at one of two levels by chance, the variance seems to be none
+        yield max(noise, apart, key=lambda each: each.std * quantile(OUTSIDE, each.freedom))
 
 
 def _within_launches(pair: Pair) -> tuple[float, float]:

@@ -147,7 +147,7 @@ def test_no_text_becomes_a_command(tmp_path: Path, attack: str) -> None:
     script = SlurmRunner().script(ScriptRequest(profile, launches, 1, sys.executable, [text]))
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
-        ["bash"], input=script, env=env, capture_output=True, text=True, check=False
+        ["bash"], input=script, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
     )
     assert str([[text], text, text, text]) in done.stdout.splitlines(), done.stderr
     assert not canary.exists()

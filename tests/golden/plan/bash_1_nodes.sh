@@ -9,7 +9,7 @@ failed=()
 
 # Programs write metric lines to files beside this script, or here; `run` reads them from pipes.
 folder=$PWD
-[ ! -f "$0" ] || folder=$(cd "$(dirname "$0")" && pwd)
+[ -n "${SLURM_JOB_ID:-}" ] || [ ! -f "$0" ] || folder=$(cd "$(dirname "$0")" && pwd)
 [ -w "$folder" ] || folder=$(mktemp -d)
 
 # Programs get these variables as this script was given them: it has its own. They get no `_`.

@@ -21,7 +21,11 @@ from .tracks import Track, last_unit, tracks_of
 ALPHA = 0.05  # the probability of a false alarm about any benchmark or device, ever
 THRESHOLD = 0.01  # the smallest change that is told
 Known = Mapping[tuple[int, int], Sequence[Difference]]  # by the numbers of both runs
-RULE = f"looked at after each run, at most {ALPHA:.0%} of histories ever have a false alarm"
+RULE = (
+    f"looked at after each run, at most {ALPHA:.0%} of histories ever have a false alarm, if runs "
+    "vary around one level; a state that lasts, such as a busy week or the second of two levels, "
+    "is a change"
+)
 
 
 class Change(Struct, frozen=True):
@@ -137,7 +141,8 @@ def _changes(track: Track, threshold: float) -> Iterator[Change]:
 
 
 def _is_large(step: Step, threshold: float) -> bool:
-    return abs(math.expm1(step.size)) >= threshold
+    """Whether a change is worth telling, and its own interval does not hold none."""
+    return abs(math.expm1(step.size)) >= threshold and abs(step.size) > step.error
 
 
 def _change(track: Track, step: Step, before: int, after: int, *, is_drift: bool = False) -> Change:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from milabench_ddp.errors import RunDirError, SelectionError
+from milabench_ddp.report.history import history
+from milabench_ddp.report.history.change_points import Step
 from milabench_ddp.report.history.history import History, history_of
 from milabench_ddp.report.history.noise import FEWEST
 from tests.support.made_up_history import slowed, waving, write_run
@@ -135,3 +137,9 @@ def test_benchmarks_are_selected_by_name(tmp_path: Path) -> None:
     assert names == ["gpt-ddp", "gpt-fsdp"]
     with pytest.raises(SelectionError, match=r"--select t55: .*did you mean `t5`"):
         history_of([run], ["t55"])
+
+
+@pytest.mark.parametrize(("error", "told"), [(0.04, False), (0.029, True)])
+def test_a_change_whose_interval_holds_none_is_not_told(error: float, told: bool) -> None:
+    for size in (0.03, -0.03):
+        assert history._is_large(Step(5, 0.0, size, error), 0.01) is told

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import NO_RATE, NO_USABLE_RATE
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import FORMATS, sweep_csv
@@ -159,10 +160,11 @@ def test_whatever_the_files_say_there_is_a_report(
     write_state(folder, "ok", {"b": "ok"})
     for path, keys in ((folder / "run.json", RUN_KEYS), (folder / "b/state.json", STATE_KEYS)):
         path.write_text(json.dumps({**json.loads(path.read_text()), **some(keys)}))
+    own = some(CONFIG_KEYS)
     write(
         folder,
         "b.D0",
-        config("b", **some(CONFIG_KEYS)),
+        config("b", **own),
         line("meta", some(META_KEYS)),
         start(),
         rates([1.0, 2.0]),
@@ -170,6 +172,13 @@ def test_whatever_the_files_say_there_is_a_report(
         line("error", some(("rank", "type", "message", "trace"))),
         line("end", some(END_KEYS)),
     )
+    schemas = json.loads((folder / "run.json").read_text()).get("schema"), own.get("schema")
+    if any(
+        isinstance(each, int) and each > most for each, most in zip(schemas, (2, 4), strict=True)
+    ):
+        with pytest.raises(RunDirError, match="was written by a newer milabench"):
+            report_of([folder])
+        return
     for compat in (False, True):
         for format in FORMATS:
             made = report_of([folder], compat_formulas=compat, weights={"b": 1.0})

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from .student import quantile
+
 if TYPE_CHECKING:
     from .values import Floats
 
@@ -26,25 +28,6 @@ BATCHES = 20  # at least, but never more than there are values
 CAUTION = 1.0  # standard errors of the correlation
 LEAST_WORTH = 3.0  # independent batches; worth less, the deviation could not be estimated at all
 LEAST_CORRELATION = -0.8  # of batches that alternate, as pauses at equal distances make them
-
-# Student's t, the quantile 0.975, by degrees of freedom
-T_QUANTILES = {
-    1: 12.706,
-    2: 4.303,
-    3: 3.182,
-    4: 2.776,
-    5: 2.571,
-    6: 2.447,
-    7: 2.365,
-    8: 2.306,
-    10: 2.228,
-    12: 2.179,
-    15: 2.131,
-    20: 2.086,
-    30: 2.042,
-    60: 2.000,
-    math.inf: 1.960,
-}
 
 
 class MeanError(Struct, frozen=True):
@@ -83,11 +66,8 @@ def mean_error(values: "Floats", parameters: int = 1) -> MeanError:
 
 
 def t_quantile(freedom: float) -> float:
-    """The quantile 0.975 of Student's t; between the values of the table, linear in 1/freedom."""
-    from ...numerics import np
-
-    inverse = [1 / known for known in T_QUANTILES]
-    return float(np.interp(1 / freedom, inverse[::-1], list(T_QUANTILES.values())[::-1]))
+    """The quantile 0.975 of Student's t; of less than one degree of freedom, that of one."""
+    return quantile(0.025, max(freedom, 1.0))
 
 
 def _correlation(batches: "Floats", parameters: int) -> float:

@@ -30,6 +30,10 @@ from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 # first compiles and allocates, and the second allocates again, rebuilds DDP's buckets or records
 # CUDA graphs.
 TIMED_WARMUP = 6
+SHORTEST_WARMUP = 3  # steps, of which one tells how long a step takes
+MAX_DURATION = "MILABENCH_MAX_DURATION"  # seconds, after which the program is ended
+SHARE_OF_REST = 0.5  # of the time until then, for the measured steps; they may become slower
+FEWEST = 5  # measured steps, whatever the time is
 FOR_COST = 0.01, 2 * FEWEST_PAIRS, 2 * MOST_PAIRS  # steps that tell what the marks cost
 MOST_SPARE = 0.1  # of the time since the program began, for steps after the measured ones
 
@@ -78,7 +82,8 @@ class Session:
 
         With ``seconds`` there are as many measured steps as take so long on the slowest rank, by
         the warm-up, which then has at least ``TIMED_WARMUP`` steps, and ``count`` is the least
-        number. It is the same on all ranks.
+        number. Where they would not end before the deadline, there are as many as do, but
+        ``FEWEST``. The number is the same on all ranks.
 
         ``work`` is the work of one replica in one step, in ``units``; ``replicas`` is the number of
         replicas that see different data, by default all ranks. Ranks that train together step
@@ -104,10 +109,11 @@ class Session:
             around=self._measured,
             spare=partial(self.spare_steps, *FOR_COST) if few_tell_cost else int,
         )
-        if seconds is None:
+        if seconds is None and warmup < SHORTEST_WARMUP:  # it does not tell how long a step takes
             return self._timer.steps(batches, count, warmup)
-        long_enough = partial(self._long_enough, seconds, count)
-        return self._timer.steps(batches, long_enough, max(warmup, TIMED_WARMUP))
+        fitting = partial(self._fitting, seconds, count)
+        least_warmup = SHORTEST_WARMUP if seconds is None else TIMED_WARMUP
+        return self._timer.steps(batches, fitting, max(warmup, least_warmup))
 
     def lap(self) -> None:
         """Mark the end of a part of the step, if it has several."""
@@ -176,11 +182,22 @@ class Session:
         reset_peak_memory(self.device)
         self._memory.watch()
 
-    def _long_enough(self, seconds: float, least: int, step_ms: float) -> int:
-        """The number of steps that take ``seconds`` on the slowest rank, but at least ``least``."""
+    def _fitting(self, seconds: float | None, least: int, step_ms: float) -> int:
+        """The number of steps that take ``seconds`` on the slowest rank, but at least ``least``.
+
+        There are fewer only where they would not end in the time that is left.
+        """
         slowest = max(self.group.largest(step_ms), 1e-6)
-        count = max(math.ceil(1e3 * seconds / slowest), least)
-        self._loop = {"seconds": seconds, "warmup_step_ms": round(slowest, 4)}
+        count = least
+        if seconds is not None:
+            count = max(math.ceil(1e3 * seconds / slowest), least)
+            self._loop = {"seconds": seconds, "warmup_step_ms": round(slowest, 4)}
+        if limit := float(os.environ.get(MAX_DURATION) or 0):
+            left = -self.group.largest(process_age() - limit)  # of the rank that began first
+            fitting = max(int(1e3 * SHARE_OF_REST * left / slowest), FEWEST)
+            if fitting < count:
+                self._loop |= {"warmup_step_ms": round(slowest, 4), "asked_steps": count}
+                return fitting
         return count
 
     @contextmanager

@@ -16,6 +16,7 @@ from ..config.schema import Benchmark
 from ..machine.backends import BACKENDS
 from ..machine.devices import Node
 
+MAX_DURATION = "MILABENCH_MAX_DURATION"  # seconds; the programs measure less, rather than too long
 # The programs read these two: seconds that a collective may take.
 SETUP_TIMEOUT, STEP_TIMEOUT = "MILABENCH_SETUP_TIMEOUT", "MILABENCH_STEP_TIMEOUT"
 LEAST_STEP_TIMEOUT = 60.0  # seconds: a file system or a busy host may stall a step for long
@@ -32,7 +33,10 @@ def defaults(
     ``--resume`` find what an earlier launch compiled.
     """
     cores = min(node.cpu_count // len(node.devices) for node in nodes)
-    found = {"TORCHINDUCTOR_COMPILE_THREADS": str(min(max(cores, 1), MOST_THREADS))}
+    found = {
+        MAX_DURATION: f"{benchmark.max_duration:g}",
+        "TORCHINDUCTOR_COMPILE_THREADS": str(min(max(cores, 1), MOST_THREADS)),
+    }
     folder = None if run is None else run / benchmark.name
     if folder is not None:
         found["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache" / "inductor")

@@ -270,3 +270,42 @@ def test_a_rank_that_raises_has_a_name(wire):
     assert [e["message"] for e in errors] == ["planted in rank 1"]
     assert 'raise ValueError("planted in rank 1")' in errors[0]["trace"]
     assert len(measured(payloads)) >= 4  # rank 0's, reported as they came
+
+
+@pytest.mark.parametrize("seconds", [None, 0.001])
+@pytest.mark.parametrize(
+    ("step_ms", "age", "measured"),
+    [
+        (10, 20.0, 24),  # as at normal speed
+        (2_000, 20.0, 24),  # 48 of the 100 s that are left
+        (4_000, 20.0, 12),  # half of what is left
+        (4_000, 95.0, 5),  # hardly any time
+        (60_000, 20.0, 5),  # what is known of fewer is not worth the wait
+    ],
+)
+def test_a_slow_machine_measures_fewer_steps_and_ends_in_time(
+    wire, monkeypatch, seconds, step_ms, age, measured
+):
+    clock = Time()
+    monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
+    monkeypatch.setattr(session_module, "process_age", lambda: age)
+    monkeypatch.setenv("MILABENCH_MAX_DURATION", "120")
+    with session("cpu") as run:
+        steps = run.steps(repeat(None), work=1, units="x", count=24, warmup=3, seconds=seconds)
+        for _ in steps:
+            clock.sleep(step_ms)
+    assert [p["loop"]["steps"] for p in wire.close() if "loop" in p] == [measured]
+    if step_ms < 60_000:
+        assert age + measured * step_ms / 1e3 <= 120
+
+
+def test_the_deadline_is_that_of_the_rank_that_began_first(wire, monkeypatch):
+    clock = Time()
+    monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
+    monkeypatch.setattr(session_module, "process_age", lambda: 20.0)
+    monkeypatch.setattr(Group, "largest", lambda group, value: max(value, -40.0))  # 40 s are left
+    monkeypatch.setenv("MILABENCH_MAX_DURATION", "120")
+    with session("cpu") as run:
+        for _ in run.steps(repeat(None), work=1, units="x", count=24, warmup=3):
+            clock.sleep(2_000)
+    assert [p["loop"]["steps"] for p in wire.close() if "loop" in p] == [10]

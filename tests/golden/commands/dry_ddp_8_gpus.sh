@@ -56,6 +56,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp32/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp32/cache/triton}
@@ -77,6 +78,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-tf32/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-tf32/cache/triton}
@@ -98,6 +100,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp16/cache/triton}
@@ -119,6 +122,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-bf16/cache/triton}
@@ -140,6 +144,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50/cache/triton}
@@ -161,6 +166,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-loader/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-loader/cache/triton}
@@ -182,6 +188,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-ddp/cache/triton}
@@ -201,6 +208,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/elastic-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/elastic-ddp/cache/triton}
@@ -220,6 +228,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-peak-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-peak-bf16/cache/triton}
@@ -241,6 +250,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp8/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp8/cache/triton}
@@ -262,6 +272,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-sustained-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-sustained-bf16/cache/triton}
@@ -283,6 +294,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/membw-triad/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/membw-triad/cache/triton}
@@ -304,6 +316,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/transfer-h2d/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/transfer-h2d/cache/triton}
@@ -325,6 +338,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/transfer-d2h/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/transfer-d2h/cache/triton}
@@ -346,6 +360,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/pairs/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/pairs/cache/triton}
@@ -365,6 +380,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-reduce/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-reduce/cache/triton}
@@ -384,6 +400,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-gather/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-gather/cache/triton}
@@ -403,6 +420,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-reduce-scatter/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-reduce-scatter/cache/triton}
@@ -422,6 +440,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-all-to-all/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-to-all/cache/triton}
@@ -441,6 +460,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-broadcast/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-broadcast/cache/triton}
@@ -460,6 +480,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/comm-p2p/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-p2p/cache/triton}
@@ -479,6 +500,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-ddp/cache/triton}
@@ -498,6 +520,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-fsdp/cache/triton}
@@ -517,6 +540,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-single/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-single/cache/triton}
@@ -538,6 +562,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-single-inductor/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-single-inductor/cache/triton}
@@ -559,6 +584,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-ddp-inductor/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-ddp-inductor/cache/triton}
@@ -578,6 +604,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-pipeline/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-pipeline/cache/triton}
@@ -597,6 +624,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-tp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-tp/cache/triton}
@@ -616,6 +644,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-pdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-pdp/cache/triton}
@@ -635,6 +664,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-hsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-hsdp/cache/triton}
@@ -654,6 +684,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-tp-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-tp-fsdp/cache/triton}
@@ -673,6 +704,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-1b-single/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-1b-single/cache/triton}
@@ -694,6 +726,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-8b-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-8b-fsdp/cache/triton}
@@ -713,6 +746,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-ddp/cache/triton}
@@ -732,6 +766,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-pipeline/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-pipeline/cache/triton}
@@ -751,6 +786,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/bert-large-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-large-ddp/cache/triton}
@@ -770,6 +806,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt2-large-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt2-large-fsdp/cache/triton}
@@ -789,6 +826,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/t5-large-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/t5-large-fsdp/cache/triton}
@@ -808,6 +846,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/vit-large-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/vit-large-fsdp/cache/triton}
@@ -827,6 +866,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet152-ddp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet152-ddp/cache/triton}
@@ -846,6 +886,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/vit-l-16-fsdp/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/vit-l-16-fsdp/cache/triton}
@@ -865,6 +906,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-e2e/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-e2e/cache/triton}

@@ -78,6 +78,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-60}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-16}
   if on 0; then start big.D0.node0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
   if on 1; then start big.D0.node1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
@@ -91,6 +92,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-60}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-16}
   if on 0; then start small.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=16 CUDA_DEVICE_ORDER=PCI_BUS_ID /usr/bin/python3 -u /programs/main.py & pids+=($!); fi
   join small.D0.metrics

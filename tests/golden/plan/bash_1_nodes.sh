@@ -55,6 +55,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-60}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
@@ -70,6 +71,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-60}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
@@ -85,6 +87,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-60}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/ddp/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/ddp/cache/triton'}

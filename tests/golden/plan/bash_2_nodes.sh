@@ -66,6 +66,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-60}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
@@ -83,6 +84,7 @@ echo "===="
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-60}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/flops/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/flops/cache/triton'}
@@ -101,6 +103,7 @@ host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}
 time (
   pids=()
   trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-60}
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-'/base/runs/a run/ddp/cache/inductor'}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-'/base/runs/a run/ddp/cache/triton'}

@@ -20,24 +20,32 @@ NAMES = (
 # Words of the names of secrets, and the words that rule it out if they stand before.
 _TOKENS = (
     *("bos", "cls", "eos", "first", "image", "last", "mask", "max", "next", "num", "pad"),
-    *("per", "sep", "sos", "special", "text", "unk", "min", "new", "stop", "total"),
+    *("per", "sep", "sos", "special", "text", "unk", "added", "additional", "extra", "min", "new"),
+    *("stop", "total", "vocab"),
 )
 _KEYS = (
     *("cache", "dict", "foreign", "group", "label", "metric", "num", "partition", "primary"),
-    *("public", "query", "sort"),
+    *("public", "query", "sort", "attn", "best", "ignored", "kv", "missing", "state", "unexpected"),
 )
 WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("token", "tokens"), _TOKENS),
     **dict.fromkeys(("key", "keys"), _KEYS),
-    "pass": ("backward", "forward", "per", "single"),
-    **dict.fromkeys(("auth", "pat", "pwd", "cred", "creds", "otp", "psk", "sig", "signature"), ()),
-    **dict.fromkeys(("cookie", "cookies"), ()),
+    "pass": ("backward", "first", "forward", "last", "per", "second", "single"),
+    **dict.fromkeys(("auth", "pat", "pwd", "bearer", "cookie", "cookies", "cred", "creds"), ()),
+    **dict.fromkeys(("otp", "psk", "sig", "signature", "signatures"), ()),
 }
 USERS = ("user", "proxy-user", "u")  # options whose value is a name and a password
 # Last words of names that are about a secret, but not its own.
 ABOUT = (
     *("count", "dim", "dir", "env", "file", "folder", "id", "ids", "len", "length", "manager"),
     *("name", "path", "policy", "prompt", "size", "sock", "stdin", "ttl", "type", "uri", "url"),
+)
+# Words that rule out one of ``WORDS`` before them: an error, and what models and texts have.
+AFTER = (
+    *ABOUT,
+    *("bias", "bits", "budget", "cache", "check", "columns", "cutter", "dropout", "dtype"),
+    *("embedding", "error", "heads", "index", "mask", "merge", "mixer", "mode", "norm", "padding"),
+    *("proj", "quant", "ratio", "states", "through", "timeout", "values", "weight"),
 )
 PLAIN = ("PWD", "OLDPWD")  # names that only look like those of secrets
 
@@ -88,7 +96,7 @@ _PLAIN_VALUE = r"[^\s;&|\"'()]+"
 _NAMED: Sequence[tuple[str, str, str]] = (
     (
         "=",
-        r"(?<![\w.*-])(?>[\w.*-]*?(?=[A-Za-z_*-]))(?P<name>[\w.*-]++)=",
+        r"(?<![\w.*-])(?>[\w.*-]*?(?=[A-Za-z_*-]))(?P<name>[\w.*-]++)(?:=| += +(?=[\"']))",
         rf"{_QUOTED}|(?P<c>{_PLAIN_VALUE})",
     ),
     (
@@ -103,12 +111,13 @@ _NAMED: Sequence[tuple[str, str, str]] = (
     ),
     (
         ": ",
-        r"(?<![\w-])(?P<name>(?i:authorization|cookie|password|[a-z]+-[\w-]++)): +",
+        rf"(?<![\w-])(?=[\w-]*?(?i:[-_][a-z]|cookie|{'|'.join(NAMES)}))(?P<name>[\w-]++): +",
         rf"(?P<a>(?!))|(?P<b>(?!))|(?P<c>(?:[A-Za-z]+ +)?{_PLAIN_VALUE})",
     ),
 )
 _LONGEST_NAME = 200  # characters of a name that is remembered
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LETTER = re.compile("^-[A-Za-z](?=[A-Z])")  # an option that its value follows: -DNAME=value
 _NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 _NO_VALUE = re.compile(
     r"|true|false|yes|no|on|off|none|null|auto|default|<.*>|\[.*\]|\(hidden.*", re.IGNORECASE
@@ -126,7 +135,7 @@ def is_secret(name: str) -> bool:
 def _is_secret(name: str) -> bool:
     if name in PLAIN:
         return False
-    words: list[str] = [word.lower() for word in _WORD.findall(name)]
+    words = _words(name)
     if not words or words[-1] in ABOUT:
         return False
     joined = "".join(words)
@@ -135,12 +144,16 @@ def _is_secret(name: str) -> bool:
     return any(_counts(words, at) for at in range(len(words)))
 
 
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(_LETTER.sub("", name))]
+
+
 def _counts(words: list[str], at: int) -> bool:
     """Whether a word of a name is one of ``WORDS``, and none before it rules it out.
 
     ``keys`` alone are those of a mapping, ``tokens`` those of a text.
     """
-    if words[at] not in WORDS or (words[at + 1 : at + 2] and words[at + 1] in ABOUT):
+    if words[at] not in WORDS or any(word in AFTER for word in words[at + 1 :]):
         return False
     return words[at - 1] not in WORDS[words[at]] if at else words[at] not in ("keys", "tokens")
 
@@ -152,7 +165,7 @@ def is_value(name: str, value: str) -> bool:
     """
     if _NO_VALUE.fullmatch(value):
         return False
-    words = [word.lower() for word in _WORD.findall(name)]
+    words = _words(name)
     joined = "".join(words)
     if any(each in joined for each in NAMES):
         return True
@@ -160,7 +173,7 @@ def is_value(name: str, value: str) -> bool:
         return False
     if words and words[-1] not in WORDS and not words[-1].endswith("token"):
         return len(value) >= 8 and not value.isalpha() and not _NUMBER.fullmatch(value)
-    return not (value.isdecimal() and len(value) < 8)
+    return not (_NUMBER.fullmatch(value) and len(value) < 8)
 
 
 @cache
@@ -226,7 +239,8 @@ def marked_value(name: str, value: str, mark: Callable[[str, str], str]) -> str:
     if is_secret(name) and is_value(name, value):
         return mark(name, value)
     user, colon, password = value.partition(":")
-    if colon and _names_user(name) and password and not _NUMBER.fullmatch(password):
+    is_account = colon and _names_user(name) and not user.isdecimal()  # 1000:staff is of docker
+    if is_account and password and not _NUMBER.fullmatch(password):
         return f"{user}:{mark(name, password)}"
     return value
 

@@ -19,6 +19,7 @@ from milabench_ddp.secrets import (
     with_forms,
     with_named,
 )
+from milabench_ddp.secrets import NAMES as PARTS
 
 OF_SECRETS = [
     "HF_TOKEN", "HFTOKEN", "hfToken", "token", "--token", "--hub-token", "HUGGING_FACE_HUB_TOKEN",
@@ -157,11 +158,11 @@ def named_one_by_one(text: str, mark: Callable[[str, str], str]) -> str:
     quoted, plain = r"\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)'", r"[^\s;&|\"'()]+"
     none = "(?P<a>(?!))|(?P<b>(?!))"
     forms = (
-        (r"(?P<name>[A-Za-z_*-][\w.*-]*)=", rf"{quoted}|(?P<c>{plain})"),
+        (r"(?P<name>[A-Za-z_*-][\w.*-]*)(?:=| += +(?=[\"']))", rf"{quoted}|(?P<c>{plain})"),
         (r"(?<!\S)(?P<name>--?[A-Za-z][\w-]*) +", rf"{quoted}|(?P<c>(?!-){plain})"),
         (r"\b(?P<name>[A-Za-z_][\w-]*)[\"']?: ?", rf"{quoted}|(?P<c>(?!))"),
         (
-            r"(?<![\w-])(?P<name>(?i:authorization|cookie|password|[a-z]+-[\w-]+)): +",
+            rf"(?<![\w-])(?=[\w-]*(?i:[-_][a-z]|cookie|{'|'.join(PARTS)}))(?P<name>[\w-]+): +",
             rf"{none}|(?P<c>(?:[A-Za-z]+ +)?{plain})",
         ),
     )
@@ -277,6 +278,11 @@ PLACES = (  # with %s for the secret
     "x=1 --client-secret %s",
     "https://u:%s@h:8080/x",
     "ACCESS_TOKEN_2025=%s",
+    "DB_PASSWORD: %s",
+    "dbPassword: %s",
+    "x.api_key = '%s'",
+    "-DSESSION_COOKIES=%s",
+    "SIGNATURES=%s",
 )
 
 
@@ -296,8 +302,30 @@ def test_no_place_of_a_command_line_shows_a_secret(place: str, secret: str) -> N
         *("--key-padding zeros", "--stop-tokens 3,4", "--keys a,b", "MASTER_PORT=29500"),
         *("--tokenizer gpt2-large-v1", "--token-dropout 0.1", "--next-token-loss sum"),
         *("http://localhost:8080/a@b", "--user-id 12:30", "-u 5:30", "note: tokens seen 5"),
+        *(
+            "--user 1000:staff",
+            "sig=0.05",
+            "--key-cache-dtype fp8_e4m3",
+            "key_padding_mask=bool-8x",
+        ),
+        *("unexpected_keys=fc1.weight2", "--token-mixer conv2d-3x3", "--additional-tokens t1,t2"),
         *("--key-dim 64", "--query-key-norm layer-norm-2", "--pass-rate 0.95", "--signature-len 9"),
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
+    assert Secrets().learn(text) == text
     assert Secrets().learn(text.split()) == text.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KeyError: 'model.layers.12.weight'",
+        'Missing key(s) in state_dict: "fc1.weight"',
+        "Missing keys: ['fc1.weight', 'fc2.bias']",
+        "token: expected int32, got int64",
+        "Key: q_proj.weight1",
+    ],
+)
+def test_what_an_exception_says_stays(text: str) -> None:
+    assert with_named(text, lambda *_: "?") == text

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from ..errors import ConfigError, SelectionError, did_you_mean, shortened
+from ..hidden import hide
 from .limits import DEPTH
 from .merge import ALL, merge_benchmark
 from .placeholders import only_name
@@ -28,10 +29,10 @@ def parse_override(text: str) -> Override:
     address, equals, value = text.partition("=")
     if not equals or "." not in address.strip("."):
         raise ConfigError(
-            f"--override {shortened(text)}: not of the form name.key=value, "
+            f"--override {shortened(hide(text))}: not of the form name.key=value, "
             "such as `resnet50.argv.--batch-size=64`"
         )
-    source = f"--override {shortened(text, 200)}"
+    source = f"--override {shortened(hide(text), 200)}"
     if address.count(".") > DEPTH:
         raise ConfigError(f"{source}: more than {DEPTH} nested keys: name fewer")
     if only_name(value):  # {n_worker} without quotes, which YAML takes for a mapping

@@ -11,6 +11,7 @@ import signal
 from msgspec import Struct, field
 
 from ..events import OUT_OF_MEMORY, exit_reason
+from ..hidden import SECRETS
 from ..tracebacks import FRAME, LAUNCHER_ERROR, LAUNCHER_LOG, OF_RANK, RAISED, TRACEBACK
 
 _SUMMARY = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError"
@@ -98,7 +99,7 @@ class LastException(Struct):
                 return  # it may come between
             self._in_traceback.discard(rank)
             if RAISED.match(text) and not LAUNCHER_ERROR.match(text):
-                self._add(rank, text[:LONGEST])
+                self._add(rank, SECRETS.hide(text)[:LONGEST])  # none is cut in two
             elif LAUNCHER_ERROR.match(text):
                 self._lines_after = -MOST_OF_SUMMARY
         elif text and not rank:

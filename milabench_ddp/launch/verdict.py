@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from ..errors import LONGEST_MESSAGE, shortened
 from ..events import NAN_LOSS, Data, Event, Metrics, Note, Outcome, Output, Verdict
+from ..hidden import hide
 from ..results.rates import RateCounts, is_finite, why_nothing_measured
 from .causes import (
     WATCHDOG,
@@ -85,7 +86,7 @@ class Observations(Struct):
             case Note(kind="begin", data={"time": time}) if is_finite(time):
                 self.began = float(time)
             case Note(kind="error", data={"skip": True, "message": str() as message}):
-                self.lacks = self.lacks or shortened(message, LONGEST_MESSAGE)
+                self.lacks = self.lacks or shortened(hide(message), LONGEST_MESSAGE)
             case Note(kind="error", data=Mapping() as data):
                 self._add_error(_describe(data))
             case Output(stream="stderr", text=text):
@@ -152,7 +153,7 @@ def _describe(error: Mapping[str, Any]) -> str:
     text = str(error.get("type") or "error")
     if message := str(error.get("message") or "").strip():
         text = f"{text}: {message}"
-    text = shortened(text, LONGEST_MESSAGE)
+    text = shortened(hide(text), LONGEST_MESSAGE)  # no secret is cut in two
     rank = error.get("rank")
     if isinstance(rank, int):
         text = f"rank {rank}: {text}"

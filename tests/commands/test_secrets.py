@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
+from milabench_ddp.commands.serve import page_of
+from milabench_ddp.report.server.runs import Runs
 from tests.support.wait import PATIENCE
 from tests.support.workplace import EMIT, Done, Workplace, row
 
@@ -211,3 +214,88 @@ def test_numbers_that_look_like_a_secret_are_measured(at: Workplace) -> None:
     at.write("c.yaml", json.dumps(suite))
     done = at.milabench("run", "c.yaml", "--device", "cpu", "--gpus", "1", "--name", "mine")
     assert (done.code, row(done.out, "b")) == (0, ["b", "0", "1"]), done.out + done.err
+
+
+FORTY_NAMES = (  # a half of the configuration, a half of the caller
+    *("MY_CREDS", "API_TOKENS", "SSH_KEYS", "SESSION_COOKIE", "LOGIN_PASSCODE", "MAIL_OTP"),
+    *("WIFI_PSK", "URL_SIGNATURE", "TOKEN_OF_ME", "DB_PASSWORD_OLD", "dbPassword", "hubToken"),
+    *("AWS_SECRET_ACCESS_KEY", "AUTH_HEADER", "APIKEY", "GITHUB_PAT", "NPM_AUTH", "PGPASSWORD"),
+    *("MYSQL_PWD", "STRIPE_SECRET_2", "CREDENTIALS_JSON", "COOKIES", "JWT_A", "BEARER"),
+    *("PASSPHRASE_2", "SASL_PASS", "X_API_KEY_OLD", "GCP_CRED", "REDIS_PASS", "LICENSE_KEY"),
+    *("encryptionKey", "TOKEN2", "tokenForHub", "SIGNATURES", "NCCL_CREDS", "SLURM_DB_TOKENS"),
+    *("MILABENCH_PSK_1", "TORCH_HUB_PASSCODE", "CUDA_MIRROR_SIG", "HF_TOKEN_PROD"),
+)
+NOT_NAMED = ("NVIDIA_MFA", "SLURM_X", "MASTER_PIN", "TORCH_CODE")  # of which no value is recorded
+OF_ARGV = (
+    *("--token|%s", "--token=%s", "--env=HF_TOKEN=%s", "--env|A_TOKEN=%s", "-e|B_CREDS=%s"),
+    *("-DCOOKIES=%s", "A_PSK=%s", "c.env.X_KEYS=%s", "--header=Authorization: Token %s"),
+    *("--header|Authorization: Basic %s", "-H|X-Api-Key: %s", "-H|Cookie: %s", "--user|me:%s"),
+    *("--user=me:%s", "-u|me:%s", "--proxy-user|me:%s", "https://%s@host/x", "s3://KEY:%s@bucket"),
+    *("https://u:%s@h/x?token=1x", "https://h/x?sig=%s", "https://h/x?a=b&X-Amz-Signature=%s"),
+    *("https://h/x?b=1&access_token=%s", "https://u:%s@h/x=1", "--opt=a=1,password=%s"),
+    *("f(api_key='%s')", '{"token": "%s"}', "dsn=postgres://u:%s@h/db", "export C_AUTH='%s'"),
+    *("--cookie=%s", "--set|auth.token=%s"),
+)
+PLANTED_FORM = re.compile(rb"plnt\d{2}")
+TELLS = (
+    PROGRAM[: PROGRAM.index("here = ")]
+    + """
+for name in ("NVIDIA_MFA", "SLURM_X", "MASTER_PIN", "TORCH_CODE"):
+    os.environ.pop(name)
+print(dict(os.environ), sys.argv, flush=True)
+emit(task="train", note=os.environ["MY_CREDS"], api_key=sys.argv[2], header=sys.argv[-9])
+emit(task="train", nested={"a": [sys.argv[3], os.environ["SLURM_DB_TOKENS"]]})
+for _ in range(5):
+    rate(1.0)
+raise ValueError("x" * int(sys.argv[-1]) + str(sys.argv) + str(os.environ))
+"""
+)
+
+
+def test_forty_places_and_forty_names(
+    at: Workplace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No value that is planted is in a byte of a file, a page, or what a command prints."""
+    values = (f"plnt{number:03}x-Q9" for number in range(101))
+    of_caller, of_config = FORTY_NAMES[1::2], FORTY_NAMES[::2]
+    for name, value in zip((*of_caller, *NOT_NAMED), values, strict=False):
+        monkeypatch.setenv(name, value)
+    argv = [word for form in OF_ARGV for word in form.replace("%s", next(values)).split("|")]
+    both = {"plan": {"method": "per_gpu"}, "max_duration": 60, "program": "p.py"}
+    suite = {
+        "b": {**both, "argv": [*argv, "--tokens", "128", "--max-tokens=4096", "77"],
+              "env": dict(zip(of_config, values, strict=False)),
+              "url": f"https://{next(values)}@host/x", "client": {"db": {"pass": next(values)}},
+              "server": [f"--password={next(values)}"]},
+        "off": {**both, "enabled": False, "because": f"it needs HF_TOKEN={next(values)}"},
+        "m": {"matrix": {"kind": [f"https://u:{next(values)}@h"]},
+              "job": {**both, "name": "m", "argv": ["{kind}", *argv[:20], "55"]}},
+    }  # fmt: skip
+    profile = {
+        "kind": "local", "environment": {"OF_PROFILE_CREDS": next(values)},
+        "setup": [f"export D_COOKIE='{next(values)}'", f"true --user me:{next(values)}"],
+    }  # fmt: skip
+    at.write("p.py", TELLS)
+    at.write("c.yaml", json.dumps(suite))
+    at.write("profile.yaml", json.dumps(profile))
+    (at.folder / "base").mkdir()
+    words = ("c.yaml", "--gpus", "1", "--device", "cpu")
+    said = [at.milabench("run", *words, "--runner", "profile.yaml", "--name", "mine")]
+    said += [at.milabench("dry", *words), at.milabench("watch", str(at.run()))]
+    assert [done.code for done in said] == [1, 0, 1], said[0].err
+    assert "--tokens 128 --max-tokens=4096 77" in said[1].out
+    monkeypatch.chdir(at.folder)
+    for format in ("text", "markdown", "csv", "json", "html"):
+        main(["report", str(at.run()), "--format", format])
+    main(["export", str(at.run()), "--to", "csv", str(at.folder / "base" / "tables")])
+    main(["resolve", "c.yaml", "--explain"])
+    main(["list", "c.yaml"])
+    said.append(Done(0, *capsys.readouterr()))
+    runs = Runs([str(at.folder / "base" / "runs")], page_of)
+    pages = [runs.report(at.run()).encode(), runs.progress_json(at.run())]
+    texts = {path: path.read_bytes() for path in files(at.folder / "base")}
+    texts |= {Path(f"page {number}"): page for number, page in enumerate(pages)}
+    texts |= {Path(f"said {n}"): f"{done.out}{done.err}".encode() for n, done in enumerate(said)}
+    found = {path: PLANTED_FORM.findall(text) for path, text in texts.items()}
+    assert {str(path): set(values) for path, values in found.items() if values} == {}
+    assert any(b"SLURM_X" in text for text in texts.values())  # its name is

@@ -125,6 +125,13 @@ def test_a_value_that_looks_like_a_key_is_hidden_under_any_name(value: str, show
 
 
 def test_a_password_in_an_address() -> None:
-    assert of_interest({"TORCH_MIRROR": "https://me:hunter2@example.org/x"}) == {
-        "TORCH_MIRROR": "https://me:(hidden)@example.org/x"
+    assert of_interest({"TORCH_HOME": "https://me:hunter2@example.org/x"}) == {
+        "TORCH_HOME": "https://me:(hidden)@example.org/x"
     }
+
+
+def test_of_a_variable_that_is_not_known_the_name_alone_is_kept() -> None:
+    """It may have a secret of any form; what begins otherwise is none of our business."""
+    environ = {"NCCL_ALGO": "Ring", "NCCL_MFA_CODE": "planted", "SLURM_X": "planted", "PIN": "7"}
+    hidden = {"NCCL_MFA_CODE": "(hidden)", "SLURM_X": "(hidden)"}
+    assert of_interest(environ) == {"NCCL_ALGO": "Ring", **hidden}

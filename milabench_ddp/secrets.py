@@ -153,7 +153,7 @@ def _counts(words: list[str], at: int) -> bool:
 
     ``keys`` alone are those of a mapping, ``tokens`` those of a text.
     """
-    if words[at] not in WORDS or any(word in AFTER for word in words[at + 1 :]):
+    if words[at] not in WORDS or (words[at + 1 : at + 2] and words[at + 1] in AFTER):
         return False
     return words[at - 1] not in WORDS[words[at]] if at else words[at] not in ("keys", "tokens")
 

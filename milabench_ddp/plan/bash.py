@@ -234,7 +234,7 @@ def quoted(text: str) -> str:
 
 def comment(text: str) -> str:
     """A text as a comment, which is one line and has no secret."""
-    return f"# {in_line(SECRETS.hide(text))}"
+    return f"# {in_line(SECRETS.hide_all(text))}"
 
 
 def here_document(lines: Sequence[str], word: str) -> Iterator[str]:

@@ -283,6 +283,10 @@ def test_forty_places_and_forty_names(
     said = [at.milabench("run", *words, "--runner", "profile.yaml", "--name", "mine")]
     said += [at.milabench("dry", *words), at.milabench("watch", str(at.run()))]
     assert [done.code for done in said] == [1, 0, 1], said[0].err
+    slurm = {**profile, "kind": "slurm", "options": {"comment": f"API_KEY={next(values)}"}}
+    at.write("slurm.yaml", json.dumps(slurm))
+    said.append(at.milabench("dry", *words, "--runner", "slurm.yaml"))
+    assert said[-1].code == 0, said[-1].err
     assert "--tokens 128 --max-tokens=4096 77" in said[1].out
     monkeypatch.chdir(at.folder)
     for format in ("text", "markdown", "csv", "json", "html"):

@@ -3,6 +3,7 @@ import math
 import pytest
 
 from milabench_ddp.events import Data, Event, Note, Outcome, Output, Verdict
+from milabench_ddp.hidden import SECRETS
 from milabench_ddp.launch.verdict import Observations, judge
 from tests.support.result_files import TORCHRUN
 
@@ -239,3 +240,18 @@ def test_one_that_goes_on_is_told_from_one_that_hangs():
     early = Observations()
     early.add(Data("b", 100.0, {"task": "train", "rate": 1.0}))
     assert not early.goes_on(101.0)  # of one line it is not known when the next comes
+
+
+@pytest.mark.parametrize("kind", ["printed", "told", "skipped"])
+def test_a_message_that_is_cut_shows_no_part_of_a_secret(kind: str) -> None:
+    """Whatever the place at which it is cut: what is left of a secret is not recognized."""
+    secret = "planted-0123456789"
+    SECRETS.learn_environ({"MY_TOKEN": secret})
+    for before in (*range(470, 501), *range(970, 1001)):
+        message = "x" * before + secret + "y" * 2000
+        if kind == "printed":
+            observed = printed(*FRAMES, f"ValueError: {message}")
+        else:
+            data = {"type": "E", "message": message, "skip": kind == "skipped"}
+            observed = observations(Note("b", 0.0, "error", data))
+        assert "plant" not in SECRETS.hide(judge(observed, 1, None).reason), before

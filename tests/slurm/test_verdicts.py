@@ -143,4 +143,5 @@ def test_of_two_that_resume_at_once_one_submits(cluster, make_sweep, tmp_path):
     assert len(sweep.jobs()) == 2
     assert sweep.starts() == {"held-2": 4, "held-1": 1}
     assert set(sweep.states().values()) == {"ok"}
-    assert not cluster.run("squeue", "-h")
+    # The run has ended when its last benchmark has; Slurm takes a moment more to end the job
+    cluster.wait("no job", 60, lambda: not cluster.run("squeue", "-h"))

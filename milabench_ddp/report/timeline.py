@@ -18,7 +18,7 @@ from ..errors import RunDirError, SelectionError
 from ..files import whole_file
 from ..results.rank import MOST, Rank
 from ..results.records import Record
-from ..samples import DeviceSample
+from ..samples import DeviceSample, sensors_of
 from .model import Finding, Report
 from .order import is_selected
 from .process import ProcessResult
@@ -33,12 +33,6 @@ Event = Mapping[str, Any]  # of the format
 
 HEAD = '{"displayTimeUnit": "ms", "otherData": '  # of every file
 BEFORE = ("data", "forward", "forward_backward", "backward")  # the communication, in this order
-COUNTERS: Mapping[str, str] = {  # of devices, by their field of a sample
-    "load": "load",
-    "power": "power (W)",
-    "sm_clock": "SM clock (MHz)",
-    "temperature": "temperature (C)",
-}
 
 
 class Track(Struct, frozen=True):
@@ -181,13 +175,15 @@ def _steps(track: Track, pid: int, shift: float) -> Iterator[Event]:
 def _counters(
     device: str, samples: Iterable[DeviceSample], pid: int, start: float
 ) -> Iterator[Event]:
+    charted = [sensor for sensor in sensors_of(DeviceSample) if sensor.chart]
     for sample in samples:
-        for field, name in COUNTERS.items():
-            value = getattr(sample, field)
+        for sensor in charted:
+            value = sensor.value(sample)
             if value is not None and sample.time is not None:
-                ts = 1e6 * (sample.time - start)
-                at = {"ph": "C", "pid": pid, "ts": round(ts, 3)}
-                yield {"name": f"{device} {name}", **at, "args": {name: value}}
+                unit, factor = sensor.charted
+                name = f"{sensor.chart} ({unit})"
+                at = {"ph": "C", "pid": pid, "ts": round(1e6 * (sample.time - start), 3)}
+                yield {"name": f"{device} {name}", **at, "args": {name: factor * value}}
 
 
 def _tid(pid: int, track: Track) -> int:

@@ -113,8 +113,8 @@ def test_devices_and_findings(tmp_path: Path):
     write(tmp_path, "one.D0", *text, *samples, end())
     said, events = timeline(tmp_path)
     assert said == ["one.D0: 1 rank, 40 steps"]
-    power = [(e["ts"], e["args"]) for e in events if e["name"] == "device 0 power (W)"]
-    assert power == [(1e6 * k, {"power (W)": 300.0 + k}) for k in range(3)]
+    power = [(e["ts"], e["args"]) for e in events if e["name"] == "device 0 Power (W)"]
+    assert power == [(1e6 * k, {"Power (W)": 300.0 + k}) for k in range(3)]
     (steps_,) = slices(events, "step").values()
     assert steps_[0] == (0.0, 9000.0)  # from the first rate's time, less what had elapsed
     marks = [event for event in events if event["ph"] == "i"]

@@ -137,8 +137,8 @@ class BenchmarkReport(Summary, RowReport, Named):
     ]
     ranks: tuple[RankReport, ...]
     processes: tuple[ProcessReport, ...]
-    devices: tuple[DeviceMeans, ...]
-    hosts: tuple[HostMeans, ...]
+    devices: tuple[DeviceMeans, ...]  # type: ignore[valid-type]  # made from the sensors
+    hosts: tuple[HostMeans, ...]  # type: ignore[valid-type]
     told: Annotated[Mapping[str, ToldReport], about("the programs' own numbers, by name")]
     tables: Annotated[
         Mapping[str, tuple[Payload, ...]],

@@ -1,12 +1,12 @@
 """The charts over time of a benchmark: its rate, the steps of its ranks, and its devices."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...results.observations import Observations
 from ...results.rank import Rank
 from ...results.rates import is_rate
-from ...samples import DeviceSample
+from ...samples import DeviceSample, sensors_of
 from ..model import Finding, Row
 from ..monitored import Monitored
 from ..process import Processes, ProcessResult, counted
@@ -31,25 +31,6 @@ WARM_UP, UNSTEADY, UNMEASURED = "warm-up", "before the steady state", "before th
 DIGITS = 3  # of what a sensor reads
 BY_RATE = ("slowest", "median", "fastest")
 BY_CLOCK = ("lowest clock", "median clock", "highest clock")
-
-
-class Sensor(NamedTuple):
-    """What a chart shows of each sample of a device."""
-
-    title: str
-    unit: str
-    value: Callable[[DeviceSample], float | None]
-    factor: float = 1.0
-
-
-SENSORS: Mapping[str, Sensor] = {
-    "load": Sensor("Load", "%", lambda sample: sample.load, 100.0),
-    "memory": Sensor("Memory", "GiB", lambda sample: sample.used, 1 / 1024),
-    "power": Sensor("Power", "W", lambda sample: sample.power),
-    "temperature": Sensor("Temperature", "°C", lambda sample: sample.temperature),
-    "sm_clock": Sensor("SM clock", "MHz", lambda sample: sample.sm_clock),
-    "memory_clock": Sensor("Memory clock", "MHz", lambda sample: sample.memory_clock),
-}
 
 
 class _TimedRank(NamedTuple):
@@ -205,22 +186,21 @@ def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Ite
     start = min((time for found in samples.values() for time, _ in found), default=0.0)
     begin = median(begins) - start
     shaded = (Shaded(UNMEASURED, 0.0, begin),) if begin > 0 else ()
-    for key, sensor in SENSORS.items():
+    for sensor in sensors_of(DeviceSample):
+        unit, factor = sensor.charted
         curves = []
-        for name, found in samples.items():
+        for name, found in samples.items() if sensor.chart else ():
             times, values = [], []
             for time, sample in found:
                 value = sensor.value(sample)
                 if value is not None:
                     times.append(time - start)
-                    values.append(sensor.factor * value)
+                    values.append(factor * value)
             if values:
                 curves.append(Curve(name, times, values))
         if curves:
-            place, unit = f"{DEVICES}-{key}", sensor.unit
-            yield Course(
-                place, sensor.title, "time (s)", unit, tuple(curves), shaded, DIGITS, DEVICES
-            )
+            place, shown = f"{DEVICES}-{sensor.name}", tuple(curves)
+            yield Course(place, sensor.chart, "time (s)", unit, shown, shaded, DIGITS, DEVICES)
 
 
 def _clock(device: Monitored) -> float:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from ...table import Table
 from ..model import Report, Rows
 from .bandwidth import bandwidths, links, pairs
-from .device_tables import devices, traffic
 from .energy_tables import energy, energy_by_device
 from .findings_tables import findings, validation
-from .host_tables import hosts
 from .ledger_table import ledger
 from .memory_table import memory_phases
+from .monitor_tables import devices, hosts, traffic
 from .program_tables import communication, curve, matrix_products, numbers
 from .score_table import scores
 from .speedup import speedup

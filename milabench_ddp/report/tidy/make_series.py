@@ -1,18 +1,24 @@
 """Makes the lines of each step, rate, sample and event from the records of a run's processes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import repeat
 
 from ...results.records import Record, is_finite
+from ...samples import DeviceSample, HostSample
 from ..process import ProcessResult
 from ..ranks.rank_summary import rank_id
 from ..statistics.window import Window
 from .lines import EventLine
 from .read_runs import ReportedRun
-from .series_lines import HostSampleLine, RateLine, SampleLine, StepLine
-
-Both = tuple[float | None, float | None]
-NEITHER: Both = None, None
+from .series_lines import (
+    HostSampleHead,
+    HostSampleLine,
+    RateLine,
+    SampleHead,
+    SampleLine,
+    StepLine,
+    exported,
+)
 
 
 def step_lines(of: ReportedRun) -> Iterator[StepLine]:
@@ -97,8 +103,9 @@ def rate_lines(of: ReportedRun) -> Iterator[RateLine]:
             )
 
 
-def sample_lines(of: ReportedRun) -> Iterator[SampleLine]:
+def sample_lines(of: ReportedRun) -> Iterator[SampleHead]:
     """A line for each sample of each device."""
+    sensors = exported(DeviceSample)
     for process in of.processes:
         record, window = process.record, _window(of, process)
         for device, samples in record.samples.items():
@@ -112,30 +119,13 @@ def sample_lines(of: ReportedRun) -> Iterator[SampleLine]:
                     device=device,
                     time=sample.time,
                     measured=_is_within(window, sample.time),
-                    memory=sample.used,
-                    memory_total=(sample.memory or NEITHER)[1],
-                    load=sample.load,
-                    temperature=sample.temperature,
-                    power=sample.power,
-                    power_limit=sample.power_limit,
-                    energy=sample.energy,
-                    sm_clock=sample.sm_clock,
-                    memory_clock=sample.memory_clock,
-                    clock_reasons=_words(sample.clock_reasons),
-                    memory_temperature=sample.memory_temperature,
-                    headroom=sample.headroom,
-                    pcie_out=(sample.pcie or NEITHER)[0],
-                    pcie_in=(sample.pcie or NEITHER)[1],
-                    nvlink_out=(sample.nvlink or NEITHER)[0],
-                    nvlink_in=(sample.nvlink or NEITHER)[1],
-                    corrected_errors=None if sample.ecc is None else sample.ecc[0],
-                    uncorrected_errors=None if sample.ecc is None else sample.ecc[1],
-                    foreign=_words(sample.foreign),
+                    **{sensor.name: sensor.value(sample) for sensor in sensors},
                 )
 
 
-def host_sample_lines(of: ReportedRun) -> Iterator[HostSampleLine]:
+def host_sample_lines(of: ReportedRun) -> Iterator[HostSampleHead]:
     """A line for each sample of each host."""
+    sensors = exported(HostSample)
     for process in of.processes:
         record, window = process.record, _window(of, process)
         for sample in record.host:
@@ -147,16 +137,7 @@ def host_sample_lines(of: ReportedRun) -> Iterator[HostSampleLine]:
                 node=record.place[1],
                 time=sample.time,
                 measured=_is_within(window, sample.time),
-                cpu=sample.cpu,
-                cpu_clock=sample.cpu_clock,
-                memory=(sample.memory or NEITHER)[0],
-                memory_total=(sample.memory or NEITHER)[1],
-                swap_in=(sample.swap or NEITHER)[0],
-                swap_out=(sample.swap or NEITHER)[1],
-                read=(sample.disk or NEITHER)[0],
-                written=(sample.disk or NEITHER)[1],
-                received=(sample.network or NEITHER)[0],
-                sent=(sample.network or NEITHER)[1],
+                **{sensor.name: sensor.value(sample) for sensor in sensors},
             )
 
 
@@ -167,10 +148,6 @@ def _window(of: ReportedRun, process: ProcessResult) -> Window | None:
 
 def _is_within(window: Window | None, time: float | None) -> bool:
     return window is not None and time is not None and window.begin <= time <= window.end
-
-
-def _words(words: Sequence[str] | None) -> str | None:
-    return None if words is None else " ".join(words)
 
 
 def event_lines(of: ReportedRun) -> Iterator[EventLine]:

@@ -9,7 +9,14 @@ from ...errors import SelectionError, one_of
 from ..document.report_document import ReportDocument
 from .lines import BenchmarkLine, EventLine, FindingLine, RankLine, RunLine
 from .read_runs import read_runs
-from .series_lines import HostSampleLine, RateLine, SampleLine, StepLine
+from .series_lines import (
+    HostSampleHead,
+    HostSampleLine,
+    RateLine,
+    SampleHead,
+    SampleLine,
+    StepLine,
+)
 from .tidy_tables import TIDY_TABLES, TidyTable
 
 if TYPE_CHECKING:
@@ -60,12 +67,12 @@ class RunTables:
         return self._lines("rates", RateLine)
 
     @cached_property
-    def samples(self) -> list[SampleLine]:
+    def samples(self) -> list[SampleHead]:
         """A record for each sample of a device."""
         return self._lines("samples", SampleLine)
 
     @cached_property
-    def host_samples(self) -> list[HostSampleLine]:
+    def host_samples(self) -> list[HostSampleHead]:
         """A record for each sample of a host."""
         return self._lines("host_samples", HostSampleLine)
 

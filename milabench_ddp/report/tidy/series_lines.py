@@ -3,12 +3,15 @@
 They are structs, because there are millions of them.
 """
 
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 
 from ...codec import about
+from ...samples import DeviceSample, HostSample, Sensor, sensors_of
 from .lines import BENCHMARK, RUN
+
+Head = TypeVar("Head", bound=msgspec.Struct)
 
 
 class OfProcess(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -53,47 +56,40 @@ class RateLine(OfProcess, frozen=True, gc=False, kw_only=True):
     steady: Annotated[bool, about("whether it is in the steady state, which the numbers are of")]
 
 
-class SampleLine(OfProcess, frozen=True, gc=False, kw_only=True):
+class SampleHead(OfProcess, frozen=True, gc=False, kw_only=True):
     """The readings of a device at one moment."""
 
     node: Annotated[str, about("empty if all of the benchmark ran on one node")]
     device: Annotated[str, about("its index on its node")]
     time: Annotated[float | None, about("since the epoch", "s")]
     measured: Annotated[bool, about("whether its process measured its steady state then")]
-    memory: Annotated[float | None, about("memory in use", "MiB")]
-    memory_total: Annotated[float | None, about("all its memory", "MiB")]
-    load: Annotated[float | None, about("the share of time in which any kernel ran")]
-    temperature: Annotated[float | None, about("of the device", "degrees Celsius")]
-    power: Annotated[float | None, about("of its board", "W")]
-    power_limit: Annotated[float | None, about("the power cap in force", "W")]
-    energy: Annotated[float | None, about("counted since the driver was loaded", "J")]
-    sm_clock: Annotated[float | None, about("the clock of its multiprocessors", "MHz")]
-    memory_clock: Annotated[float | None, about("the clock of its memory", "MHz")]
-    clock_reasons: Annotated[str | None, about("why no clock is higher, as NVML names them")]
-    memory_temperature: Annotated[float | None, about("of its memory", "degrees Celsius")]
-    headroom: Annotated[float | None, about("until heat slows it down", "degrees Celsius")]
-    pcie_out: Annotated[float | None, about("out of the device over PCIe", "MB/s")]
-    pcie_in: Annotated[float | None, about("into the device over PCIe", "MB/s")]
-    nvlink_out: Annotated[float | None, about("out of the device over NVLink", "MB/s")]
-    nvlink_in: Annotated[float | None, about("into the device over NVLink", "MB/s")]
-    corrected_errors: Annotated[int | None, about("of memory since the driver was loaded")]
-    uncorrected_errors: Annotated[int | None, about("of memory since the driver was loaded")]
-    foreign: Annotated[str | None, about("processes on it that are not of this run")]
 
 
-class HostSampleLine(OfProcess, frozen=True, gc=False, kw_only=True):
+class HostSampleHead(OfProcess, frozen=True, gc=False, kw_only=True):
     """What a host did at one moment; rates are since the sample before."""
 
     node: Annotated[str, about("empty if all of the benchmark ran on one node")]
     time: Annotated[float | None, about("since the epoch", "s")]
     measured: Annotated[bool, about("whether its process measured its steady state then")]
-    cpu: Annotated[float | None, about("how busy the cores were that the run may use, 0 to 1")]
-    cpu_clock: Annotated[float | None, about("the mean clock of the cores", "MHz")]
-    memory: Annotated[float | None, about("memory in use", "MiB")]
-    memory_total: Annotated[float | None, about("all its memory", "MiB")]
-    swap_in: Annotated[float | None, about("from swap", "MB/s")]
-    swap_out: Annotated[float | None, about("to swap", "MB/s")]
-    read: Annotated[float | None, about("from disks", "MB/s")]
-    written: Annotated[float | None, about("to disks", "MB/s")]
-    received: Annotated[float | None, about("from the network, without InfiniBand's", "MB/s")]
-    sent: Annotated[float | None, about("to the network, without InfiniBand's", "MB/s")]
+
+
+def exported(sample: type[msgspec.Struct]) -> list[Sensor]:
+    """The sensors of a kind of sample that have a column."""
+    return [sensor for sensor in sensors_of(sample) if sensor.is_exported]
+
+
+def _sample_type(name: str, head: type[Head], sample: type[msgspec.Struct]) -> type[Head]:
+    """A line of samples: its head, and a column for each sensor."""
+    columns: list[tuple[str, Any]] = []
+    for sensor in exported(sample):
+        kind: Any = sensor.kind
+        columns.append((sensor.name, Annotated[kind | None, about(sensor.meaning, sensor.unit)]))
+    of_head = {"__doc__": head.__doc__}
+    made = msgspec.defstruct(
+        name, columns, bases=(head,), namespace=of_head, frozen=True, gc=False, kw_only=True
+    )
+    return cast("type[Head]", made)
+
+
+SampleLine = _sample_type("SampleLine", SampleHead, DeviceSample)
+HostSampleLine = _sample_type("HostSampleLine", HostSampleHead, HostSample)

@@ -7,9 +7,9 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.document.make_document import document_of
-from milabench_ddp.report.tables.device_tables import devices
 from milabench_ddp.report.tables.ledger_table import ledger
 from milabench_ddp.report.tables.main_table import MAIN_COLUMNS, main_values
+from milabench_ddp.report.tables.monitor_tables import devices
 from tests.support.result_files import (
     RECORDED,
     config,

@@ -11,7 +11,7 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Finding, Report, Severity
 from milabench_ddp.report.sweeps.sweep import sweep_of
-from milabench_ddp.report.tables.device_tables import devices
+from milabench_ddp.report.tables.monitor_tables import devices
 from milabench_ddp.report.text import report_text, sweep_text
 from tests.support.gpu_runs import STEPS, report_on
 from tests.support.result_files import end, job, line, sampled, start, timed_rates, write

@@ -1,4 +1,4 @@
-"""What devices did while a benchmark ran, from samples whose values are known."""
+"""What devices and hosts did while a benchmark ran, from samples whose values are known."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,9 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import report_json
-from milabench_ddp.report.tables.device_tables import devices, traffic
+from milabench_ddp.report.tables.monitor_tables import devices, hosts, traffic
 from milabench_ddp.report.text import table_text
+from tests.support.host_runs import SECONDS, run_of
 from tests.support.result_files import (
     config,
     end,
@@ -116,3 +117,13 @@ def test_all_that_devices_can_tell_is_two_tables_of_a_readable_width(tmp_path: P
     assert len(row["devices"]) == 8
     first = {"device": "0", "power_limit": 700.0, "power": 600.0, "nvlink_out": 182500.0}
     assert row["devices"][0].items() >= first.items()
+
+
+def test_each_host_over_the_measured_steps(tmp_path: Path) -> None:
+    table = hosts(run_of(tmp_path, cpu=0.97).rows)
+    common = (SECONDS, 2400.0, 100.0, 1000.0, 0.0, 3.0, 1.0, 7.0, 9.0)
+    shown = [(row[:2], row[3], (row[2], *row[4:])) for row in table.rows]
+    assert shown == [
+        (("b", "node0"), pytest.approx(0.5), common),
+        (("b", "node1"), pytest.approx(0.97), common),
+    ]

@@ -36,7 +36,7 @@ class ReportOptions:
         metavar="TABLE",
     )
     sort: str | None = option(
-        None, "the order of the benchmarks: name, perf, ms, mfu, std, drift, memory, fail; without "
+        None, "the order of the benchmarks: name, fail, perf, drift, ms, mfu, std, memory; without "
         "it, that of the configuration", metavar="KEY",
     )  # fmt: skip
     width: int | None = option(

@@ -25,8 +25,7 @@ from .sentences import (
 )
 from .sweeps.sweep import Sweep, block_table, sweeps_of
 from .tables import TABLES
-from .tables.main_table import main_table
-from .text.main import compact
+from .tables.main_table import compact, table_of
 
 ROOM = 60_000  # characters; GitHub takes 65,536
 MOST_ALIKE = 5  # findings of a name
@@ -103,7 +102,7 @@ def _head(report: Report) -> Iterator[str]:
     if not report.rows:
         yield "Nothing was measured."
         return
-    table = main_table(report.rows, compat=report.compat)
+    table = table_of(report)
     yield from table_lines(table if report.compat else compact(table))
 
 

@@ -1,6 +1,5 @@
 """The values of a report; its formats only lay them out."""
 
-import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -11,7 +10,7 @@ from msgspec import Struct, field
 
 from ..codec import about
 from ..events import Outcome
-from ..results.records import Payload
+from ..results.records import Payload, is_finite, mapping_or_empty
 from ..table import Measured
 from .compat import MilabenchSummary
 from .mfu import UNKNOWN, Utilisation
@@ -23,26 +22,24 @@ from .scores import NO_SCORE, Score
 from .statistics.values import NAN, largest, median
 from .told import Told
 
+NODES = "nodes"  # the axis of a matrix
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 
-Facts = Annotated[Mapping[str, Payload], about("what its programs told, by group")]
 
+class Summary(Struct, frozen=True):
+    """Our own statistics beside the main table's columns; ``fields`` says what they mean."""
 
-@dataclasses.dataclass(frozen=True)
-class Summary:
-    """Our own statistics beside the main table's columns."""
-
-    interval: Annotated[tuple[float, float] | None, about("95 % interval, in units of perf")] = None
-    interval_holds: Annotated[str | None, about("the mean in this launch, or over some")] = None
-    until: Annotated[float, about("the half width that ended its launches, of perf; or 0")] = 0.0
-    observations: Annotated[int, about("rates in the steady state")] = 0
-    warmup_marked: Annotated[int, about("rates that the programs marked as warm-up")] = 0
-    warmup_detected: Annotated[int, about("more, found before the steady state")] = 0
-    peak_memory_source: Annotated[str | None, about("device or program")] = None
-    reporting: Annotated[int, about("processes that measured something")] = 0
-    launches: Annotated[int, about("launches with at least one such process")] = 0
-    per_launch: Annotated[float, about("processes that measure in a whole launch")] = 0.0
-    facts: Facts = dataclasses.field(default_factory=dict)
+    interval: tuple[float, float] | None = None
+    interval_holds: str | None = None
+    until: float = 0.0
+    observations: int = 0
+    warmup_marked: int = 0
+    warmup_detected: int = 0
+    peak_memory_source: str | None = None
+    reporting: int = 0
+    launches: int = 0
+    per_launch: float = 0.0
+    facts: Mapping[str, Payload] = field(default_factory=dict)
 
 
 class Row(Struct, frozen=True, dict=True):
@@ -87,6 +84,19 @@ class Row(Struct, frozen=True, dict=True):
         """The devices of the processes whose measurements are in its numbers."""
         kept = {process.record.path for process in counted(self.processes)}
         return [device for device in self.monitored if device.process.record.path in kept]
+
+    @property
+    def matrix(self) -> Payload:
+        """Its combination of a matrix; empty without one."""
+        return mapping_or_empty(self.config.get("matrix"))
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes: from its matrix, else as recorded, else 1."""
+        for count in (self.matrix.get(NODES), self.config.get("num_machines")):
+            if is_finite(count) and count >= 1:
+                return int(count)
+        return 1
 
     def successful_launches(self) -> tuple[int, int]:
         """The number of launches that ended ok, and of all launches that left files."""

@@ -1,32 +1,29 @@
-"""The order of the benchmarks in a report. A new order is a line in ``ORDERS``."""
+"""The order of the benchmarks in a report, by the fields with a word for ``--sort``."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 
 from msgspec.structs import replace
 
 from ..errors import SelectionError, one_of
+from .fields import BENCHMARK, Benchmark, Field
 from .model import Report, Row
 
 Key = tuple[float | str, ...]
 
 
-def _largest(value: float) -> float:
-    """The largest first, what is not known last."""
-    return math.inf if math.isnan(value) else -value
+ORDERS: Mapping[str, Field] = {each.sort: each for each in BENCHMARK if each.sort}
 
 
-ORDERS: Mapping[str, Callable[[Row], Key]] = {
-    "name": lambda row: (row.name,),
-    "perf": lambda row: (row.unit, _largest(row.perf)),  # rates in different units do not compare
-    "ms": lambda row: (_largest(row.step_ms),),
-    "mfu": lambda row: (_largest(row.used.mfu),),
-    "std": lambda row: (_largest(row.std),),
-    "drift": lambda row: (_largest(abs(row.drift)),),
-    "memory": lambda row: (_largest(row.peak_memory),),
-    "fail": lambda row: (_largest(row.fail),),
-}
+def _key(by: Field, row: Row) -> Key:
+    """The largest number first, what is not known last; rates of one unit together."""
+    value = by.of(Benchmark(row))
+    if isinstance(value, str):
+        return (value,)
+    size = math.inf if math.isnan(value) else -abs(value)
+    return (row.unit, size) if by.unit == "units/s" else (size,)
 
 
 def configured(names: Iterable[str], planned: Iterable[str]) -> list[str]:
@@ -47,4 +44,4 @@ def in_order(report: Report, name: str) -> Report:
     """
     if name not in ORDERS:
         raise SelectionError(f"--sort {name}: unknown; {one_of(name, list(ORDERS))}")
-    return replace(report, rows=tuple(sorted(report.rows, key=ORDERS[name])))
+    return replace(report, rows=tuple(sorted(report.rows, key=partial(_key, ORDERS[name]))))

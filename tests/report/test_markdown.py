@@ -13,8 +13,7 @@ from milabench_ddp.report import markdown
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.markdown import report_markdown, sweep_markdown
 from milabench_ddp.report.sweeps.sweep import sweep_of
-from milabench_ddp.report.tables.main_table import main_table
-from milabench_ddp.report.text.main import compact
+from milabench_ddp.report.tables.main_table import compact, main_table
 from tests.golden import check_golden
 from tests.support.result_files import (
     RECORDED,

@@ -10,10 +10,10 @@ from ...errors import SelectionError
 from ...results.records import is_finite
 from ...table import Column, Table
 from ..links import Link, links_of
-from ..model import Report, Row, Rows
+from ..model import NODES, Report, Row, Rows
 from ..statistics.values import NAN
 from ..sweeps.metrics import EFFICIENCY
-from ..sweeps.settings import NODES, differing, matrix, setting_of
+from ..sweeps.settings import differing, setting_of
 from ..sweeps.sweep import sweep_of, sweep_table
 from .chart import Chart
 from .heat_map import Cell, HeatMap
@@ -33,8 +33,8 @@ def heat_maps(report: Report) -> Iterator[Chart]:
     """A chart for each metric of each sweep that has two axes and more."""
     by_kind: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     for row in report.rows:
-        if matrix(row):
-            by_kind[row.unit, tuple(matrix(row))].append(row)
+        if row.matrix:
+            by_kind[row.unit, tuple(row.matrix)].append(row)
     for rows in by_kind.values():
         for subject, part in _parts(rows, shared(rows)):
             axes = differing(part)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from ...results.records import is_finite
 from ...table import Column, Table
+from ..fields import perf_of
 from ..model import Report, Row, Rows
-from ..tables.main_table import perf_of
 from .bars import Bar, Bars
 from .chart import Chart
 from .plot import Axis

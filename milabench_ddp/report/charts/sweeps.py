@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -10,11 +11,11 @@ from msgspec import Struct
 from ...errors import SelectionError
 from ...results.records import is_finite
 from ...table import Column, Measured, Table
-from ..model import Report, Row, Rows
+from ..model import NODES, Report, Row, Rows
 from ..sweeps.cell import Cell
 from ..sweeps.efficiency import alike_but_nodes, scaling
 from ..sweeps.metrics import EFFICIENCY
-from ..sweeps.settings import NODES, differing, matrix, nodes_of, setting_of
+from ..sweeps.settings import differing, setting_of
 from ..sweeps.sweep import cells_of
 from .chart import Chart
 from .plot import Axis, Line, Plot, Point
@@ -65,7 +66,7 @@ def _sweeps(rows: Rows) -> list[list[Rows]]:
     """The benchmarks of each sweep, in groups that differ in their nodes alone."""
     found: dict[tuple[object, ...], list[Rows]] = defaultdict(list)
     for group, is_known in alike_but_nodes(rows):
-        ordered = sorted(group, key=nodes_of)
+        ordered = sorted(group, key=attrgetter("nodes"))
         if is_known and len(ordered) > 1:
             first = ordered[0]
             key = first.unit, first.is_bandwidth, scaling(first), tuple(differing(ordered))
@@ -95,7 +96,7 @@ def _parts(groups: Sequence[Rows], subject: str) -> Iterator[tuple[str, list[Ser
 def shared(rows: Rows) -> str:
     """The values of the axes, nodes aside, in which benchmarks of a sweep do not differ."""
     differ = {NODES, *differing(rows)}
-    return _values(rows[0], [axis for axis in matrix(rows[0]) if axis not in differ])
+    return _values(rows[0], [axis for axis in rows[0].matrix if axis not in differ])
 
 
 def _values(row: Row, axes: Sequence[str]) -> str:
@@ -124,7 +125,7 @@ def _chart(report: Report, name: str, subject: str, several: Sequence[Series]) -
 
 
 def _point(row: Row, cell: Cell) -> Point:
-    count = nodes_of(row)
+    count = row.nodes
     words = f"{row.name}, {count} nodes: {cell.text}"
     if not is_finite(cell.value):
         return Point(count, cell.value)
@@ -171,5 +172,5 @@ def _table(title: str, name: str, several: Sequence[Series], cells: Mapping[str,
             cell = cells[row.name]
             value = Measured(cell.value, cell.spread)
             state = cell.note if is_finite(cell.value) else cell.note or cell.text
-            values.append((row.name, series.name, nodes_of(row), value, cell.spread, state))
+            values.append((row.name, series.name, row.nodes, value, cell.spread, state))
     return Table(columns, tuple(values), title)

@@ -1,19 +1,18 @@
 """Makes the part of a document about one benchmark."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from ..clocks import held_down, sm_clock
+from msgspec import Struct
+
 from ..energy import energy_of_row, unit_of_work
-from ..failures import CellState
-from ..model import Report, Row
+from ..fields import IN_DOCUMENT, Benchmark, values_of
+from ..model import Report
 from ..monitor_means import device_means, host_means
 from ..process import ProcessResult
-from ..ranks.rank_summary import RankId
+from ..rank_fields import IN_DOCUMENT as RANK
 from ..statistics.values import NAN, deviation
-from ..sweeps.cell import Cell
-from ..sweeps.settings import matrix, nodes_of
-from ..tables.ledger_table import Items, ledger_by_rank, mean_items
+from ..tables.ledger_table import ledger_by_rank, mean_items, ranks_of
 from ..told import Told
 from .benchmark_report import (
     BenchmarkReport,
@@ -25,67 +24,24 @@ from .benchmark_report import (
 from .document import filled
 
 
-def benchmark_report(
-    report: Report, row: Row, state: CellState, efficiency: Cell
-) -> BenchmarkReport:
-    """All that the document says about a benchmark.
-
-    Args:
-        report: the report that the row is of.
-        row: the benchmark.
-        state: how it ended, or stands.
-        efficiency: its scaling over nodes; without a number where that is not known.
-    """
-    ledger = dict(ledger_by_rank(row))
+def benchmark_report(report: Report, of: Benchmark) -> Struct:
+    """All that the document says about a benchmark, as a ``BenchmarkReport``."""
+    row = of.row
     energy = energy_of_row(row)
-    devices = row.measuring
-    return filled(
-        BenchmarkReport,
-        row,
-        **vars(row.summary),
-        state=str(state.word),
-        reason=state.reason,
-        unit=row.unit or None,
-        nodes=nodes_of(row),
-        settings=matrix(row),
-        efficiency=efficiency.value,
-        efficiency_error=efficiency.spread,
-        efficiency_note=efficiency.note,
-        mfu=row.used.mfu,
-        hfu=row.used.hfu,
+    return BenchmarkReport(
+        **values_of(IN_DOCUMENT, of),
         peak=row.used.peak,
-        sm_clock=sm_clock(devices),
-        held_down_by=held_down(devices),
         energy=None if energy is None else filled(EnergyReport, energy, unit=unit_of_work(row)),
-        ledger_ms=mean_items(list(ledger.values())),
-        ranks=tuple(_ranks(row, ledger)),
+        ledger_ms=mean_items([items for _, items in ledger_by_rank(row)]),
+        ranks=tuple(RankReport(**values_of(RANK, each)) for each in ranks_of(row)),
         processes=tuple(map(_process, row.processes)),
         devices=tuple(device_means(row)),
         hosts=tuple(host_means(row)),
         told={name: _told(told) for name, told in row.told.items()},
+        tables=row.tables,
         summary=row.milabench,
         repeat_with=tuple(commands_of(report, row.name)),
     )
-
-
-def _ranks(row: Row, ledger: Mapping[RankId, Items]) -> Iterator[RankReport]:
-    for rank in row.ranks:
-        yield RankReport(
-            name=rank.id.name,
-            node=rank.id.node or None,
-            job=rank.id.job,
-            rank=rank.id.rank,
-            stages=rank.stages,
-            steps=rank.steps,
-            **rank.times_ms(),
-            step_ms_std=rank.std,
-            own_part_ms=rank.local,
-            shares=rank.shares,
-            part_ms=rank.part_ms,
-            ledger_ms=ledger.get(rank.id, {}),
-            memory_allocated=rank.allocated,
-            memory_reserved=rank.reserved,
-        )
 
 
 def _process(process: ProcessResult) -> ProcessReport:

@@ -1,8 +1,9 @@
 """Makes the document of a report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ..failures import CellState, cell_state
+from ..fields import Benchmark
 from ..model import Report
 from ..sentences import verdict
 from ..sweeps.cell import Cell
@@ -16,14 +17,23 @@ SWEPT = ("throughput", "latency", EFFICIENCY)
 """The metrics of which a document has the tables."""
 
 
-def document_of(report: Report) -> ReportDocument:
-    """The document that has all that a report says."""
+def benchmarks_of(report: Report) -> list[Benchmark]:
+    """The benchmarks of a report, with what it knows of each."""
     states = {row.name: cell_state(report, row) for row in report.rows}
-    scaling = {} if report.compat else _efficiencies(report, states)
-    benchmarks = []
+    scaling: dict[str, Cell] = {}
+    if not report.compat:
+        scaling = efficiencies(report.rows, lambda row: is_usable(row, states[row.name]))
+    found = []
     for row in report.rows:
         state = states[row.name] or CellState("ok")
-        benchmarks.append(benchmark_report(report, row, state, scaling.get(row.name, Cell())))
+        cell = scaling.get(row.name, Cell())
+        found.append(Benchmark(row, state, cell.value, cell.spread, cell.note))
+    return found
+
+
+def document_of(report: Report) -> ReportDocument:
+    """The document that has all that a report says."""
+    benchmarks = [benchmark_report(report, of) for of in benchmarks_of(report)]
     return ReportDocument(
         compat=report.compat,
         verdict=verdict(report),
@@ -47,10 +57,6 @@ def document_of(report: Report) -> ReportDocument:
         failures=report.failures,
         sweeps=tuple(_sweeps(report)),
     )
-
-
-def _efficiencies(report: Report, states: Mapping[str, CellState | None]) -> dict[str, Cell]:
-    return efficiencies(report.rows, lambda row: is_usable(row, states[row.name]))
 
 
 def _sweeps(report: Report) -> Iterator[SweepReport]:

@@ -76,6 +76,9 @@ class ReportDocument(Document):
     warnings: Annotated[list[str], about("the sentences of the findings that are warnings")]
     notes: Annotated[list[str], about("the sentences of the findings that are notes")]
     runs: tuple[RunInfo, ...]
-    benchmarks: Annotated[tuple[BenchmarkReport, ...], about("a row of the main table each")]
+    benchmarks: Annotated[
+        tuple[BenchmarkReport, ...],  # type: ignore[valid-type]  # made from the fields
+        about("a row of the main table each"),
+    ]
     failures: Annotated[tuple[Failure, ...], about("what did not end ok")]
     sweeps: Annotated[tuple[SweepReport, ...], about("where benchmarks differ in a matrix")]

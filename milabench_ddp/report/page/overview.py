@@ -6,7 +6,7 @@ from collections import defaultdict
 from ...table import Column, without_unknown
 from ..model import Report, Row, Severity
 from ..sentences import run_facts, score, skip_reason, verdict
-from ..tables.main_table import main_table
+from ..tables.main_table import table_of
 from .finding_cards import badges
 from .html_table import cell, head, scrolled
 from .markup import Anchors, Html, joined, link, tag
@@ -38,7 +38,7 @@ def runs(report: Report) -> Html:
 
 def overview_table(report: Report, anchors: Anchors) -> Html:
     """The main table: names link to sections, with the rate over time and the interval as a bar."""
-    table = without_unknown(main_table(report.rows, compat=report.compat))
+    table = without_unknown(table_of(report))
     shown = [k for k, column in enumerate(table.columns) if column.name not in LEFT_OUT]
     columns = [table.columns[k] for k in shown]
     names = [column.name for column in columns]

@@ -5,16 +5,13 @@ backend: first those without DDP's graph breaks, then those with them. If combin
 other settings too, these settings are part of the block's title.
 """
 
-from ..model import Row, Rows
+from ..model import NODES, Row, Rows
 from .settings import (
-    NODES,
     NOTHING,
     Layout,
     Place,
     axes,
     differing,
-    matrix,
-    nodes_of,
     setting_of,
 )
 
@@ -30,12 +27,12 @@ def fits(table: Rows) -> bool:
     found = axes(table)
     if BACKEND not in found and BREAKS not in found:
         return False
-    return NODES in found or len(set(map(nodes_of, table))) > 1
+    return NODES in found or len({row.nodes for row in table}) > 1
 
 
 def belongs(row: Row) -> bool:
     """Whether a benchmark is part of the sweep; the peak of matrix products is not."""
-    return bool(matrix(row)) or setting_of(row, MODEL) != NOTHING
+    return bool(row.matrix) or setting_of(row, MODEL) != NOTHING
 
 
 def layout(table: Rows, metric: str) -> Layout:
@@ -50,13 +47,13 @@ def layout(table: Rows, metric: str) -> Layout:
         for key in others:
             titles.append(f"{key} {setting_of(row, key)}")
         label = _backend(row), breaks(row)
-        return ", ".join(titles), label, f"{nodes_of(row)}_{metric}"
+        return ", ".join(titles), label, f"{row.nodes}_{metric}"
 
     def order(row: Row) -> tuple[int, ...]:
         model = models.index(_setting(row, MODEL))
         has_breaks = breaks(row) not in WITHOUT_BREAKS
         is_compiled = breaks(row) != ""
-        return model, has_breaks, is_compiled, backends.index(_backend(row)), nodes_of(row)
+        return model, has_breaks, is_compiled, backends.index(_backend(row)), row.nodes
 
     return Layout(MODEL, (BACKEND, BREAKS), place, belongs, order, " ")
 

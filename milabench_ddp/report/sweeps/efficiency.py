@@ -18,11 +18,11 @@ launch vary does not say how far the next launch will be.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
+from operator import attrgetter
 
-from ..model import Row, Rows
+from ..model import NODES, Row, Rows
 from ..pooling import PROGRAM
 from .cell import Cell
-from .settings import NODES, matrix, nodes_of
 
 WEAK = "weak"
 ALONE = "measured on no other number of nodes"
@@ -43,16 +43,16 @@ def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Cell
         elif len(measured) == 1:
             found[measured[0].name] = Cell(note=ALONE)
         elif measured:
-            base, note = min(measured, key=nodes_of), ""
+            base, note = min(measured, key=attrgetter("nodes")), ""
             fewest = _fewest_nodes(group)
-            if fewest < nodes_of(base):
-                note = f"against {nodes_of(base)} nodes: the point of {fewest} has no throughput"
+            if fewest < base.nodes:
+                note = f"against {base.nodes} nodes: the point of {fewest} has no throughput"
             found |= {row.name: _efficiency(row, base, note) for row in measured}
     return found
 
 
 def _efficiency(row: Row, base: Row, note: str) -> Cell:
-    nodes = (1, 1) if row.is_bandwidth else (nodes_of(row), nodes_of(base))
+    nodes = (1, 1) if row.is_bandwidth else (row.nodes, base.nodes)
     value = efficiency_of(row.throughput, nodes[0], base.throughput, nodes[1])
     if row is base:
         return Cell(value, 0.0, note)
@@ -90,17 +90,17 @@ def _grouped(rows: Rows, key: Callable[[Row], Hashable]) -> list[list[Row]]:
 
 
 def _fewest_nodes(rows: Rows) -> int:
-    return min(map(nodes_of, rows))
+    return min(row.nodes for row in rows)
 
 
 def _has_each_once(rows: Rows) -> bool:
     """Whether each number of nodes comes once."""
-    return len(set(map(nodes_of, rows))) == len(rows)
+    return len({row.nodes for row in rows}) == len(rows)
 
 
 def _settings_but_nodes(row: Row) -> tuple[str, ...]:
     """A key that is equal for combinations that differ only in their nodes."""
-    if point := matrix(row):
+    if point := row.matrix:
         kept = {key: str(value) for key, value in point.items()}
         kept.pop(NODES, None)
         program = PROGRAM.sub("", str(row.config.get("program")))
@@ -115,7 +115,7 @@ def _options(row: Row) -> str:
 
 def scaling(row: Row) -> str:
     """``weak`` or ``strong``, as the configuration says."""
-    return str(matrix(row).get("scaling") or row.config.get("scaling") or WEAK)
+    return str(row.matrix.get("scaling") or row.config.get("scaling") or WEAK)
 
 
 def ideals(rows: Rows) -> str:

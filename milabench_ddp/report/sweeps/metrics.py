@@ -8,16 +8,16 @@ deviation over processes, ranks and repeats.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import SelectionError, one_of
 from ...table import Measured
-from ..clocks import sm_clock
-from ..energy import UNKNOWN, Energy, energy_of_row
+from ..fields import BENCHMARK, Benchmark, Field
 from ..model import Row, Rows
-from ..statistics.values import median
+from ..statistics.values import NAN
 from ..tables import REPORT_TABLES, TABLES
 from ..told import Told
 from .cell import Cell
@@ -25,7 +25,7 @@ from .efficiency import efficiencies, ideals
 
 EFFICIENCY = "efficiency"
 OVER_LAUNCHES = "half of its 95 % interval over launches (a single launch has none)"
-Number = Callable[[Row], float]
+EXACT = (".0f", ".1%")  # formats of numbers that have few digits everywhere
 
 
 class Metric(Struct, frozen=True):
@@ -44,60 +44,25 @@ class Metric(Struct, frozen=True):
         return replace(found, text=text)
 
 
-def _plain(meaning: str, value: Number, format: str = ".4g") -> Metric:
-    """A metric without a spread."""
-    return Metric(meaning, lambda row: Cell(value(row)), format)
-
-
-def _proportional(meaning: str, value: Number, format: str = ".4g") -> Metric:
-    """A metric that is proportional to the rate, and is as uncertain."""
+def _metric(of: Field) -> Metric:
+    """A field as a metric; where it is like the rate, it is as uncertain."""
+    meaning = f"{of.meaning}, in {of.unit}" if of.unit else of.meaning
 
     def calculate(row: Row) -> Cell:
-        found = value(row)
-        return Cell(found, found * row.half_width_over_launches)
+        benchmark = Benchmark(row)
+        value = of.of(benchmark)
+        if of.stdev:
+            return Cell(value, stdev=attrgetter(of.stdev)(benchmark))
+        if of.spread:
+            return Cell(value, attrgetter(of.spread)(benchmark))
+        return Cell(value, value * row.half_width_over_launches if of.like_perf else NAN)
 
-    return Metric(f"{meaning}, and {OVER_LAUNCHES}", calculate, format)
+    if of.like_perf and not of.stdev:
+        meaning = f"{meaning}, and {OVER_LAUNCHES}"
+    return Metric(meaning, calculate, of.format if of.format in EXACT else ".4g")
 
 
-def _step_stdev(row: Row) -> float:
-    return median(rank.std for rank in row.timed)
-
-
-def _joules(energy: Energy) -> Cell:
-    return Cell(energy.joules, energy.error)
-
-
-METRICS: Mapping[str, Metric] = {
-    "throughput": _proportional(
-        "units per second of all devices together", lambda row: row.throughput
-    ),
-    "latency": Metric(
-        "ms of a step, the median of ranks' medians",
-        lambda row: Cell(row.step_ms, stdev=_step_stdev(row)),
-    ),
-    "latency_stdev": _plain("ms, the deviation of a rank's steps, median over ranks", _step_stdev),
-    "memory": _plain("MiB, the most in use on a device", lambda row: row.peak_memory),
-    "allocated": _plain("MiB, the most that a rank allocated", lambda row: row.allocated),
-    "reserved": _plain("MiB, the most that a rank reserved", lambda row: row.reserved),
-    "joules": Metric(
-        "J of the GPU boards for a unit of work, and half of the 95 % interval by their sensors",
-        lambda row: _joules(energy_of_row(row) or UNKNOWN),
-    ),
-    "sm_clock": _plain(
-        "MHz, the mean SM clock of the devices in the measured steps",
-        lambda row: sm_clock(row.measuring),
-        format=".0f",
-    ),
-    "mfu": _proportional(
-        "model FLOPs, relative to the measured peak", lambda row: row.used.mfu, format=".1%"
-    ),
-    "perf": _proportional("units per second of a process", lambda row: row.perf),
-    "score": _proportional(
-        "units per second of the machine, less what failed", lambda row: row.score
-    ),
-    "sem": _plain("standard error of perf, as a fraction", lambda row: row.sem),
-    "std": _plain("deviation of perf's observations, as a fraction", lambda row: row.std),
-}
+METRICS: Mapping[str, Metric] = {each.metric: _metric(each) for each in BENCHMARK if each.metric}
 
 
 def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric:

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from ...errors import SelectionError, one_of
-from ...results.records import Payload, is_finite, mapping_or_empty
-from ..model import Row, Rows
+from ...results.records import mapping_or_empty
+from ..model import NODES, Row, Rows
 
 NOTHING = "-"
-NODES = "nodes"
 Label = tuple[str, ...]
 Place = tuple[str, Label, str]  # block, row, column
 
@@ -64,33 +63,20 @@ def setting_of(row: Row, name: str) -> str:
     It is the value from the sweep's matrix, or else an option in ``argv`` (with or without the
     dashes), or a key of the configuration. Every benchmark has ``name`` and ``nodes``.
     """
-    for settings in (matrix(row), mapping_or_empty(row.config.get("argv")), row.config):
+    for settings in (row.matrix, mapping_or_empty(row.config.get("argv")), row.config):
         for key in (name, f"--{name}", f"--{name.replace('_', '-')}"):
             if settings.get(key) is not None:
                 return str(settings[key])
     if name == NODES:
-        return str(nodes_of(row))
+        return str(row.nodes)
     return row.name if name == "name" else NOTHING
-
-
-def matrix(row: Row) -> Payload:
-    """The benchmark's combination of a matrix; empty for a benchmark without one."""
-    return mapping_or_empty(row.config.get("matrix"))
-
-
-def nodes_of(row: Row) -> int:
-    """The number of nodes of a benchmark: from its matrix, else as recorded, else 1."""
-    for count in (matrix(row).get(NODES), row.config.get("num_machines")):
-        if is_finite(count) and count >= 1:
-            return int(count)
-    return 1
 
 
 def axes(table: Iterable[Row]) -> list[str]:
     """The axes of the sweep, in the order of the matrix."""
     names: dict[str, None] = {}
     for row in table:
-        names |= dict.fromkeys(matrix(row))
+        names |= dict.fromkeys(row.matrix)
     return list(names)
 
 

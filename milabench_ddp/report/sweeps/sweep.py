@@ -26,7 +26,7 @@ from ..model import Report, Row, Rows
 from . import ddp_experiments
 from .cell import Cell
 from .metrics import Metric, metric_of
-from .settings import Label, Layout, Place, by_settings, differing, matrix
+from .settings import Label, Layout, Place, by_settings, differing
 
 Block = Mapping[Label, Mapping[str, Cell]]  # by row, by column
 
@@ -110,7 +110,7 @@ def sweeps_of(report: Report, metric_name: str, fewest_axes: int = 1) -> Iterato
     """
     rows_of: dict[str, list[Row]] = defaultdict(list)
     for row in _all_benchmarks(report):
-        if matrix(row):
+        if row.matrix:
             rows_of[str(row.config.get("sweep") or "")].append(row)
     for name, rows in rows_of.items():
         if len(differing(rows)) >= fewest_axes:

@@ -7,6 +7,7 @@ from ...table import Column, Table, without_unknown
 from ..completeness import of_how_many
 from ..model import Row, Rows
 from ..process import counted
+from ..rank_fields import RankOfRow
 from ..ranks.ledger import BUBBLE, COMMUNICATION, JITTER, WAITING, launch_times
 from ..ranks.pipelines import stages_text
 from ..ranks.rank_launch import EXPOSED
@@ -66,6 +67,12 @@ def ledger_by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
                 found[id].append({**of_rank, HIDDEN: hidden[place]})
     for id in sorted(found, key=lambda id: (id.job, id.rank, id.node)):
         yield id, mean_items(found[id])
+
+
+def ranks_of(row: Row) -> list[RankOfRow]:
+    """The ranks of a benchmark, each with its ledger."""
+    ledger_of = dict(ledger_by_rank(row))
+    return [RankOfRow(rank, ledger_of.get(rank.id, {})) for rank in row.ranks]
 
 
 def mean_items(several: list[Items]) -> Items:

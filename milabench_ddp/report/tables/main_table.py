@@ -1,16 +1,12 @@
-"""The main table: milabench's columns, how our own report shows some of them, and the step."""
+"""The main table: a row for each benchmark, with the columns that ``fields`` declares."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from ...table import Column, Measured, Table, without_exponent, without_unknown
-from ..clocks import held_down, sm_clock
-from ..model import Row, Rows
-from ..ranks.rank_launch import EXPOSED
-from ..statistics.interval import ROUNDING
-from ..statistics.values import NAN, median
-from .step_tables import FEW, HOST, share_of
+from ...table import Column, Table, is_unknown, only_columns, without_exponent
+from ..fields import MAIN, Benchmark, Field
+from ..model import Report, Rows
+from ..statistics.values import NAN
 
 ZERO = 0.0005  # what is smaller would be 0.0%
 TINY = 1e-6  # smaller numbers need no digits
@@ -38,123 +34,74 @@ class Share(Column, frozen=True):
         return without_exponent(100 * value, ".1g") + "%"
 
 
-def _number(name: str, format: str) -> Column:
-    """A column in which an unknown number is ``nan``, as in milabench."""
-    return Column(name, format, unknown=f"{NAN:{format}}")
+# What milabench has, in its order, and what stands beside it
+MILABENCH = ("name", "fail", "n", "ngpu", "perf", "sem", "std", "peak_memory", "score", "weight")
+KINDS = {"perf": Rate, "score": Rate, "sem": Share, "std": Share}
+BESIDE = ("unit", "drift", "sm_clock", "held_down_by")
 
 
-MAIN_COLUMNS = (  # in milabench's order and with its formats
-    Column("bench"),
-    _number("fail", "4.0f"),
-    _number("n", "3.0f"),
-    _number("ngpu", "4.0f"),
-    _number("perf", "10.2f"),
-    _number("sem%", "6.1%"),
-    _number("std%", "6.1%"),
-    _number("peak_memory", "11.0f"),
-    _number("score", "10.2f"),
-    _number("weight", "6.2f"),
-)
+def table_of(report: Report) -> Table:
+    """The main table of a report, by its formulas."""
+    return milabench_table(report.rows) if report.compat else main_table(report.rows)
 
 
-OWN_NAMES: Mapping[str, str] = {"bench": "benchmark"}
-OWN_COLUMNS: Mapping[str, type[Column]] = {
-    "perf": Rate,
-    "score": Rate,
-    "sem%": Share,
-    "std%": Share,
-}
-STEP = {  # where the time of a step goes: the columns, with the parts that each is the sum of
-    "data": ("data",),
-    "compute": ("forward", "backward", "forward_backward"),
-    "exposed": (EXPOSED,),
-    "optimizer": ("optimizer",),
-    HOST: (HOST,),
-}
-STEP_COLUMNS = (
-    Column("ms", ".4g", unknown=""),
-    Column("p95 ms", ".4g", unknown=""),
-    Column("MFU", ".1%", unknown=""),
-    *(Column(name, ".0%", unknown="") for name in STEP),
-)
+def main_table(rows: Rows) -> Table:
+    """A row for each benchmark; of what milabench does not have, only what is known of any."""
+    values = [tuple(each.in_table(row) for each in MAIN) for row in rows]
+    columns = []
+    for each in MAIN:
+        unknown = "-" if each.width else ""
+        kind = KINDS.get(each.name, Column)
+        columns.append(kind(each.heading, each.format, unknown=unknown))
+    table = Table(tuple(columns), tuple(values), notes=_what_intervals_hold(rows))
+    always = {*MILABENCH, "unit"}
+    return _known(table, [k for k, each in enumerate(MAIN) if each.name in always])
 
 
-def main_values(row: Row) -> tuple[Any, ...]:
-    """The values of a benchmark under ``MAIN_COLUMNS``."""
-    return (
-        row.name,
-        row.fail,
-        row.n,
-        row.ngpu,
-        row.perf,
-        row.sem,
-        row.std,
-        row.peak_memory,
-        row.score,
-        row.weight,
-    )
+def milabench_table(rows: Rows) -> Table:
+    """The same with milabench's columns and formats, in its order."""
+    by_name = {each.name: each for each in MAIN}
+    fields = [by_name[name] for name in (*MILABENCH, *BESIDE)]
+    values = [tuple(each.of(Benchmark(row)) for each in fields) for row in rows]
+    table = Table(tuple(map(_of_milabench, fields)), tuple(values))
+    return _known(table, range(len(MILABENCH)))
 
 
-def perf_of(row: Row) -> Measured:
-    """The rate of a benchmark, with its ``±`` where it has an interval."""
-    return Measured(
-        row.perf,
-        row.perf * row.uncertainty,
-        with_error=row.summary.interval is not None,
-        is_asked=row.half_width <= row.summary.until * (1 + ROUNDING),
-    )
+def compact(table: Table) -> Table:
+    """The columns of the main table that tell something: for people."""
+    silent = {each.heading: each.silent for each in MAIN if each.silent is not None}
+    names = [column.name for column in table.columns]
+    kept = []
+    for index, name in enumerate(names):
+        values = [row[index] for row in table.rows]
+        is_default = name in silent and set(values) == {silent[name]}
+        is_perf = name == "score" and values == [row[names.index("perf")] for row in table.rows]
+        if not is_default and not is_perf:
+            kept.append(index)
+    return _known(only_columns(table, kept), [0])
 
 
-def main_table(rows: Rows, *, compat: bool = False) -> Table:
-    """A row for each benchmark: milabench's columns, then the unit, and how a rate still moves.
-
-    Where it is known, the mean SM clock of the devices stands beside it, what held it down, and in
-    our own report the time of a step, the utilisation, and where the time goes.
-
-    Args:
-        rows: the benchmarks.
-        compat: whether all numbers have milabench's format.
-    """
-    columns = list(MAIN_COLUMNS)
-    if not compat:
-        columns = []
-        for column in MAIN_COLUMNS:
-            kind = OWN_COLUMNS.get(column.name, Column)
-            _, point, digits = column.format.partition(".")
-            columns.append(kind(OWN_NAMES.get(column.name, column.name), point + digits))
-    names = [column.name for column in columns]
-    columns += [
-        Column("unit", unknown=""),
-        Column("drift", "+.1%", unknown=""),
-        Column("SM MHz", ".0f"),
-        Column("held down by", unknown=""),
-    ]
-    if not compat:
-        columns += STEP_COLUMNS
-    values = []
-    for row in rows:
-        known = dict(zip(names, main_values(row), strict=True))
-        if not compat:
-            known["perf"] = perf_of(row)
-            known["score"] = row.like_perf(row.score)
-        devices = row.measuring
-        clocks = sm_clock(devices), held_down(devices)
-        step = () if compat else _step(row)
-        values.append((*known.values(), row.unit, row.drift, *clocks, *step))
-    notes = () if compat else _what_intervals_hold(rows)
-    table = Table(tuple(columns), tuple(values), notes=notes)
-    return without_unknown(table, always=len(names) + 1)
+def stay() -> list[str]:
+    """The columns, in the order in which they stay where not all have room."""
+    return [each.heading for each in sorted(MAIN[1:], key=lambda each: each.stays)]
 
 
-def _step(row: Row) -> tuple[float, ...]:
-    """The values of a benchmark under ``STEP_COLUMNS``."""
-    p95 = median(rank.p95 for rank in row.timed)
-    shares = []
-    for name, parts in STEP.items():
-        known = [share for part in parts if not math.isnan(share := share_of(row, part))]
-        is_shown = known and (name != HOST or sum(known) >= FEW)
-        shares.append(math.fsum(known) if is_shown else NAN)
-    return (*map(row.like_perf, (row.step_ms, p95, row.used.mfu)), *shares)
+def _known(table: Table, always: Iterable[int]) -> Table:
+    """The table with these columns, and those that hold a known value."""
+    kept = set(always)
+    for index in range(len(table.columns)):
+        if not all(is_unknown(row[index]) for row in table.rows):
+            kept.add(index)
+    return only_columns(table, sorted(kept))
+
+
+def _of_milabench(each: Field) -> Column:
+    if each.name == "name":
+        return Column("bench")
+    if each.width:
+        format = f"{each.width}{each.format}"
+        return Column(each.heading, format, unknown=f"{NAN:{format}}")
+    return Column(each.heading, each.format, unknown="")
 
 
 def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:

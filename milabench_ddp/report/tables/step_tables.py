@@ -5,14 +5,15 @@ from typing import Any
 
 from ...table import Column, Measured, Table, without_unknown
 from ..completeness import of_how_many
+from ..fields import FEW, HOST, share_of
 from ..model import Row, Rows
+from ..rank_fields import IN_TABLE, RankOfRow
 from ..ranks.rank_launch import EXPOSED
 from ..ranks.rank_summary import peers
 from ..ranks.stragglers import can_be_judged, slowest_part, stragglers
-from ..statistics.values import NAN, mean, median
+from ..statistics.values import NAN, median
 from ..told import TFLOPS
 
-HOST = "host"
 PARTS = {  # of a step, in the order of their columns, with their titles
     "data": "data",
     "forward": "forward",
@@ -22,7 +23,6 @@ PARTS = {  # of a step, in the order of their columns, with their titles
     "optimizer": "optimizer",
     HOST: "host",
 }
-FEW = 0.005  # of a step, below which the host has no column
 
 
 def steps(rows: Rows) -> Table:
@@ -96,11 +96,6 @@ def _tflops(row: Row) -> Measured:
     return row.like_perf(row.told_mean(TFLOPS))
 
 
-def share_of(row: Row, part: str) -> float:
-    """The part's share of a step, as the mean over ranks; NaN if it is not known."""
-    return mean(rank.shares.get(part) for rank in row.ranks)
-
-
 def _means_only(rows: Rows) -> tuple[str, ...]:
     names = [row.name for row in rows if not row.timed and row.step_ms >= 0]
     if not names:
@@ -166,29 +161,11 @@ def _local_of(row: Row) -> tuple[Any, ...]:
 
 def every_rank(rows: Rows) -> Table:
     """A row for each rank of each benchmark; for spreadsheets."""
-    columns = (
-        Column("benchmark"),
-        Column("rank"),
-        Column("node"),
-        Column("steps", "d"),
-        Column("ms", ".4g"),
-        Column("p95_ms", ".4g"),
-        Column("wait_ms", ".4g"),
-        Column("own_ms", ".4g"),
-        Column("allocated", ".0f"),
-        Column("reserved", ".0f"),
-    )
+    columns = [Column(each.heading, each.format) for each in IN_TABLE]
     values = []
     for row in rows:
         for rank in row.ranks:
-            shown = (
-                row.name,
-                rank.id.name,
-                rank.id.node,
-                rank.steps,
-                *rank.times_ms().values(),
-                rank.allocated,
-                rank.reserved,
-            )
-            values.append(shown)
-    return Table(columns, tuple(values), "All ranks", of_how_many(rows))
+            of = RankOfRow(rank, {})
+            values.append((row.name, *(each.of(of) for each in IN_TABLE)))
+    shown = (Column("benchmark"), *columns)
+    return Table(shown, tuple(values), "All ranks", of_how_many(rows))

@@ -8,18 +8,17 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...fitted import fitted_lines
-from ...table import Table, text_lines, without_unknown
+from ...table import Table, text_lines
 from ...visible import in_line
 from ...wrapped import wrapped
 from ..model import Report
 from ..sentences import score
 from ..sweeps.sweep import Sweep, block_table, sweeps_of
 from ..tables import TABLES
-from ..tables.main_table import MAIN_COLUMNS, main_table
+from ..tables.main_table import compact, main_table, milabench_table, stay
 from ..tables.speedup import speedup
 from .findings import errors_and_warnings, notes
 from .head import failure_rate, runs_lines, verdict_lines
-from .main import STAY, compact
 from .sections import failures, not_run, skipped_lines, titled, traces
 
 WIDTH = 100  # columns, where no terminal says how many it has
@@ -69,7 +68,7 @@ def _blocks(report: Report, width: int) -> Iterator[Iterable[str]]:
     yield [*verdict_lines(report, width), *runs_lines(report.runs, width)]
     yield errors_and_warnings(report, width)
     if report.rows:
-        yield fitted_lines(compact(main_table(report.rows)), width, stay=STAY)
+        yield fitted_lines(compact(main_table(report.rows)), width, stay=stay())
     if compared := speedup(report.rows):
         yield fitted_lines(compared, width)
     yield from _sweeps(report, width)
@@ -106,8 +105,7 @@ def _of_milabench(report: Report) -> Iterator[Sequence[str]]:
         yield list(runs_lines([run], width))
     yield ["The statistics are milabench's own: they include warm-up and failed processes."]
     yield list(errors_and_warnings(report, width))
-    table = main_table(report.rows, compat=True)
-    shown = text_lines(without_unknown(table, always=len(MAIN_COLUMNS)))
+    shown = text_lines(milabench_table(report.rows))
     yield list(shown) if report.rows else ["Nothing was measured."]
     yield [f"Failure rate:  {failure_rate(report)}", f"Score:         {score(report):>10}"]
     yield list(titled("Skipped", not_run(report.runs, width)))

@@ -7,12 +7,14 @@ that are not known.
 from dataclasses import dataclass
 from typing import Annotated
 
+from msgspec import defstruct
+
 from ...codec import about
-from ..document.benchmark_report import RankRow, RowReport
+from ..fields import IN_EXPORT, types_of
+from ..rank_fields import IN_EXPORT as RANK
 
 RUN = Annotated[str, about("the run folder")]
 BENCHMARK = Annotated[str, about("the benchmark")]
-Ms = Annotated[float, about("in the mean step, by the ledger", "ms")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,44 +55,20 @@ class OfBenchmark:
     benchmark: BENCHMARK
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkLine(RowReport, OfBenchmark):
-    """A benchmark of a run: its row of the main table, and more."""
-
-    settings: Annotated[str, about("its combination of a matrix, as JSON")]
-    interval_low: Annotated[float, about("the lower end of the 95 % interval of perf", "units/s")]
-    interval_high: Annotated[float, about("its upper end", "units/s")]
-    interval_holds: Annotated[str | None, about("the mean within this launch, or over launches")]
-    launches: Annotated[int, about("launches that measured something")]
-    observations: Annotated[int, about("rates in the steady state")]
-    throughput: Annotated[float, about("the rate of all processes of a whole launch", "units/s")]
-    efficiency: Annotated[float, about("throughput relative to the fewest nodes, per node")]
-    efficiency_error: Annotated[float, about("half of its 95 % interval over launches")]
-    step_ms: Annotated[float, about("the median over ranks of their median steps", "ms")]
-    mfu: Annotated[float, about("model FLOPs as a share of the measured peak")]
-    hfu: Annotated[float, about("the same, with the FLOPs of recomputation")]
-    sm_clock: Annotated[float, about("the mean SM clock in the measured steps", "MHz")]
-    held_down_by: Annotated[str, about("what held the clocks of a device down")]
-    watts: Annotated[float, about("the mean power of all devices of a launch", "W")]
-    joules: Annotated[float, about("their energy for a unit of work", "J")]
-    joules_error: Annotated[float, about("half of its 95 % interval", "J")]
+BenchmarkLine = defstruct(
+    "BenchmarkLine",
+    [("run", RUN), ("benchmark", BENCHMARK), *types_of(IN_EXPORT)],
+    namespace={"__doc__": "A benchmark of a run: its row of the main table, and more."},
+    frozen=True,
+)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankLine(RankRow, OfBenchmark):
-    """A rank of a job, or a device with a process of its own, over all launches of a benchmark."""
-
-    data_ms: Ms
-    forward_ms: Ms
-    backward_ms: Ms
-    forward_backward_ms: Annotated[float, about("of pipelines, whose passes interleave", "ms")]
-    optimizer_ms: Ms
-    host_ms: Ms
-    communication_ms: Annotated[float, about("exposed, without waits for slower ranks", "ms")]
-    bubble_ms: Annotated[float, about("exposed within a pipeline", "ms")]
-    waiting_ms: Annotated[float, about("for slower ranks", "ms")]
-    jitter_ms: Annotated[float, about("what the mean step takes beyond the other items", "ms")]
-    hidden_ms: Annotated[float, about("communication behind the backward pass", "ms")]
+RankLine = defstruct(
+    "RankLine",
+    [("run", RUN), ("benchmark", BENCHMARK), *types_of(RANK)],
+    namespace={"__doc__": "A rank of a job, or a device, over all launches of a benchmark."},
+    frozen=True,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,13 @@
 import shlex
 from collections.abc import Iterator
 
-from ...codec import encode
+from msgspec import Struct
+
 from ..document.document import filled
-from ..energy import UNKNOWN
-from ..statistics.values import NAN
-from ..tables.ledger_table import HIDDEN, ITEMS
+from ..document.make_document import benchmarks_of
+from ..fields import IN_EXPORT, values_of
+from ..rank_fields import IN_EXPORT as RANK
+from ..tables.ledger_table import ranks_of
 from .lines import BenchmarkLine, FindingLine, RankLine, RunLine
 from .read_runs import ReportedRun
 
@@ -43,31 +45,18 @@ def run_lines(of: ReportedRun) -> Iterator[RunLine]:
         )
 
 
-def benchmark_lines(of: ReportedRun) -> Iterator[BenchmarkLine]:
-    """A line for each benchmark."""
-    for benchmark in of.document.benchmarks:
-        low, high = benchmark.interval or (NAN, NAN)
-        energy = benchmark.energy or UNKNOWN
-        yield filled(
-            BenchmarkLine,
-            benchmark,
-            run=of.folder,
-            benchmark=benchmark.name,
-            settings=encode(benchmark.settings).decode(),
-            interval_low=low,
-            interval_high=high,
-            watts=energy.watts,
-            joules=energy.joules,
-            joules_error=energy.error,
-        )
+def benchmark_lines(of: ReportedRun) -> Iterator[Struct]:
+    """A ``BenchmarkLine`` for each benchmark."""
+    for benchmark in benchmarks_of(of.report):
+        values = values_of(IN_EXPORT, benchmark)
+        yield BenchmarkLine(run=of.folder, benchmark=benchmark.row.name, **values)
 
 
-def rank_lines(of: ReportedRun) -> Iterator[RankLine]:
-    """A line for each rank of each benchmark."""
-    for benchmark in of.document.benchmarks:
-        for rank in benchmark.ranks:
-            items = {f"{name}_ms": rank.ledger_ms.get(name, NAN) for name in (*ITEMS, HIDDEN)}
-            yield filled(RankLine, rank, run=of.folder, benchmark=benchmark.name, **items)
+def rank_lines(of: ReportedRun) -> Iterator[Struct]:
+    """A ``RankLine`` for each rank of each benchmark."""
+    for row in of.report.rows:
+        for rank in ranks_of(row):
+            yield RankLine(run=of.folder, benchmark=row.name, **values_of(RANK, rank))
 
 
 def finding_lines(of: ReportedRun) -> Iterator[FindingLine]:

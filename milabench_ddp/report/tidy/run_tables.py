@@ -5,6 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from msgspec import Struct
+
 from ...errors import SelectionError, one_of
 from ..document.report_document import ReportDocument
 from .lines import BenchmarkLine, EventLine, FindingLine, RankLine, RunLine
@@ -47,12 +49,12 @@ class RunTables:
         return self._lines("runs", RunLine)
 
     @cached_property
-    def benchmarks(self) -> list[BenchmarkLine]:
+    def benchmarks(self) -> list[Struct]:
         """A record for each benchmark of each run."""
         return self._lines("benchmarks", BenchmarkLine)
 
     @cached_property
-    def ranks(self) -> list[RankLine]:
+    def ranks(self) -> list[Struct]:
         """A record for each rank of each benchmark."""
         return self._lines("ranks", RankLine)
 

@@ -6,7 +6,7 @@ import pytest
 from milabench_ddp.codec import write_record
 from milabench_ddp.events import Status
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.tables.main_table import perf_of
+from milabench_ddp.report.fields import perf_of
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, Repeats
 from tests.support.rates import falling, noisy

@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.model import NAN, Row
-from milabench_ddp.report.sweeps.settings import by_settings, check, differing, nodes_of, setting_of
+from milabench_ddp.report.sweeps.settings import by_settings, check, differing, setting_of
 
 
 def row(name: str = "b", **config: Any) -> Row:
@@ -39,7 +39,7 @@ def test_where_a_setting_stands(name: str, value: str) -> None:
     ],
 )
 def test_nodes(config: dict[str, Any], count: int) -> None:
-    assert nodes_of(row(**config)) == count
+    assert row(**config).nodes == count
 
 
 def test_axes_that_differ() -> None:

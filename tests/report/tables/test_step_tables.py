@@ -67,7 +67,7 @@ def test_the_slowest_the_fastest_and_the_one_with_most_own_work(tmp_path: Path) 
         ("b", 3, 102.0, "rank 2", 100.0, "rank 0", 70.0, "rank 1", 70.0 / 51.0 - 1, "forward"),
     )
     assert [line[1:5] for line in every_rank(rows).rows] == [
-        (f"rank {k}", "", 3, 100.0 + k) for k in range(3)
+        (f"rank {k}", None, 3, 100.0 + k) for k in range(3)
     ]
 
 

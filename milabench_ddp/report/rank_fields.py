@@ -1,0 +1,93 @@
+"""The numbers of a rank of a job, or of a device with a process of its own: each is declared once.
+
+The table of all ranks, the document, its schema and the export are selections of these lines.
+"""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+from msgspec import Struct
+
+from .fields import DOCUMENT, EVERYWHERE, EXPORT, Field
+from .ranks.rank_summary import RankSummary
+from .statistics.values import NAN
+
+LEDGER = ["data", "forward", "backward", "forward_backward", "optimizer", "host"]
+LEDGER += ["communication", "bubble", "waiting", "jitter", "hidden"]
+
+
+class RankOfRow(Struct, frozen=True):
+    """A rank, with its ledger: where its mean step goes, in ms."""
+
+    rank: RankSummary
+    ledger: Mapping[str, float]
+
+    @property
+    def node(self) -> str | None:
+        """Its node; None if all ranks are on one."""
+        return self.rank.id.node or None
+
+    @property
+    def ms(self) -> SimpleNamespace:
+        """Its times, to 0.1 us as the programs write them."""
+        return SimpleNamespace(**self.rank.times_ms())
+
+    @property
+    def items(self) -> SimpleNamespace:
+        """The items of its ledger; NaN where it has none."""
+        return SimpleNamespace(**{name: self.ledger.get(name, NAN) for name in LEDGER})
+
+
+BY_LEDGER = "in the mean step, by the ledger"
+NUMBERS, PAIRS = Mapping[str, float], Mapping[str, tuple[float, float]]
+
+# fmt: off
+RANK: tuple[Field, ...] = (
+    Field("name", "for people, such as rank 3", "rank.id.name", kind=str, heading="rank"),
+    Field("node", "null if all ranks are on one node", "node", kind=str | None, heading="node"),
+    Field("job", "the job that it is of", "rank.id.job", kind=int),
+    Field("rank", "of the job; or the index of a device that a process is alone on",
+          "rank.id.rank", kind=int),
+    Field("steps", "timed steps in the steady state", "rank.steps", kind=int, heading="steps",
+          format="d"),
+    Field("step_ms", "the median step", "ms.step_ms", "ms", heading="ms", format=".4g"),
+    Field("step_ms_p95", "what 95 of 100 steps do not exceed", "ms.step_ms_p95", "ms",
+          heading="p95_ms", format=".4g"),
+    Field("step_ms_std", "the standard deviation of its steps", "rank.std", "ms"),
+    Field("wait_ms", "the mean wait for data in a step", "ms.wait_ms", "ms", heading="wait_ms",
+          format=".4g"),
+    Field("own_ms", "the step without waits for other ranks", "ms.own_ms", "ms", heading="own_ms",
+          format=".4g"),
+    Field("memory_allocated", "the most that its allocator gave out", "rank.allocated", "MiB",
+          heading="allocated", format=".0f"),
+    Field("memory_reserved", "the most that its allocator held", "rank.reserved", "MiB",
+          heading="reserved", format=".0f"),
+    Field("stages", "of a pipeline, by their numbers in the model", "rank.stages",
+          kind=tuple[int, ...], places=DOCUMENT),
+    Field("own_part_ms", "own_ms, by part of the step", "rank.local", kind=NUMBERS,
+          places=DOCUMENT),
+    Field("shares", "of the step, by part", "rank.shares", kind=NUMBERS, places=DOCUMENT),
+    Field("part_ms", "mean and deviation by part of the step", "rank.part_ms", "ms", kind=PAIRS,
+          places=DOCUMENT),
+    Field("ledger_ms", "where the mean step goes: all items but hidden add up to it", "ledger",
+          "ms", kind=NUMBERS, places=DOCUMENT),
+    Field("data_ms", BY_LEDGER, "items.data", "ms", places=EXPORT),
+    Field("forward_ms", BY_LEDGER, "items.forward", "ms", places=EXPORT),
+    Field("backward_ms", BY_LEDGER, "items.backward", "ms", places=EXPORT),
+    Field("forward_backward_ms", "of pipelines, whose passes interleave",
+          "items.forward_backward", "ms", places=EXPORT),
+    Field("optimizer_ms", BY_LEDGER, "items.optimizer", "ms", places=EXPORT),
+    Field("host_ms", BY_LEDGER, "items.host", "ms", places=EXPORT),
+    Field("communication_ms", "exposed, without waits for slower ranks", "items.communication",
+          "ms", places=EXPORT),
+    Field("bubble_ms", "exposed within a pipeline", "items.bubble", "ms", places=EXPORT),
+    Field("waiting_ms", "for slower ranks", "items.waiting", "ms", places=EXPORT),
+    Field("jitter_ms", "what the mean step takes beyond the other items", "items.jitter", "ms",
+          places=EXPORT),
+    Field("hidden_ms", "communication behind the backward pass", "items.hidden", "ms",
+          places=EXPORT),
+)
+# fmt: on
+IN_TABLE = tuple(each for each in RANK if each.heading)
+IN_DOCUMENT = tuple(each for each in RANK if each.places in (EVERYWHERE, DOCUMENT))
+IN_EXPORT = tuple(each for each in RANK if each.places in (EVERYWHERE, EXPORT))

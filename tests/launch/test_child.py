@@ -143,7 +143,7 @@ def test_one_that_goes_on_writing_does_not_hold_it_up(
         select.select([fd], [], [], None if Path(f"/proc/self/fd/{fd}").readlink() == pipe else 0)
         return read_now(fd)
 
-    child = start(EMIT + "rate(); sys.stdin.read()")
+    child = start(EMIT + "rate(); time.sleep(600)")
     stdout = os.open(f"/proc/{child.pid}/fd/1", os.O_WRONLY)
     pipe = Path(f"/proc/{child.pid}/fd/1").readlink()
     monkeypatch.setattr(child_module, "_read_now", read_when_it_has_written)

@@ -160,11 +160,11 @@ OWN_KEYS = ("gpudata", "hostdata", "arrived")
 
 
 class Ended(Struct, frozen=True):
-    """A process and all its descendants are gone; ``reason`` is one sentence, empty when ok."""
+    """A process has ended, or was given up; ``reason`` is one sentence, empty when ok."""
 
     tag: str
     time: float
-    returncode: int
+    returncode: int | None  # None if nobody saw it end
     outcome: Outcome
     reason: str
 

@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Self
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from ..launch.stop_requests import StopRequests
 from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..plan.launch import Launch
+from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader
@@ -166,5 +168,8 @@ def launch_runner(
     """
     router = SampleRouter()
     header = DataHeader(run.name, plan.arch, meta)
+    states = [read_benchmark(run, each.name, ignore) for each in plan.benchmarks]
+    launches = [launch for state in states if state for launch in state.launches]
+    survivors = chain.from_iterable(launch.survivors for launch in launches)
     with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
-        yield LaunchRunner(run, header, router, environ, plan.grace, clock)
+        yield LaunchRunner(run, header, router, environ, plan.grace, clock, survivors)

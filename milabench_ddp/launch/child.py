@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ..events import Ended, Event, Note, Outcome, Output, Started, Verdict
 from ..in_time import in_time
-from ..results.state import ProcessState, RankCall
+from ..results.state import ProcessState, RankCall, Survivor
 from .causes import with_kernel
 from .channel_ranks import ChannelRanks
 from .flight_recorder import DUMPS, collectives_begun
@@ -20,6 +20,7 @@ from .hangs import calls_of, is_hang, told, who_hangs, with_hang
 from .keeper import Keeper, KeptProcess
 from .metrics_channel import Fifo, LineBuffer, parse_lines
 from .output_limit import OutputLimit
+from .reap import read_stat
 from .stacks import ENDED, PATIENCE, STACKS, Look, Looked, ended_ranks
 from .verdict import Observations, judge
 
@@ -144,6 +145,10 @@ class Child:
         now = time.time()
         if end.stuck:
             self._tell(f"still alive after SIGKILL: {sorted(end.stuck)}")
+        survivors = []
+        for pid in sorted(end.stuck):
+            if stat := read_stat(pid):
+                survivors.append(Survivor(pid, stat.born, self._process.tag[0]))
         seen = [call for call in calls if call.state != ENDED]
         reason = with_hang(verdict, who_hangs(seen)).reason
         self._emit(Ended(self.tag, now, end.returncode, verdict.outcome, reason))
@@ -158,6 +163,7 @@ class Child:
             told=self.observed.told,
             calls=calls,
             goes_on=bool(self._progress),
+            survivors=tuple(survivors),
         )
 
     def _emit_rest(self) -> None:

@@ -5,7 +5,6 @@
 
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -41,7 +40,8 @@ class ProcessEnd(Struct, frozen=True):
     SIGKILL did not end.
     """
 
-    returncode: int  # negative for a signal, as in ``subprocess``
+    # negative for a signal, as in ``subprocess``; None if nobody saw it end
+    returncode: int | None
     stuck: frozenset[int]
     error: str = ""
 
@@ -152,17 +152,17 @@ class Keeper:
         except TimeoutError:
             message, how = b"", "does not answer"
         if message:
-            code, *left = map(int, message.split())
-            return ProcessEnd(code, frozenset(left))
+            code, *left = message.split(b" ")
+            return ProcessEnd(int(code) if code else None, frozenset(map(int, left)))
         if not kept.pid:
-            return ProcessEnd(127, frozenset())
+            return ProcessEnd(None, frozenset())
         stuck: set[int] = set()
         for pid in (kept.keeper, kept.pid):
             stuck |= reap.kill_tree(pid, self._born[pid])
         # Its orphans are below the keeper of the launch.
         others = self._born.keys() - {kept.keeper}
         stuck |= reap.kill_family(self._popen.pid, spared=others)
-        return ProcessEnd(-signal.SIGKILL, frozenset(stuck), f"its keeper {how}")
+        return ProcessEnd(None, frozenset(stuck), f"its keeper {how}")
 
     def close(self) -> None:
         """End the processes that are left, and wait until they are gone."""

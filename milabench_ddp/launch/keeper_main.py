@@ -32,7 +32,8 @@ from .reap import ignore_gone, kill_family
 # What the supervisor sends. When it closes its end, all is killed.
 TERMINATE = b"t"  # SIGTERM to the program's process group
 KILL = b"k"  # SIGKILL to all that it has started
-# The first byte of what it receives; the end, ``returncode pid...``, begins with neither.
+# The first byte of what it receives. The end, ``returncode pid...``, begins with neither: the pids
+# are those that SIGKILL did not end, and the code is empty if the program itself is among them.
 WAITS = b"."  # at the latch: ``.keeper program``, two pids
 EXECUTED = b"="  # ``=monotonic ns``, just before; then ``!errno`` if it could not be executed
 
@@ -144,9 +145,8 @@ class _ProcessKeeper:
             self._reap()
         if not self._stuck and self._reap():
             self._kill()
-        status = signal.SIGKILL if self._status is None else self._status
-        code = os.waitstatus_to_exitcode(status)
-        self._tell(b"%d " % code + b" ".join(b"%d" % pid for pid in self._stuck))
+        code = b"" if self._status is None else b"%d" % os.waitstatus_to_exitcode(self._status)
+        self._tell(b" ".join([code, *(b"%d" % pid for pid in self._stuck)]))
         os._exit(0)
 
     def _fork(self) -> int:

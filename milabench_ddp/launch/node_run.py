@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
 from msgspec.structs import asdict, replace
@@ -16,9 +16,10 @@ from ..monitor.sampler import INTERVAL, Sampler
 from ..plan.launch import Launch, Process
 from ..results.file_writer import FileWriter
 from ..results.run_dir import RunDir
-from ..results.state import LaunchState
+from ..results.state import LaunchState, Survivor
 from ..results.write import DataHeader, LaunchWriter
 from ..samples import DeviceProblem, gpudata, hostdata
+from .reap import is_alive
 from .stop_requests import StopRequests
 from .supervisor import Supervisor
 
@@ -107,6 +108,7 @@ class LaunchRunner:
         environ: the environment to which each process's own is added.
         grace: seconds between SIGTERM and SIGKILL.
         clock: monotonic seconds, for the deadlines.
+        survivors: what earlier launches on any node have left; those that live here are told.
     """
 
     def __init__(
@@ -117,7 +119,9 @@ class LaunchRunner:
         environ: Mapping[str, str],
         grace: float,
         clock: Callable[[], float] = time.monotonic,
+        survivors: Iterable[Survivor] = (),
     ) -> None:
+        self._survivors = tuple(survivors)
         self._run_dir, self._header, self._router = run_dir, header, router
         self._environ, self._grace, self._clock = environ, grace, clock
 
@@ -129,6 +133,7 @@ class LaunchRunner:
         Raises:
             RunDirError: a file cannot be written; nothing of the launch runs any more.
         """
+        earlier = tuple(each for each in self._survivors if is_alive(each.pid, each.born))
         folder = self._run_dir.benchmark(launch.benchmark.name)
         environ = {**self._environ, TRACES: str(folder)}
         launch = launch.called_with(environ)
@@ -147,6 +152,10 @@ class LaunchRunner:
             self._router.set_target(launch.processes, supervisor.post)
             try:
                 state = supervisor.run()
+                first, *others = state.processes
+                self._survivors = earlier + state.survivors
+                first = replace(first, survivors=earlier + first.survivors)
+                state = replace(state, processes=(first, *others))
                 if not state.verdict.is_ok:
                     self._router.read_now()  # its end may come before the monitor sees the reason
                 return state

@@ -46,6 +46,12 @@ def read_stat(pid: int) -> Stat | None:
     return Stat(text[text.rindex(b")") + 2 :].split())
 
 
+def is_alive(pid: int, born: int) -> bool:
+    """Whether the process lives that was born then, in ticks since boot."""
+    stat = read_stat(pid)
+    return stat is not None and stat.born == born and not stat.is_gone
+
+
 def family(root: int, spared: Collection[int] = ()) -> set[int]:
     """Pids of the live descendants of a process, without those spared and their descendants."""
     return set(_family(root, spared, list(_all_pids())))
@@ -115,17 +121,12 @@ def kill_family(
 
 def kill_tree(pid: int, born: int) -> set[int]:
     """End a process that was born then, and its descendants; returns what is still alive."""
-
-    def is_alive() -> bool:
-        stat = read_stat(pid)
-        return stat is not None and stat.born == born and not stat.is_gone
-
-    if not is_alive():
+    if not is_alive(pid, born):
         return set()
     stuck = kill_family(pid)
     _signal(pid, lambda found: found.born == born, signal.SIGKILL)
     deadline = time.monotonic() + LIMIT
-    while is_alive():
+    while is_alive(pid, born):
         if time.monotonic() > deadline:
             return stuck | {pid}
         time.sleep(_POLL)

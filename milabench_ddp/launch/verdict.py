@@ -116,13 +116,16 @@ class Observations(Struct):
 
 
 def judge(
-    observed: Observations, returncode: int, stopped: Verdict | None, must_report: bool = True
+    observed: Observations,
+    returncode: int | None,
+    stopped: Verdict | None,
+    must_report: bool = True,
 ) -> Verdict:
     """The verdict on a process that has ended.
 
     Args:
         observed: its reports.
-        returncode: its exit status; negative for a signal.
+        returncode: its exit status; negative for a signal; None only if it was stopped.
         stopped: why the supervisor stopped it; None if it ended by itself.
         must_report: whether it has failed if it has not told a rate that can be used.
     """

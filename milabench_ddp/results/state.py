@@ -11,6 +11,7 @@ History of the schema:
 
 import time
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
@@ -36,12 +37,20 @@ class RankCall(Struct, frozen=True):
     begun: int | None = None  # collectives of all ranks that it began, by its flight recorder
 
 
+class Survivor(Struct, frozen=True):
+    """A process that SIGKILL did not end: it is in the kernel, or of another user."""
+
+    pid: int
+    born: int  # in ticks since boot: with the pid, it is this process alone
+    benchmark: str  # whose it was
+
+
 class ProcessState(Struct, frozen=True):
     """A process that has ended; times in seconds since the epoch."""
 
     tag: str
     pid: int
-    returncode: int
+    returncode: int | None  # None if nobody saw it end
     outcome: Outcome
     reason: str
     started: float
@@ -49,6 +58,8 @@ class ProcessState(Struct, frozen=True):
     told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate
     calls: tuple[RankCall, ...] = ()  # of its ranks, if it did not go on
     goes_on: bool = False  # it still told data at its deadline
+    # what it left, and, of the first one of a launch, what earlier launches had left that still ran
+    survivors: tuple[Survivor, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -75,6 +86,11 @@ class LaunchState(Struct, frozen=True):
     def verdict(self) -> Verdict:
         """How it ended, and why."""
         return Verdict(self.outcome, self.reason)
+
+    @property
+    def survivors(self) -> tuple[Survivor, ...]:
+        """The processes that SIGKILL did not end, of all its processes."""
+        return tuple(chain.from_iterable(process.survivors for process in self.processes))
 
     @property
     def seconds(self) -> float:

@@ -12,21 +12,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from milabench_ddp.codec import write_record
 from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.dispatch import this_host
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.protocol import FindPorts, LaunchEnded, Ports
-from milabench_ddp.dispatch.this_host import ThisHost, free_ports, run_part
+from milabench_ddp.dispatch.this_host import ThisHost, free_ports, launch_runner, run_part
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Event, Metrics, Outcome, Started, Verdict
 from milabench_ddp.launch import keeper
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
+from milabench_ddp.launch.reap import read_stat
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.plan.command_line import Site
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.results.read_state import read_benchmark
 from milabench_ddp.results.run_dir import RunDir
-from milabench_ddp.results.state import BenchmarkState, LaunchState
+from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState, Survivor
 from milabench_ddp.results.write import DataHeader
 from tests.support.dispatch import node, plan
 from tests.support.launches import SITE, benchmark, launch
@@ -227,3 +229,16 @@ def test_no_free_ports_are_an_answer(host: Host, monkeypatch: pytest.MonkeyPatch
     assert isinstance(answer, LaunchEnded)
     assert (answer.id, answer.state.outcome) == ("x", Outcome.FAILED)
     assert "Too many open files" in answer.state.reason
+
+
+def test_what_earlier_launches_left_is_known_to_the_runner_of_another_command(host: Host) -> None:
+    own = read_stat(os.getpid())
+    assert own is not None
+    left = Survivor(os.getpid(), own.born, "b")
+    told = ProcessState("b.D0", 1, None, Outcome.TIMEOUT, "late", 1.0, 2.0, survivors=(left,))
+    ended = LaunchState(None, Outcome.TIMEOUT, "late", None, None, (told,))
+    write_record(host.dir.state_json("b"), BenchmarkState("b", launches=[ended]))
+    todo = plan(benchmark("a"), benchmark("b"), nodes=1)
+    with launch_runner(host.dir, todo, node(0), {}, os.environ) as runner:
+        state = runner.run(launch(RATE), host.requests, lambda _: None)
+    assert state.survivors == (left,)

@@ -43,6 +43,7 @@ from . import (
     slow_ranks,
     stages,
     startup,
+    survivors,
     unsteady,
 )
 from .finder import Finder, Measurements, Subject, error, note, warning
@@ -54,6 +55,11 @@ RUN_FINDINGS: Mapping[str, Finder[Measurements]] = {
         failed.without_rate, "let it write its rate as docs/configuration.rst says", "ensure_rate"
     ),
     "missing_records": error(failed.missing_records, "run it again", layer="planning"),
+    # they use its devices and cores, so its numbers and later ones may be too low
+    "survivors": error(
+        survivors.survivors,
+        "see where they wait (/proc/PID/stack, dmesg) or whose they are (ps), and measure again",
+    ),
     "nan_loss": error(
         failed.nan_losses, "check its data, its precision and its learning rate", layer="loss"
     ),

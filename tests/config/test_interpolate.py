@@ -88,6 +88,10 @@ HINT = "(`${..key}` is a key of the same benchmark, `${name.key}` of another)"
             "a:\n  group: '" + "${..weight}" * 10_001 + "'",
             "`${...}` in x.yaml:2: a configuration has at most 10,000 of them: state some values",
         ),
+        (  # counted before it is parsed, which would take seconds
+            "a:\n  group: '" + "${" * 10_001 + "'",
+            "`${...}` in x.yaml:2: a configuration has at most 10,000 of them: state some values",
+        ),
     ],
 )
 def test_bad_interpolations(text: str, message: str) -> None:

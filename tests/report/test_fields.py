@@ -43,4 +43,4 @@ def test_what_shows_a_number_does_not_say_again_what_it_means(room: str) -> None
     meanings = [each.meaning for each in (*BENCHMARK, *RANK) if len(each.meaning) > 25]
     for path in (REPORT / room).rglob("*.py"):
         text = path.read_text()
-        assert [each for each in meanings if f'"{each}' in text] == [], path
+        assert [each for each in meanings if f'"{each}"' in text] == [], path

@@ -28,7 +28,7 @@ class StepLine(OfProcess, frozen=True, gc=False, kw_only=True):
 
     node: Annotated[str, about("empty if all of the benchmark ran on one node")]
     job: Annotated[int, about("the job of the rank")]
-    rank: Annotated[int, about("of the job; or the index of a device that a process is alone on")]
+    rank: Annotated[int, about("whose it is, as in the table ranks")]
     step: Annotated[int, about("from 0")]
     steady: Annotated[bool, about("whether it is in the steady state, which the numbers are of")]
     ms: Annotated[float, about("the step", "ms")]

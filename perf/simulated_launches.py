@@ -21,6 +21,7 @@ class Setting:
     history: int = 0
     effects: Effects = lambda draw, launches, count: LAUNCHES * draw.normal(size=(launches, count))
     after_effects: Effects | None = None  # of the launches after, if they differ otherwise
+    in_turn: bool = False  # A, B, B, A, and so on: as many of each
 
 
 def uneven(draw: Draw, launches: int, count: int) -> np.ndarray:
@@ -129,4 +130,16 @@ SETTINGS: dict[str, Setting] = {
     "AR(1) of 0.7": Setting(effects=correlated(0.7)),
     "AR(1) of 0.9": Setting(effects=correlated(0.9)),
     "drift": Setting(effects=drifting),
+    "in turn": Setting(in_turn=True),
+    "in turn, 3 launches": Setting(3, 3, in_turn=True),
+    "in turn, 10 launches": Setting(10, 10, in_turn=True),
+    "in turn, t2": Setting(effects=very_heavy, in_turn=True),
+    "in turn, lognormal": Setting(effects=skewed, in_turn=True),
+    "in turn, two levels": Setting(effects=levels, in_turn=True),
+    "in turn, sticky levels": Setting(effects=sticky, in_turn=True),
+    "in turn, sticky levels, 10 launches": Setting(10, 10, effects=sticky, in_turn=True),
+    "in turn, AR(1) of 0.7": Setting(effects=correlated(0.7), in_turn=True),
+    "in turn, AR(1) of 0.9": Setting(effects=correlated(0.9), in_turn=True),
+    "in turn, drift, 3 launches": Setting(3, 3, effects=drifting, in_turn=True),
+    "in turn, drift": Setting(effects=drifting, in_turn=True),
 }

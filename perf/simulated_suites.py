@@ -30,6 +30,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 from planted_kinds import Draw, noise
 from simulated_launches import LAUNCHES, SETTINGS, Setting
 
@@ -61,15 +62,22 @@ def launches(draw: Draw, effects: np.ndarray, steps: int, correlation: float) ->
 def suite(setting: Setting, benchmarks: int, steps: int, seed: int) -> list[Pair]:
     """The benchmarks of a suite in which nothing changed."""
     draw = np.random.default_rng([seed, steps])
-    before = setting.effects(draw, setting.before, benchmarks)
-    after = (setting.after_effects or setting.effects)(draw, setting.after, benchmarks)
+    if setting.in_turn:
+        made = setting.effects(draw, 2 * setting.before, benchmarks)
+        first, second = made[0::2], made[1::2]  # of each pair
+        is_odd = np.arange(setting.before)[:, None] % 2 == 1
+        before, after = np.where(is_odd, second, first), np.where(is_odd, first, second)
+    else:
+        before = setting.effects(draw, setting.before, benchmarks)
+        after = (setting.after_effects or setting.effects)(draw, setting.after, benchmarks)
     history = setting.effects(draw, setting.history, benchmarks)
     pairs = []
     for k in range(benchmarks):
-        made = []
+        sides = []
         for effects in (before, after, history):
-            made.append(launches(draw, effects[:, k], steps, CORRELATIONS[k % 3]))
-        pairs.append(Pair(made[0], made[1], made[2:] if setting.history else ()))
+            sides.append(launches(draw, effects[:, k], steps, CORRELATIONS[k % 3]))
+        past = sides[2:] if setting.history else ()
+        pairs.append(Pair(sides[0], sides[1], past, is_paired=setting.in_turn))
     return pairs
 
 
@@ -77,7 +85,7 @@ def changed(pairs: Sequence[Pair], which: Sequence[int], factor: float) -> list[
     """The same, with some of them changed by a factor."""
     found = list(pairs)
     for k in which:
-        found[k] = Pair(pairs[k].before, scaled(pairs[k].after, factor), pairs[k].history)
+        found[k] = replace(pairs[k], after=scaled(pairs[k].after, factor))
     return found
 
 

@@ -189,6 +189,7 @@ class RunHeader(Struct):
     outcome: Outcome | None = None  # None until it has ended
     ended: float | None = None
     seed: int | None = None  # of the random order; None: the order of the configuration
+    sides: tuple[str, ...] = ()  # the names of the two runs whose launches took turns, or none
     # why benchmarks failed whose states could not be written, as on a full disk, by name
     unwritten: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA

@@ -39,3 +39,18 @@ def test_benchmarks_of_some_settings_differ() -> None:
     assert spread[-1] / spread[0] > 8
     wild = SETTINGS["one by 5 %"].effects(draw, 500, 5).std(axis=0)
     assert wild[0] / wild[1] > 4
+
+
+def falling(draw: np.random.Generator, launches: int, count: int) -> np.ndarray:
+    """Launches that become slower by 5 % from one to the next."""
+    return quiet(draw, launches, count) - 0.05 * np.arange(launches)[:, None]
+
+
+def test_sides_that_take_turns_are_made_one_after_the_other() -> None:
+    setting = Setting(4, 4, effects=falling, in_turn=True)
+    (made, *_) = simulated_suites.suite(setting, benchmarks=2, steps=20, seed=1)
+    assert made.is_paired
+    moments = []
+    for side in (made.before, made.after):
+        moments.append([round(np.log(launch[0].mean) / -0.05) for launch in side])
+    assert moments == [[0, 3, 4, 7], [1, 2, 5, 6]]

@@ -40,7 +40,7 @@ def comparison_of(
         benchmarks.append(made)
     counts = Counter(each.verdict for each in benchmarks)
     # how runs differ is not known of one on each side: nothing says that another would be slower
-    is_known = unit is Unit.RUN or threshold is not None
+    is_known = unit is not Unit.LAUNCH or threshold is not None
     return Comparison(
         before=before.described,
         after=after.described,
@@ -60,9 +60,10 @@ def comparison_of(
     )
 
 
-def _unit(*sides: Side | None) -> Unit:
-    is_repeated = any(side is not None and len(side.runs) > 1 for side in sides)
-    return Unit.RUN if is_repeated else Unit.LAUNCH
+def _unit(before: Side, after: Side, history: Side | None) -> Unit:
+    if any(side is not None and len(side.runs) > 1 for side in (before, after, history)):
+        return Unit.RUN
+    return Unit.PAIR if before.took_turns_with(after) and not history else Unit.LAUNCH
 
 
 def _ratios(
@@ -75,7 +76,9 @@ def _ratios(
         if first and second and before.rows[name].unit == after.rows[name].unit:
             known = history.alike(name, unit) if history else ()
             narrow = math.hypot(before.until(name), after.until(name))
-            pairs[name] = Pair(first, second, known, narrow)
+            both = [key for key in first if key in second] if unit is Unit.PAIR else []
+            one, other = ([side[key] for key in both or side] for side in (first, second))
+            pairs[name] = Pair(one, other, known, narrow, is_paired=bool(both))
     return dict(zip(pairs, ratios(list(pairs.values())), strict=True))
 
 

@@ -11,7 +11,7 @@ from ...table import Column, Measured, Table, csv_text, given_percent_text
 from ...wrapped import wrapped
 from ..text import table_text
 from .comparison_page import comparison_page
-from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate
+from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .verdicts import FALSE, RatioVerdict
 
 WIDTH = 100  # columns
@@ -139,11 +139,11 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     if comparison.benchmarks:
         yield ", ".join(_counted(comparison))
     if comparison.verdicts.keys() & {RatioVerdict.SLOWER, RatioVerdict.FASTER}:
-        changes = '"slower" and "faster"'
+        rest = " and nothing else changed between the sides"
         yield (
-            f"of all verdicts {changes}, at most {FALSE:.0%} are expected to be false, if "
-            f"{comparison.drawn.several} vary independently and nothing else changed between the "
-            "sides"
+            f'of all verdicts "slower" and "faster", at most {FALSE:.0%} are expected to be false, '
+            f"if {comparison.drawn.several} vary independently"
+            f"{'' if comparison.drawn is Unit.PAIR else rest}"
         )
     if RatioVerdict.SAME in comparison.verdicts:
         yield f'"same" is within {given_percent_text(comparison.within)}'

@@ -22,12 +22,13 @@ class Unit(StrEnum):
     """
 
     LAUNCH = "launch"
+    PAIR = "pair"  # of launches, of two runs that took turns
     RUN = "run"
 
     @property
     def several(self) -> str:
         """The word for more than one."""
-        return "launches" if self is Unit.LAUNCH else "runs"
+        return "launches" if self is Unit.LAUNCH else f"{self}s"
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class ComparedBenchmark:
         str | None, about("what the interval covers; single launches differ")
     ] = None
     unit_std: Annotated[
-        float | None, about("how much launches, or runs, differ, as a fraction of the rate")
+        float | None, about("how much launches, pairs or runs differ, as a fraction of the rate")
     ] = None
     p_value: Annotated[
         float | None, about("of a change beyond the threshold, adjusted for all benchmarks")

@@ -44,6 +44,8 @@ def notes_of(
     shared = {run.path.resolve() for run in before.runs} & {r.path.resolve() for r in after.runs}
     if shared:
         yield f"both sides have {shown_names(sorted(map(str, shared)), SHOWN)}"
+    elif unit is Unit.PAIR:
+        yield "launches took turns, so they are compared in pairs: what drifts is in both of a pair"
     elif unit is Unit.LAUNCH and spreads:
         yield (
             "one run on each side: the verdicts are between these two runs, and how runs differ is "

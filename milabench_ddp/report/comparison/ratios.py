@@ -8,6 +8,9 @@ benchmarks tell of it). Of several runs, each counts like a launch here. Launche
 until the interval was narrow tell too small a variance: the ratio's is no narrower than both were
 to be.
 
+**Of two runs that took turns**, launches are in pairs, one of each side right after the other. The
+variance is that of the differences in pairs, so what drifts, and is in both, is not in it.
+
 **Of one launch on each side**, and without a history, only their steps are left. The interval then
 holds the ratio of these two launches, if they went on, and says nothing of the next two: it is that
 of both mean rates (see ``statistics/interval.py``), put together by the method of variance
@@ -38,11 +41,16 @@ class Pair(Struct, frozen=True):
     after: Launches
     history: Sequence[Launches] = ()  # of runs that differ in nothing that they recorded, each
     until: float = 0.0  # how narrow both intervals were to become, as a fraction
+    is_paired: bool = False  # each launch was made beside that of the other side at its place
 
     @property
     def variance(self) -> Variance:
-        """The variance of the mean rates of launches, as a fraction of the rate, squared."""
-        return _variance(self.before, self.after, *self.history)
+        """The variance of launches, or of pairs, as a fraction of the rate, squared."""
+        if not self.is_paired:
+            return _variance(self.before, self.after, *self.history)
+        both = zip(_deviations(self.before), _deviations(self.after), strict=True)
+        squares, freedom = [(after - before) ** 2 for before, after in both], len(self.before) - 1
+        return Variance(math.fsum(squares) / freedom, freedom) if freedom else UNKNOWN
 
     @property
     def variances(self) -> tuple[Variance, Variance]:
@@ -59,10 +67,14 @@ def _variance(*groups: Launches) -> Variance:
     """The variance of launches around the mean of their group."""
     squares, freedom = [], 0
     for launches in groups:
-        middle = pooled_mean(launches)
-        squares += [(off / middle) ** 2 for off in launch_deviations(launches)]
+        squares += [off**2 for off in _deviations(launches)]
         freedom += len(launches) - 1
     return Variance(math.fsum(squares) / freedom, freedom) if freedom else UNKNOWN
+
+
+def _deviations(launches: Launches) -> list[float]:
+    middle = pooled_mean(launches)
+    return [off / middle for off in launch_deviations(launches)]
 
 
 class Ratio(Struct, frozen=True):
@@ -72,9 +84,12 @@ class Ratio(Struct, frozen=True):
     below: float  # from there to both ends of its interval; NaN without one
     above: float
     launches: tuple[int, int] = (1, 1)  # before and after
-    noise: Variance = UNKNOWN  # of launches; unknown: the interval is within single launches
+    noise: Variance = (
+        UNKNOWN  # of launches, or of pairs; unknown: the interval is within single launches
+    )
     least: float = 0.0  # its standard error is no less, since its launches ended at such a one
     has_history: bool = False
+    is_paired: bool = False
 
     @property
     def value(self) -> float:
@@ -109,24 +124,23 @@ class Ratio(Struct, frozen=True):
 
     def sem_with(self, before: int, after: int) -> float:
         """Its standard error, if there were so many launches before and after."""
-        return max(self.noise.std * math.sqrt(1 / before + 1 / after), ROUNDING)
+        share = 1 / before if self.is_paired else 1 / before + 1 / after
+        return max(self.noise.std * math.sqrt(share), ROUNDING)
 
 
 def ratios(pairs: Sequence[Pair]) -> list[Ratio]:
     """The ratios of the benchmarks of a suite; both sides of each have a rate above 0."""
-    return list(_ratios(pairs))
-
-
-def _ratios(pairs: Sequence[Pair]) -> Iterator[Ratio]:
+    found = []
     for pair, noise in zip(pairs, _noises(pairs), strict=True):
         log = math.log(pooled_mean(pair.after) / pooled_mean(pair.before))
         if not noise.freedom:
-            yield Ratio(log, *_within_launches(pair))
+            found.append(Ratio(log, *_within_launches(pair)))
             continue
         t, counts = quantile(OUTSIDE, noise.freedom), (len(pair.before), len(pair.after))
         least, has_history = pair.until / t, any(len(runs) > 1 for runs in pair.history)
-        ratio = Ratio(log, math.nan, math.nan, counts, noise, least, has_history)
-        yield replace(ratio, below=t * ratio.sem, above=t * ratio.sem)
+        ratio = Ratio(log, math.nan, math.nan, counts, noise, least, has_history, pair.is_paired)
+        found.append(replace(ratio, below=t * ratio.sem, above=t * ratio.sem))
+    return found
 
 
 def _noises(pairs: Sequence[Pair]) -> Iterator[Variance]:

@@ -13,7 +13,7 @@ from ...results.run_folders import run_folders
 from ..assemble import read_runs, report_on
 from ..model import Report, Row
 from ..pooling import check_poolable, differences_of
-from ..process import Processes, by_launch, counted, series_by_launch, until
+from ..process import Processes, by_launch, counted, until
 from ..statistics.interval import Launches, Series
 from .model import ComparedSide, SideRate, Unit
 
@@ -63,22 +63,26 @@ class Side(Struct, frozen=True, dict=True):
         """The benchmarks that did not run, by name."""
         return {skipped.name: skipped for run in self.runs for skipped in run.skipped}
 
-    def launches(self, name: str, unit: Unit) -> Launches:
-        """The rates of a benchmark by launch, or by run, as its row has them.
+    def launches(self, name: str, unit: Unit) -> dict[str, list[Series]]:
+        """The rates of a benchmark as its row has them, by launch of its run, or by run.
 
         It is empty without a rate, and where every launch failed.
         """
         row = self.rows.get(name)
         if row is None or not row.perf > 0 or all(map(_failed, by_launch(row.processes))):
-            return []
-        measured = counted(row.processes)
-        if unit is Unit.LAUNCH:
-            return series_by_launch(measured)
-        by_run: dict[str, list[Series]] = {}
-        for process in measured:
-            if process.series is not None:
-                by_run.setdefault(str(process.run.path), []).append(process.series)
-        return list(by_run.values())
+            return {}
+        found: dict[str, list[Series]] = {}
+        for launch in by_launch(counted(row.processes)):
+            run, repeat = launch[0].launch
+            if series := [each.series for each in launch if each.series is not None]:
+                found.setdefault(run if unit is Unit.RUN else repeat, []).extend(series)
+        return found
+
+    def took_turns_with(self, other: "Side") -> bool:
+        """Whether each side is one of two runs whose launches took turns."""
+        runs = (*self.runs, *other.runs)
+        names = sorted(run.name for run in runs)
+        return all(run.state and sorted(run.state.header.sides) == names for run in runs)
 
     def failed_launches(self, name: str) -> tuple[int, int]:
         """How many launches of a benchmark failed, and how many there are."""
@@ -115,7 +119,8 @@ class Side(Struct, frozen=True, dict=True):
 
     def alike(self, name: str, unit: Unit) -> list[Launches]:
         """The launches of a benchmark, by runs that differ in nothing that they recorded."""
-        return [found for group in self._groups if (found := group.launches(name, unit))]
+        found = [list(group.launches(name, unit).values()) for group in self._groups]
+        return [launches for launches in found if launches]
 
     @cached_property
     def _groups(self) -> list["Side"]:

@@ -118,7 +118,8 @@ def _same(ratio: Ratio, margin: float) -> float:
 
 def _resolved(ratio: Ratio, level: float, before: int, after: int) -> float:
     """The change of the logarithm that so many further launches show in 90 % of the cases."""
-    freedom = ratio.noise.freedom + before + after - sum(ratio.launches)
+    more = before + after - sum(ratio.launches)
+    freedom = ratio.noise.freedom + more / (1 + ratio.is_paired)
     if freedom < 1:
         return math.inf
     sure = assured(quantile(level / 2, freedom), MISSED, ratio.noise.freedom, freedom)

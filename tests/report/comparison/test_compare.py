@@ -8,6 +8,7 @@ import pytest
 from milabench_ddp.errors import PoolingError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.comparison.compare import comparison_of
+from milabench_ddp.report.comparison.faces import comparison_text
 from milabench_ddp.report.comparison.model import ComparedBenchmark, Comparison, Unit
 from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.comparison.verdicts import RatioVerdict
@@ -157,3 +158,55 @@ def test_runs_of_a_side_that_differ_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PoolingError, match=r"driver: 580.95 \(.*one\), 590.1 \(.*two\)"):
         Side.read(str(tmp_path / "a"))
     assert len(Side.read(str(tmp_path / "a"), pool=True).runs) == 2
+
+
+DRIFTING = [100.0, 97.0, 94.0, 91.0, 88.0]
+
+
+def in_turn(folder: Path, name: str, rates: list[float]) -> Path:
+    """A run that took turns with another one."""
+    return launched(folder / name, {"b": rates}, sides=("before", "after"))
+
+
+def test_launches_that_took_turns_are_compared_in_pairs(tmp_path: Path) -> None:
+    """What drifts is in both of a pair; between runs that did not, it hides a change of 2 %."""
+    near = (0.98, 0.981, 0.979, 0.98, 0.9805)
+    slower = [rate * ratio for rate, ratio in zip(DRIFTING, near, strict=True)]
+    before, after = in_turn(tmp_path, "before", DRIFTING), in_turn(tmp_path, "after", slower)
+    found = compared(before, after)
+    assert (found.drawn, only(found).verdict) == (Unit.PAIR, RatioVerdict.SLOWER)
+    assert only(found).ratio == pytest.approx(0.98, abs=0.001)
+    assert only(found).unit_std == pytest.approx(0.0008, abs=0.0003)
+    assert only(found).interval_holds == "the ratio over pairs"
+    assert found.regressions == ("b",)  # how runs differ is in both
+    assert any("took turns" in note for note in found.notes)
+    assert not any("one run on each side" in note for note in found.notes)
+    assert "if pairs vary independently\n" in comparison_text(found, 200)
+    apart = compared(launched(tmp_path / "c", {"b": DRIFTING}), after)
+    assert (apart.drawn, only(apart).verdict) == (Unit.LAUNCH, RatioVerdict.CANNOT_TELL)
+
+
+def test_a_launch_without_its_counterpart_is_in_no_pair(tmp_path: Path) -> None:
+    rates = {f"R{k}": rate for k, rate in enumerate(DRIFTING)}
+    before = in_turn(tmp_path, "before", DRIFTING)
+    after = in_turn(tmp_path, "after", DRIFTING)
+    for side, repeat in ((before, "R0"), (after, "R3")):
+        del rates[repeat]
+        (side / f"b.{repeat}.D0.data").unlink()
+    found = only(compared(before, after))
+    assert found.ratio == pytest.approx(1.0)
+    assert found.interval is not None
+    assert found.interval[1] - found.interval[0] < 0.01
+    assert [side and side.launches for side in (found.before, found.after)] == [4, 4]
+    pairs = Side.read(str(before)).launches("b", Unit.PAIR).keys()
+    assert pairs & Side.read(str(after)).launches("b", Unit.PAIR).keys() == rates.keys()
+
+
+def test_pairs_of_runs_are_not_taken_apart_by_a_history_or_more_runs(tmp_path: Path) -> None:
+    before, after = (in_turn(tmp_path, name, STEADY) for name in ("before", "after"))
+    past = launched(tmp_path / "past", {"b": STEADY})
+    assert compared(before, after).drawn is Unit.PAIR
+    assert compared(after, before).drawn is Unit.PAIR
+    assert compared(before, after, past).drawn is Unit.LAUNCH
+    assert compared(before, before).drawn is Unit.LAUNCH
+    assert compared(before, past).drawn is Unit.LAUNCH

@@ -91,3 +91,25 @@ def test_swapping_both_sides_inverts_ratio_and_interval(
     assert there.interval is not None
     low, high = there.interval
     assert back.interval == pytest.approx((1 / high, 1 / low))
+
+
+def test_pairs_tell_of_their_differences_alone() -> None:
+    """Launches that drift by 10 % are alike in pairs; by hand: differences of 1, -1, 0 %."""
+    drifting = [100.0, 105.0, 95.0]
+    after = [rate * (1 + off) for rate, off in zip(drifting, (0.01, -0.01, 0.0), strict=True)]
+    planted = pair(drifting, after)
+    (paired,) = ratios([replace(planted, is_paired=True)])
+    (apart,) = ratios([planted])
+    differences = [1.0, -1.05, 0.0]
+    middle = math.fsum(differences) / 3
+    squares = math.fsum((each - middle) ** 2 for each in differences)
+    assert paired.noise.std == pytest.approx(math.sqrt(squares / 2) / 100, rel=0.01)
+    assert paired.noise.freedom == 2
+    assert paired.sem == pytest.approx(paired.noise.std / math.sqrt(3))
+    assert paired.sem < apart.sem / 4
+    assert paired.value == apart.value
+
+
+def test_one_pair_is_two_single_launches() -> None:
+    planted = pair([100], [95])
+    assert ratios([replace(planted, is_paired=True)])[0].is_repeated is False

@@ -151,3 +151,18 @@ def test_few_launches_without_a_history_have_no_verdict(
 ) -> None:
     far = replace(ratio(0.5, freedom=10), launches=launches, has_history=has_history)
     assert (judge([far], 0.0, 0.03)[0].verdict is SLOWER) is told
+
+
+def test_another_pair_tells_of_one_more_difference() -> None:
+    """And two more launches, of no pair, of two: so pairs need a few more of them."""
+    found = []
+    for std, is_paired in ((0.02, False), (0.02 * math.sqrt(2), True)):
+        noise = Variance(std**2, 2)
+        ratio = Ratio(-0.017, math.nan, math.nan, (3, 3), noise, is_paired=is_paired)
+        assert ratio.sem == pytest.approx(0.02 * math.sqrt(2 / 3))
+        found.append(judge([ratio], 0.0, 0.03)[0])
+    apart, paired = found
+    assert paired.could_have_seen == apart.could_have_seen
+    assert apart.needed is not None
+    assert paired.needed is not None
+    assert apart.needed < paired.needed < apart.needed + 4

@@ -69,4 +69,5 @@ def outline(
             place = f"{plan.nodes} node{'s' * (plan.nodes > 1)}"
     sends_events = plan is not None and plan.runner is None and not is_watched
     seconds = former_runs(run, header, with_own=is_watched).seconds
-    return Outline(names, launches, seconds, place, run, sends_events)
+    side = run.name if header.sides and not is_watched else ""
+    return Outline(names, launches, seconds, place, run, sends_events, side)

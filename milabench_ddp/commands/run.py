@@ -4,8 +4,9 @@ import json
 import os
 import socket
 import sys
-from contextlib import closing, suppress
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ..config.runner_profile import read_profile
 from ..config.shipped import find_config
 from ..config.tree import finalize, to_plain
 from ..dispatch.node_request import NodeRequest
-from ..dispatch.run_context import RunContext, RunPlan, create_run, resume_run
+from ..dispatch.run_context import RunContext, RunPlan, create_run, other_sides, resume_run
 from ..dispatch.runners import runner_of
 from ..display import show_progress
 from ..errors import MilabenchError, SelectionError, contained, reason_of
@@ -25,11 +26,13 @@ from ..hidden import SECRETS
 from ..interrupts import EndedBySignal
 from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
+from ..options.compare import CompareOptions
 from ..options.run import RunOptions, fixed_options
+from ..plan.order import new_seed
 from ..plan.planner import plan_launches
 from ..results.former import former_runs
 from ..results.read_state import read_header
-from ..results.run_dir import RunDir
+from ..results.run_dir import RunDir, default_name
 from ..table import size_text
 from ..visible import in_line
 from . import final_report, setup
@@ -39,28 +42,56 @@ from .traces import make_traces
 
 
 def main(options: RunOptions) -> int:
-    """Run the suite; returns the exit code of the run, or 0 once the jobs of --detach are there."""
+    """Run one suite or two; returns the gravest exit code, or 0 once the jobs of --detach exist."""
     try:
-        with closing(_create(options) if options.resume is None else _resume(options)) as context:
-            return _run(context, options)
+        with ExitStack() as stack:
+            made = _create(options) if options.resume is None else _resume(options)
+            return _run([stack.enter_context(closing(context)) for context in made], options)
     except EndedBySignal:  # before its benchmarks began, or while it reports: as after Ctrl-C
         return final_report.CANCELLED
 
 
-def _run(context: RunContext, options: RunOptions) -> int:
-    context.detach = options.detach
-    if context.benchmarks:
-        runner = runner_of(context.plan.runner)
-        names = [benchmark.name for benchmark in context.benchmarks]
-        shown = outline(context.run, context.header, context.plan, names, is_watched=False)
-        with show_progress(shown, quiet=options.quiet) as observer:
-            outcome = runner.execute(context, observer)
+def _run(contexts: Sequence[RunContext], options: RunOptions) -> int:
+    if any(context.benchmarks for context in contexts):
+        outcomes = _execute(contexts, options)
+    else:
+        outcomes = [context.header.outcome or Outcome.FAILED for context in contexts]
+        count = sum(len(context.plan.benchmarks) for context in contexts)
+        print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
+    ended = zip(contexts, outcomes, strict=True)
+    code = max([_report(context, outcome, options) for context, outcome in ended])
+    if len(contexts) > 1 and code != final_report.CANCELLED:
+        from . import compare  # few runs are compared
+
+        before, after = (str(context.run.path) for context in contexts)
+        print()
+        with contained(partial(_tell, f"cannot compare {before} and {after}")):
+            compare.main(CompareOptions(before=before, after=after))
+    return code
+
+
+def _execute(contexts: Sequence[RunContext], options: RunOptions) -> list[Outcome]:
+    with ExitStack() as stack:
+        observers = []
+        for context in contexts:
+            context.detach = options.detach
+            names = [benchmark.name for benchmark in context.benchmarks]
+            shown = outline(context.run, context.header, context.plan, names, is_watched=False)
+            observers.append(stack.enter_context(show_progress(shown, quiet=options.quiet)))
+        if len(contexts) == 1:
+            outcomes = [runner_of(contexts[0].plan.runner).execute(contexts[0], observers[0])]
+        else:
+            from ..dispatch.runners.attached import HostRunner
+
+            outcomes = HostRunner().execute_in_turn(contexts, observers)
+        for context, observer in zip(contexts, observers, strict=True):
             size, count = disk_use(context.run.path)
             observer.message(f"{context.run.path}: {size_text(size)} in {count} files")
-    else:
-        outcome = context.header.outcome or Outcome.FAILED
-        count = len(context.plan.benchmarks)
-        print(f"{options.resume}: nothing to run, all {count} have a result", file=sys.stderr)
+        return outcomes
+
+
+def _report(context: RunContext, outcome: Outcome, options: RunOptions) -> int:
+    """Report on a run that has ended, and trace what is to be traced; returns its exit code."""
     code = final_report.SUCCEEDED if outcome is Outcome.OK else final_report.FAILED
     with contained(partial(_tell, f"cannot report on {context.run.path}")):
         code = final_report.show(context.run.path, sys.stdout, options.fail_on)
@@ -87,11 +118,27 @@ def _tell(what: str, error: Exception) -> None:
     print(f"milabench: {what}: {reason_of(error)}", file=sys.stderr)
 
 
-def _create(options: RunOptions) -> RunContext:
+def _create(options: RunOptions) -> Iterator[RunContext]:
+    """The run, or the two that take turns."""
     if not options.config:
         raise SelectionError("no configuration: name one, for example `milabench run ddp`")
+    if not options.after:
+        yield _created(options)
+        return
+    name = options.name or default_name()
+    sides = f"{name}.before", f"{name}.after"
+    seed = new_seed() if options.seed is None else options.seed
+    both = replace(options, shuffle=True, seed=seed)
+    setup.load_local_suite(replace(both, config=options.after))  # refused before A has a folder
+    for config, name in zip((options.config, options.after), sides, strict=True):
+        yield _created(replace(both, config=config, name=name), sides)
+
+
+def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     base, system = setup.base_folder(options), setup.read_system_of(options)
     profile = setup.resolve_runner(options, system)
+    if sides and profile is not None:
+        raise SelectionError("two configurations need one node, this host: give no other --runner")
     request = setup.node_request(options, system, profile)
     runner = runner_of(profile)
     runner.check(request)
@@ -114,6 +161,7 @@ def _create(options: RunOptions) -> RunContext:
         repeats=repetition.most,
         until=repetition.until,
         seed=repetition.seed,
+        sides=sides,
         site=setup.site(options, profile),
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),
@@ -135,10 +183,17 @@ def _create(options: RunOptions) -> RunContext:
     return context
 
 
-def _resume(options: RunOptions) -> RunContext:
+def _resume(options: RunOptions) -> list[RunContext]:
+    """The run, and the one that takes turns with it; A is first."""
     if flags := fixed_options(options):
         raise SelectionError(f"--resume cannot change the plan of a run: leave out {flags[0]}")
     run = RunDir(Path(options.resume or "").absolute())
+    first = _resumed(options, run)
+    found = [first, *[_resumed(options, other) for other in other_sides(run, first.header)]]
+    return sorted(found, key=lambda context: context.header.sides[1:] == (context.header.name,))
+
+
+def _resumed(options: RunOptions, run: RunDir) -> RunContext:
     _learn_again(run)
     context = resume_run(run, options.settings)
     plan = context.plan

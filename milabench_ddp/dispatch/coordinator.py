@@ -6,6 +6,7 @@ failed; the other benchmarks go on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TypeVar
 
 from ..config.schema import Benchmark
@@ -66,23 +67,37 @@ class Coordinator:
         self._paused: dict[str, BenchmarkRun] = {}
         # of a shuffled run that is resumed: what comes before has run
         self._first_repeats = {name: next_repeat(run, name) for name in self._waiting}
+        self._side = 0
         self._outcomes: set[Outcome] = set()
         self.unwritten: dict[str, str] = {}  # reasons of benchmarks whose states are not on disk
         self._why_stopped = why_stopped
         self.stopped_as: Verdict | None = None  # the verdict on interrupted benchmarks
 
-    def execute(self) -> Outcome:
-        """Run all benchmarks; returns the outcome of these."""
-        with self._nodes:
-            try:
-                while self._waiting or self._running or self._paused:
-                    self._step()
-            finally:
-                for benchmark in (*self._running.values(), *self._paused.values()):
-                    benchmark.leave()  # after an error; its nodes end its processes
-        if self._requests.stops:
-            return Outcome.CANCELLED
-        return overall(map(Status, self._outcomes))
+    def execute(self, *others: "Coordinator") -> Outcome:
+        """Run all benchmarks, taking turns with other coordinators; returns its own outcome."""
+        sides = (self, *others)
+        with ExitStack() as stack:
+            for number, each in enumerate(sides):
+                each._side = number
+                stack.enter_context(each._nodes)
+                stack.callback(each._leave)
+            while left := [it for it in sides if it._waiting or it._running or it._paused]:
+                min(left, key=Coordinator._turn)._step()
+        return self.outcome
+
+    @property
+    def outcome(self) -> Outcome:
+        """How its benchmarks have ended, all together."""
+        return Outcome.CANCELLED if self._requests.stops else overall(map(Status, self._outcomes))
+
+    def _leave(self) -> None:
+        for benchmark in (*self._running.values(), *self._paused.values()):
+            benchmark.leave()  # after an error; its nodes end its processes
+
+    def _turn(self) -> tuple[int | bytes, ...]:
+        """A key by which the side that starts something next is first; or that runs something."""
+        is_free = not self._running and self._plan.seed is not None
+        return min(map(self._place, (*self._waiting, *self._paused))) if is_free else ()
 
     def _step(self) -> None:
         """Receive messages from the nodes, then do what is due."""
@@ -152,17 +167,17 @@ class Coordinator:
 
     def _in_order(self) -> dict[str, int]:
         """The benchmarks that wait or pause, and how many nodes each needs: the next one first."""
-        sizes: dict[str, int] = {}
-        repeats = dict(self._first_repeats)
-        for name, benchmark in self._waiting.items():
-            sizes[name] = benchmark.size(self._plan.nodes)
-        for name, paused in self._paused.items():
-            sizes[name], repeats[name] = len(paused.nodes), paused.next_repeat
-        seed = self._plan.seed
-        if seed is None:
+        sizes = {name: each.size(self._plan.nodes) for name, each in self._waiting.items()}
+        sizes |= {name: len(each.nodes) for name, each in self._paused.items()}
+        if self._plan.seed is None:
             return sizes
-        names = sorted(sizes, key=lambda name: place(name, repeats[name], seed))
-        return {name: sizes[name] for name in names}
+        return {name: sizes[name] for name in sorted(sizes, key=self._place)}
+
+    def _place(self, name: str) -> tuple[int | bytes, ...]:
+        """The place of a benchmark's next launch in the shuffled order."""
+        paused = self._paused.get(name)
+        repeat = paused.next_repeat if paused else self._first_repeats[name]
+        return place(name, repeat, self._plan.seed or 0, self._side)
 
     def _start(self, benchmark: Benchmark, nodes: Sequence[NodeHandle]) -> None:
         started = BenchmarkRun(benchmark, nodes, self._run, self._plan, self._timeouts, self._clock)

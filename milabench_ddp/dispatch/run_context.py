@@ -48,6 +48,7 @@ class RunPlan(Struct, frozen=True):
     sshkey: Path | None = None
     until: float | None = None  # how narrow intervals are to be, as a fraction of the rate
     seed: int | None = None  # of the random order; None: the order of the configuration
+    sides: tuple[str, ...] = ()  # the names of two runs that take turns, of which this is one
     schema: Literal[2] = 2  # a plan of another schema is refused
 
 
@@ -114,6 +115,11 @@ class RunContext(Struct):
                 if state := read_benchmark(self.run, name, ignore):
                     earlier.append(state)
                     kept = state.launches
+                for other in other_sides(self.run, self.header):
+                    # a launch long before its counterpart is no pair with it: both run again
+                    if paired := read_benchmark(other, name, ignore):
+                        done = {each.repeat for each in paired.launches if each.verdict.is_ok}
+                        kept = [launch for launch in kept if launch.repeat in done]
                 write_record(self.run.state_json(name), BenchmarkState(name, launches=kept))
         return earlier
 
@@ -159,6 +165,7 @@ def create_run(
         suite={benchmark.name: benchmark.record for benchmark in suite.benchmarks},
         skipped=list(suite.skipped),
         seed=plan.seed,
+        sides=plan.sides,
     )
     context = RunContext(run, header, plan, suite.benchmarks, lock=lock)
     write_plan(run, plan)
@@ -178,7 +185,7 @@ def begin_traces(context: RunContext, benchmarks: tuple[Benchmark, ...]) -> RunC
     records = {benchmark.name: benchmark.record for benchmark in benchmarks}
     header = replace(
         context.header, name=f"{context.run.name}: traces", created=time.time(),
-        suite=records, skipped=[], jobs=[], outcome=None, ended=None,
+        suite=records, skipped=[], jobs=[], outcome=None, ended=None, sides=(),
     )  # fmt: skip
     plan = replace(context.plan, benchmarks=benchmarks, repeats=1, until=None)
     inner = RunContext(run, header, plan, benchmarks, lock=lock)
@@ -212,7 +219,7 @@ def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     if plan.runner is not None:  # for example another queue or more time
         plan = replace(plan, runner=with_settings(plan.runner, settings))
     header = read_header(run)
-    missing = missing_benchmarks(run, plan.benchmarks)
+    missing = missing_benchmarks(run, plan.benchmarks, other_sides(run, header))
     for benchmark in missing:
         if is_alive(run.benchmark(benchmark.name)):  # a job on the cluster runs it
             raise RunDirError(goes_on(run.benchmark(benchmark.name)))
@@ -225,11 +232,18 @@ def _resumed(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     return context
 
 
-def missing_benchmarks(run: RunDir, benchmarks: Iterable[Benchmark]) -> tuple[Benchmark, ...]:
-    """Those that have no final result; a damaged state is as good as none."""
+def other_sides(run: RunDir, header: RunHeader) -> list[RunDir]:
+    """The run that takes turns with this one, if one does; it is in the same folder."""
+    return [RunDir(run.path.parent / name) for name in header.sides if name != header.name]
+
+
+def missing_benchmarks(
+    run: RunDir, benchmarks: Iterable[Benchmark], others: Iterable[RunDir] = ()
+) -> tuple[Benchmark, ...]:
+    """Those that have no final result, here or in others; a damaged state is as good as none."""
     missing = []
     for benchmark in benchmarks:
-        state = read_benchmark(run, benchmark.name, ignore)
-        if state is None or not state.is_final:
+        own, *theirs = (read_benchmark(each, benchmark.name, ignore) for each in (run, *others))
+        if own is None or not all(state.is_final for state in (own, *filter(None, theirs))):
             missing.append(benchmark)
     return tuple(missing)

@@ -48,6 +48,10 @@ class ThisHost:
         self._asked: list[ToAgent] = []
         self._handle = NodeHandle(0, node, "127.0.0.1", self._ask)
 
+    def beside(self, run: RunDir, emit: Callable[[Event], None]) -> "ThisHost":
+        """The same host for another run, while nothing of the first one runs here."""
+        return ThisHost(self._handle.node, self._runner.beside(run), self._requests, emit)
+
     def __enter__(self) -> Self:
         return self
 

@@ -19,7 +19,7 @@ def show_progress(outline: Outline, *, quiet: bool) -> Iterator[ProgressObserver
     """Show the progress of a run on stderr, because stdout has the report."""
     if quiet:
         yield NoProgress()
-    elif sys.stderr.isatty() and os.environ.get("TERM", "") not in NO_CURSOR:
+    elif not outline.side and sys.stderr.isatty() and os.environ.get("TERM", "") not in NO_CURSOR:
         with live_progress(outline) as live:
             yield ContainedProgress(live)
     else:

@@ -16,3 +16,4 @@ class Outline(Struct, frozen=True):
     place: str = ""  # the devices, in a few words
     run: RunDir | None = None  # where its files are; None if they are not read
     sends_events: bool = True  # whether what happens in processes is told, and not only on disk
+    side: str = ""  # its name, if another run takes turns with it: its lines begin with that

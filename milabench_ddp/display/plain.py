@@ -66,5 +66,7 @@ class PlainProgress:
 
     def message(self, text: str) -> None:
         """Write a message."""
-        line = f"{time.strftime('%H:%M:%S')} {in_line(SECRETS.hide(text))}"
+        side = self._known.outline.side
+        said = in_line(SECRETS.hide(f"{side}: {text}" if side else text))
+        line = f"{time.strftime('%H:%M:%S')} {said}"
         self._put(partial(print, line, file=self._out, flush=True))

@@ -125,6 +125,11 @@ class LaunchRunner:
         self._run_dir, self._header, self._router = run_dir, header, router
         self._environ, self._grace, self._clock = environ, grace, clock
 
+    def beside(self, run: RunDir) -> "LaunchRunner":
+        """A runner of launches of another run, with the same monitor."""
+        header = replace(self._header, run_name=run.name)
+        return LaunchRunner(run, header, self._router, self._environ, self._grace, self._clock)
+
     def run(
         self, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
     ) -> LaunchState:

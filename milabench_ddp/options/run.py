@@ -15,6 +15,10 @@ class RunOptions(LaunchOptions):
         "", "a YAML file, or the name of a shipped suite, such as ddp",
         is_positional=True, metavar="CONFIG", nargs="?",
     )  # fmt: skip
+    after: str = option(
+        "", "a second one: the launches of both take turns (A, B, B, A, ...), and are compared",
+        is_positional=True, metavar="CONFIG", nargs="?",
+    )  # fmt: skip
     resume: str | None = option(
         None, "resume this run: run the benchmarks that have not finished", metavar="RUN"
     )

@@ -5,13 +5,19 @@ import pytest
 from milabench_ddp.codec import read_record, write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.config.schema import Benchmark, SkippedBenchmark, Suite
-from milabench_ddp.dispatch.run_context import RunContext, RunPlan, create_run, resume_run
+from milabench_ddp.dispatch.run_context import (
+    RunContext,
+    RunPlan,
+    create_run,
+    other_sides,
+    resume_run,
+)
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import Outcome, Status
 from milabench_ddp.results.lock import alive
 from milabench_ddp.results.read_state import read_benchmark, read_header
 from milabench_ddp.results.run_dir import RunDir
-from milabench_ddp.results.state import BenchmarkState
+from milabench_ddp.results.state import BenchmarkState, LaunchState
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark
 from tests.support.run_contexts import context
@@ -153,3 +159,35 @@ def test_a_run_ends_over_all_its_benchmarks_unless_it_was_cancelled(made: RunCon
     assert read_header(made.run).outcome is Outcome.FAILED
     assert made.finish(Outcome.CANCELLED) is Outcome.CANCELLED
     assert read_header(made.run).outcome is Outcome.CANCELLED
+
+
+def test_of_two_runs_that_take_turns_what_one_lacks_runs_again_in_pairs(tmp_path: Path) -> None:
+    """A launch whose counterpart is made much later is no pair with it."""
+
+    def launch(repeat: int, outcome: Outcome = Outcome.OK) -> LaunchState:
+        return LaunchState(repeat, outcome, "", None, None)
+
+    made = {}
+    for name, parts in (("m.before", "abc"), ("m.after", "ab")):
+        (tmp_path / name).mkdir()
+        made[name] = context(tmp_path / name, *map(benchmark, parts), repeats=3)
+        made[name].header.name = name
+        made[name].header.sides = ("m.before", "m.after")
+        made[name].save()
+        ended(made[name].run, "a", "ok", launches=[launch(k) for k in range(3)])
+    before, after = (each.run for each in made.values())
+    ended(before, "b", "ok", launches=[launch(k) for k in range(3)])
+    ended(before, "c", "ok", launches=[launch(k) for k in range(3)])  # on this side alone
+    cut = [launch(0), launch(1, Outcome.CANCELLED)]
+    ended(after, "b", "cancelled", interrupted=True, launches=cut)
+    assert other_sides(before, made["m.before"].header) == [after]
+    resumed = [resume_run(run, {}) for run in (before, after)]
+    assert [names(each.benchmarks) for each in resumed] == [["b"], ["b"]]
+    kept = []
+    for each in resumed:
+        each.reset()
+        state = read_benchmark(each.run, "b")
+        assert state is not None
+        assert state.status is Status.WAITING
+        kept.append([found.repeat for found in state.launches if found.verdict.is_ok])
+    assert kept == [[0], [0]]

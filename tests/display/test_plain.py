@@ -1,6 +1,7 @@
 import io
 import re
 
+from milabench_ddp.display.outline import Outline
 from milabench_ddp.display.plain import PlainProgress
 from tests.golden import check_golden
 from tests.support.dispatch import Clock
@@ -25,3 +26,9 @@ def test_each_line_has_the_time_of_day_and_is_flushed_at_once():
     out = Out()
     PlainProgress(out).message("[node3] is back")
     assert re.fullmatch(r"\d\d:\d\d:\d\d \[node3\] is back\n", out.flushed)
+
+
+def test_of_two_runs_that_take_turns_each_line_says_its_own():
+    out = io.StringIO()
+    PlainProgress(out, Outline(side="m.before")).begin("flops", [], 60.0)
+    assert without_times(out.getvalue()) == "hh:mm:ss m.before: flops: at most 60 s\n"

@@ -63,3 +63,17 @@ def test_launches_are_in_rounds() -> None:
 
 def test_a_new_seed_can_be_typed() -> None:
     assert all(0 <= new_seed() < 10**6 for _ in range(5))
+
+
+def test_two_sides_take_turns() -> None:
+    """Of each benchmark A B, B A, A B: of a drift, only what is left of the last pair counts."""
+    made = [(name, repeat, side) for name in NAMES for repeat in range(4) for side in (0, 1)]
+    order = sorted(made, key=lambda it: place(it[0], it[1], 7, it[2]))
+    for first, second in zip(order[::2], order[1::2], strict=True):
+        assert first[:2] == second[:2]
+        assert [first[2], second[2]] == ([0, 1], [1, 0])[first[1] % 2]
+    assert [name for name, *_ in order[:16:2]] == shuffled(NAMES, 0, 7)
+    moments = {name: [0, 0] for name in NAMES}
+    for moment, (name, _, side) in enumerate(order):
+        moments[name][side] += moment
+    assert all(before == after for before, after in moments.values())

@@ -47,12 +47,16 @@ def this_host(
         MachineError: this host does not have the devices.
     """
     node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
-    if warnings:
-        records = NodeRecords(run, [node.name], observer)
-        records.meet(node.name, node.name, {}, warnings)
-        records.tell()
+    _note(warnings, node.name, run, observer)
     with launch_runner(run, plan, node, meta(machine), os.environ) as runner:
         yield ThisHost(node, runner, requests, observer.event)
+
+
+def _note(warnings: tuple[str, ...], node: str, run: RunDir, observer: ProgressObserver) -> None:
+    if warnings:
+        records = NodeRecords(run, [node], observer)
+        records.meet(node, node, {}, warnings)
+        records.tell()
 
 
 class AttachedRunner(Runner):
@@ -66,17 +70,30 @@ class AttachedRunner(Runner):
 
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
         """Run the benchmarks to their end; Ctrl-C and SIGTERM stop them."""
-        run = context.run
+        return self.execute_in_turn([context], [observer])[0]
+
+    def execute_in_turn(
+        self, contexts: Sequence[RunContext], observers: Sequence[ProgressObserver]
+    ) -> list[Outcome]:
+        """Run one run, or on this host two whose launches take turns; returns their outcomes."""
+        sides: list[Coordinator] = []
         with closing(StopRequests()) as requests, stopped_by_signals(requests):
-            context.save()
-            context.reset()
-            with self.nodes(context, requests, observer) as nodes:
-                coordinator = Coordinator(
-                    run, context.plan, context.benchmarks, nodes, requests, observer
-                )
-                outcome = coordinator.execute()
-            context.header.unwritten = coordinator.unwritten
-            return context.finish(outcome)
+            for context in contexts:
+                context.save()
+                context.reset()
+            with self.nodes(contexts[0], requests, observers[0]) as nodes:
+                for context, observer in zip(contexts, observers, strict=True):
+                    run, plan, benchmarks = context.run, context.plan, context.benchmarks
+                    if isinstance(nodes, ThisHost) and sides:
+                        nodes = nodes.beside(run, observer.event)
+                        _note(context.warnings, nodes[0].name, run, observer)
+                    sides.append(Coordinator(run, plan, benchmarks, nodes, requests, observer))
+                sides[0].execute(*sides[1:])
+            for context, side in zip(contexts, sides, strict=True):
+                context.header.unwritten = side.unwritten
+            return [
+                context.finish(side.outcome) for context, side in zip(contexts, sides, strict=True)
+            ]
 
 
 class HostRunner(AttachedRunner):

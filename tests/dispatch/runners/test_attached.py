@@ -220,3 +220,62 @@ def test_a_run_on_two_parts(tmp_path: Path) -> None:
     assert state is not None
     assert [each.tag for each in state.launches[0].processes] == ["both.D0.node0", "both.D1.node1"]
     assert [run.run.node_log(f"node{k}").read_text() for k in range(2)] == ["", ""]
+
+
+def test_two_runs_take_turns(tmp_path: Path) -> None:
+    """Each has its own files, and its observer what happens in it."""
+    runs, told = [], []
+    for side in ("a", "b"):
+        (tmp_path / side).mkdir()
+        parts = [program(tmp_path / side, name, RATE) for name in ("x", "y")]
+        runs.append(context(tmp_path / side, *parts[: 2 if side == "a" else 1], repeats=3, seed=3))
+        told.append(RecordedProgress())
+    assert HostRunner().execute_in_turn(runs, told) == [Outcome.OK, Outcome.OK]
+    order = []
+    for run in runs:
+        assert read_header(run.run).outcome is Outcome.OK
+        for name, state in require_state(run.run).benchmarks.items():
+            for launch in state.launches:
+                (process,) = launch.processes
+                assert '"rate": 1.0' in run.run.data(process.tag).read_text()
+                order.append((process.started, f"{run.run.name} {name} {launch.repeat}"))
+    begun = [what for _, what in sorted(order)]
+    assert [what for what in begun if " x " in what] == [
+        *("a x 0", "b x 0", "b x 1", "a x 1", "a x 2", "b x 2"),
+    ]
+    rounds = [int(what[-1]) for what in begun]
+    assert rounds == sorted(rounds)
+    assert [len([it for it in each.events if isinstance(it, Started)]) for each in told] == [6, 3]
+
+
+def test_what_the_preflight_says_is_on_record_in_both_runs(tmp_path: Path) -> None:
+    runs, told = [], []
+    for side in ("a", "b"):
+        (tmp_path / side).mkdir()
+        parts = program(tmp_path / side, "x", RATE)
+        runs.append(context(tmp_path / side, parts, seed=3))
+        runs[-1].warnings = (f"the driver is old ({side})",)
+        told.append(RecordedProgress())
+    HostRunner().execute_in_turn(runs, told)
+    for side, run, seen in zip("ab", runs, told, strict=True):
+        (node,) = require_state(run.run).nodes.values()
+        assert node.warnings == (f"the driver is old ({side})",)
+        assert any(f"the driver is old ({side})" in message for message in seen.messages)
+
+
+def test_a_signal_stops_both_runs(tmp_path: Path) -> None:
+    runs = []
+    for side, text in (("a", RATE), ("b", STAYS)):
+        (tmp_path / side).mkdir()
+        parts = program(tmp_path / side, "x", text)
+        runs.append(context(tmp_path / side, parts, repeats=2, seed=3))
+    told = [RecordedProgress(), Interrupts(signal.SIGINT)]
+    assert HostRunner().execute_in_turn(runs, told) == [Outcome.CANCELLED] * 2
+    stopped = Verdict(Outcome.CANCELLED, "stopped on request")
+    for run, observer, launches in zip(
+        runs, told, ([Outcome.OK], [Outcome.CANCELLED]), strict=True
+    ):
+        assert observer.ended == {"x": stopped}
+        found = require_state(run.run)
+        assert found.header.outcome is Outcome.CANCELLED
+        assert [each.outcome for each in found.benchmarks["x"].launches] == launches

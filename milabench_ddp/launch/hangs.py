@@ -40,7 +40,10 @@ def calls_of(found: Iterable[Looked]) -> tuple[RankCall, ...]:
                 source = frame.source
                 cut = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 3]}..."
                 call = f"`{cut}` ({frame})" if source else str(frame)
-            calls.append(RankCall(seen.rank, seen.state, call, waits_in(stack), seen.moves))
+            waits = waits_in(stack)
+            calls.append(
+                RankCall(seen.rank, seen.state, call, waits, seen.moves, is_busy=seen.is_busy)
+            )
     return tuple(calls)
 
 
@@ -142,6 +145,8 @@ def _does(call: RankCall, *, has_suspect: bool) -> tuple[str, str]:
         return f"{verb}s, and does not tell its stack", f"{verb}, and do not tell their stacks"
     if call.moves:
         return f"is in {call.call}", f"are in {call.call}"
+    if call.is_busy:  # it may be slow, or never return: nothing tells
+        return f"is busy in {call.call}", f"are busy in {call.call}"
     return f"hangs in {call.call}", f"hang in {call.call}"
 
 

@@ -7,6 +7,7 @@ every process the kernel tells its state. A rank that torchrun ends, because one
 failed, has shown its stacks at SIGTERM.
 """
 
+import math
 import os
 import re
 import shutil
@@ -31,6 +32,7 @@ DONE = "done"  # the file there that says that the look is over
 SIGNAL = signal.SIGRTMIN + 10  # as in benchmarks/common/stacks.py
 PATIENCE = 2.0  # seconds that a look takes at most
 PAUSE = 0.5  # seconds of them between the two times that a process is asked
+BUSY = 0.05  # of the time between the two, in which a process that is busy computes at least
 _POLL = 0.005  # seconds
 _FILES = 256  # files of ranks that are read; a program may write others into the folder
 _MOST = 1 << 20  # bytes of one; faulthandler writes up to 100 calls of each of 100 threads
@@ -48,6 +50,7 @@ class Looked(Struct, frozen=True):
     kernel: str  # the function of the kernel that it sleeps in; empty if not told
     threads: Threads  # empty if it does not tell its stacks
     moves: bool = False  # its main thread was somewhere else a while later
+    is_busy: bool = False  # it computed meanwhile
 
 
 class Look:
@@ -71,6 +74,8 @@ class Look:
             if _size(file) or (file.exists() and _catches(pid)):
                 self._answers[pid] = _Answer(pid, file)
         self._spied = _spy([pid for pid in self._ranks if pid not in self._answers])
+        self._began = time.monotonic()
+        self._computed = {pid: _cpu_seconds(pid) for pid in self._ranks}
         self.ask()
 
     def ask(self) -> None:
@@ -92,6 +97,7 @@ class Look:
     def found(self, deadline: float) -> list[Looked]:
         """The processes, ranks first; what py-spy tells by the ``deadline``, in monotonic time."""
         found = []
+        lasted = time.monotonic() - self._began
         for pid in sorted(self._pids, key=self._order):
             threads: Threads = ()
             moves = False
@@ -102,7 +108,11 @@ class Look:
                 threads = of_py_spy(_output(self._spied[pid], deadline))
             is_rank, state = pid in self._ranks, status(pid).get("State", "")[:1]
             rank, command, kernel = self._ranks.get(pid), _command(pid), _kernel(pid)
-            found.append(Looked(pid, rank, is_rank, command, state, kernel, threads, moves))
+            computed = _cpu_seconds(pid) - self._computed.get(pid, math.inf)
+            is_busy = lasted > PAUSE / 2 and computed >= BUSY * lasted
+            found.append(
+                Looked(pid, rank, is_rank, command, state, kernel, threads, moves, is_busy)
+            )
         for answer in self._answers.values():
             answer.close()
         with suppress(OSError):  # a full disk: then ranks wait for ``PATIENCE``
@@ -197,6 +207,16 @@ def status(pid: int | str) -> dict[str, str]:
     """The fields of ``/proc/PID/status``; no field if it is gone."""
     fields = (line.partition(":") for line in _read(Path(f"/proc/{pid}/status")).splitlines())
     return {name: value.strip() for name, _, value in fields}
+
+
+def _cpu_seconds(pid: int) -> float:
+    """The CPU time that a process has used, in all its threads; 0 if it is gone."""
+    import psutil  # takes long, and few launches are looked at
+
+    with suppress(psutil.Error):
+        times = psutil.Process(pid).cpu_times()
+        return float(times.user + times.system)
+    return 0.0
 
 
 def _catches(pid: int) -> bool:

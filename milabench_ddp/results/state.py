@@ -35,6 +35,7 @@ class RankCall(Struct, frozen=True):
     waits_in: str  # the call in which it waited for others; empty if it did not
     moves: bool = False  # it was somewhere else a while later
     begun: int | None = None  # collectives of all ranks that it began, by its flight recorder
+    is_busy: bool = False  # it computed meanwhile
 
 
 class Survivor(Struct, frozen=True):

@@ -33,6 +33,7 @@ def test_the_rank_that_does_not_wait(rank: int, others: str):
         ([hung(0, call=""), hung(1, call="")], ""),
         ([hung(None)], f"it hangs in {SLEEP}"),
         ([RankCall(0, "R", SLEEP, "", moves=True)], f"rank 0 is in {SLEEP}"),
+        ([RankCall(None, "R", SLEEP, "", is_busy=True)], f"it is busy in {SLEEP}"),
         ([waiting(1)], f"rank 1 waits in all_reduce, {WHERE}"),  # of a node with others elsewhere
         ([hung(None, "T", "")], "it is stopped"),
         ([waiting(0), waiting(1)], f"ranks 0-1 wait in all_reduce, {WHERE}"),

@@ -86,6 +86,7 @@ def test_ranks_that_hang_are_told_from_those_that_wait(
     assert [calls[rank].waits_in for rank in range(4)] == ["all_reduce", "", "all_reduce", ""]
     assert calls[1].call == "`up(); time.sleep(1000)` (main.py:11 in hang1)"
     assert calls[3].call == "`up(); sum(repeat(1))` (main.py:15 in hang3)"
+    assert [rank for rank, call in calls.items() if call.is_busy] == [3]
     assert [calls[rank].state for rank in (4, 5, 6)] == ["T", "S", "S"]
     assert [calls[rank].call for rank in (5, 6)] == ["", ""]
     ended = [event for event in events if isinstance(event, Ended)][-1]

@@ -8,8 +8,8 @@ and share a daily wave of 2 %. Looks after each run, as one would, and prints
 * of histories in which one GPU (the first, the middle and the last in turn) is 4 % slower from run
   30 on: in how many it is named by run 31, 32 and 35, and in how many any other GPU ever is;
 * of histories in which none is: in how many one ever is;
-* of benchmarks without GPUs to compare: in how many a change is told that is none, and by which run
-  one of 5 % from run 21 on is.
+* of benchmarks without GPUs to compare, with noise of more kinds: in how many a change is told that
+  is none, ever and after the last run, and by which run one of 5 % from run 21 on is.
 """
 
 import argparse
@@ -22,9 +22,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from milabench_ddp.report.history.change_points import changes_of
-from milabench_ddp.report.history.history import ALPHA, THRESHOLD
+from milabench_ddp.report.history.history import ALPHA, BACK, THRESHOLD, changes_in
 from milabench_ddp.report.history.noise import FEWEST, family_of
 from milabench_ddp.report.history.peers import against_peers
+from milabench_ddp.report.history.tracks import Track
 
 RUNS, GPUS, SLOW_FROM, SLOWER = 40, 64, 30, 0.04
 Floats = np.ndarray
@@ -52,13 +53,31 @@ def disturbed(draw: np.random.Generator, shape: tuple[int, int]) -> Floats:
     return white(0.005)(draw, shape) - is_slow * draw.uniform(0.1, 0.3, shape)
 
 
-def wandering(draw: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """Runs are like the one before, by a correlation of 0.5."""
-    shocks = draw.normal(size=shape)
-    values = shocks.copy()
-    for run in range(1, shape[0]):
-        values[run] = 0.5 * values[run - 1] + 0.75**0.5 * shocks[run]
-    return 0.005 * values
+def alike(correlation: float, deviation: float) -> Noise:
+    """Runs are like the one before."""
+
+    def noise(draw: np.random.Generator, shape: tuple[int, int]) -> Floats:
+        shocks = draw.normal(size=shape)
+        values = shocks.copy()
+        for run in range(1, shape[0]):
+            own = (1 - correlation**2) ** 0.5 * shocks[run]
+            values[run] = correlation * values[run - 1] + own
+        return deviation * values
+
+    return noise
+
+
+def levels(leaves: float, returns: float) -> Noise:
+    """Two levels that differ by 5 %: the chances to leave one after a run, and to return to it."""
+
+    def noise(draw: np.random.Generator, shape: tuple[int, int]) -> Floats:
+        is_low = np.zeros(shape, bool)
+        for run in range(1, shape[0]):
+            chance = draw.random(shape[1])
+            is_low[run] = np.where(is_low[run - 1], chance >= returns, chance < leaves)
+        return white(0.005)(draw, shape) - 0.05 * is_low
+
+    return noise
 
 
 def absent(draw: np.random.Generator, shape: tuple[int, int]) -> Floats:
@@ -76,7 +95,7 @@ KINDS: dict[str, Noise] = {
     "noise 0.5 %, heavy tails": tailed(0.005),
     "noise 0.2 to 2 % by GPU": uneven,
     "noise 0.5 %, 1 % of runs disturbed": disturbed,
-    "noise 0.5 %, correlated by 0.5": wandering,
+    "noise 0.5 %, correlated by 0.5": alike(0.5, 0.005),
     "noise 0.5 %, half of the GPUs": absent,
 }
 
@@ -87,9 +106,9 @@ def changed(all_values: list[Floats], alpha: float) -> set[int]:
     found = set()
     for index, values in enumerate(all_values):
         if len(values) >= FEWEST:
-            steps = changes_of(values, family)
-            sizes = [step.size for step in (*steps.steps, steps.whole)]
-            if any(abs(np.expm1(size)) >= THRESHOLD for size in sizes):
+            runs = tuple(range(len(values)))
+            track = Track("", "", None, 0, runs, values, changes_of(values, family))
+            if any(change.kind != BACK for change in changes_in(track, THRESHOLD)):
                 found.add(index)
     return found
 
@@ -124,16 +143,16 @@ def gpus(noise: Noise, series: int) -> tuple[float, float, float, float, float]:
 
 def alone(noise: Noise, series: int, slower: float = 0.0, count: int = 1) -> list[float]:
     """The rates at which a change is told in benchmarks, ever or by runs 23, 25, 30 and 40."""
-    looks = (23, 25, 30, 40)
+    looks = (23, 25, 30, RUNS)
     told = np.zeros(len(looks) + 1)
     for seed in range(series):
         draw = np.random.default_rng(seed)
         logs = noise(draw, (RUNS, count))
         logs[20:, 0] += np.log1p(-slower)
-        found = []
-        for runs in range(FEWEST, RUNS + 1):
-            found.append(bool(changed(list(logs[:runs].T), ALPHA / 2)))
-        told += [any(found), *(found[run - FEWEST] for run in looks)]
+        found = {}
+        for runs in looks if slower else range(FEWEST, RUNS + 1):
+            found[runs] = bool(changed(list(logs[:runs].T), ALPHA / 2))
+        told += [any(found.values()), *(found[run] for run in looks)]
     return (told / series).tolist()
 
 
@@ -147,6 +166,25 @@ def daily(period: float) -> Noise:
     return noise
 
 
+OF_BENCHMARKS: dict[str, Noise] = {
+    "noise 0.5 %": white(0.005),
+    "noise 1 %": white(0.01),
+    "t2, 0.5 %": lambda draw, shape: 0.005 * draw.standard_t(2, size=shape),
+    "lognormal, 0.7 %": lambda draw, shape: -0.007 * np.exp(draw.normal(size=shape)),
+    "noise 0.5 %, 1 % of runs disturbed": disturbed,
+    "two levels, 1 run": levels(0.5, 0.5),
+    "two levels, 5 runs": levels(0.2, 0.2),
+    "two levels, 10 runs": levels(0.1, 0.1),
+    "busy for 4 runs, calm for 15": levels(1 / 15, 0.25),
+    **{f"noise 1 %, correlated by {each}": alike(each, 0.01) for each in (0.5, 0.7, 0.9)},
+    "wave, 4 runs a day": daily(4),
+    "wave, 24 runs a day": daily(24),
+    "6 % less in all, little by little": lambda draw, shape: (
+        white(0.005)(draw, shape) - 0.06 * np.arange(shape[0])[:, None] / RUNS
+    ),
+}
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("series", nargs="?", type=int, default=100)
@@ -154,12 +192,10 @@ if __name__ == "__main__":
     print("one of 64 GPUs 4 % slower from run 30: named by run 31, 32, 35; others; none slower")
     for kind, noise in KINDS.items():
         print(f"{kind:36}", *(f"{rate:7.1%}" for rate in gpus(noise, series)), flush=True)
-    print("a benchmark: told of nothing, ever; of -5 % from run 21 by run 23, 25, 30, 40")
-    beside = {"wave, 4 runs a day": daily(4), "wave, 24 runs a day": daily(24)}
-    for kind, noise in {**KINDS, **beside}.items():
-        if noise is absent:
-            continue
+    print("a benchmark: told of nothing, ever; after 40 runs; of -5 % at run 21: by 23, 25, 30, 40")
+    for kind, noise in OF_BENCHMARKS.items():
         for count in (1, 30):
-            quiet = alone(noise, series, count=count)[0]
+            ever, *_, last = alone(noise, series, count=count)
             found = alone(noise, series, 0.05, count)[1:]
-            print(f"{kind:36} {count:3}", *(f"{rate:7.1%}" for rate in (quiet, *found)), flush=True)
+            told = " ".join(f"{rate:7.1%}" for rate in (ever, last, *found))
+            print(f"{kind:36} {count:3} {told}", flush=True)

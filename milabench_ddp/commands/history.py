@@ -23,5 +23,5 @@ def main(options: HistoryOptions) -> int:
     else:
         text = FACES[format](history)
     sys.stdout.write(text)
-    has_slower = any(change.is_slower for change in history.changes)
+    has_slower = any(change.way == "slower" for change in history.changes)
     return 1 if options.fail_on and has_slower else 0

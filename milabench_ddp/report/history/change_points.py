@@ -21,6 +21,7 @@ change is found.
 
 import math
 from collections.abc import Iterator
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -77,8 +78,19 @@ class Changes(Struct, frozen=True):
     @property
     def steps(self) -> list[Step]:
         """The changes between its segments."""
-        pairs = zip(self.segments[:-1], self.segments[1:], strict=True)
-        return [self._step(before, after) for before, after in pairs]
+        return [self._step(before, after) for before, after in pairwise(self.segments)]
+
+    def visits(self, at: int, close: float) -> int:
+        """How often the series is at the level of the segment that begins at the run ``at``.
+
+        Args:
+            at: the first run of a segment.
+            close: levels that differ by no more, or by no more than they err, are one.
+        """
+        level = next(each for each in self.segments if each.first == at)
+        steps = [self._step(each, level) for each in self.segments]
+        is_there = (abs(step.size) <= max(step.error, close) for step in steps)
+        return sum(there for there, _ in groupby(is_there))
 
     @property
     def whole(self) -> Step:
@@ -103,9 +115,9 @@ def changes_of(values: "Floats", family: Family) -> Changes:
     fits = [np.linspace(each.begins, each.ends, each.end - each.first) for each in segments]
     rest = calm - np.concatenate(fits)
     fitted = 2 * len(segments) - 1 + sum(each.begins != each.ends for each in segments)
-    freedom = np.array([max(len(calm) - fitted, 1.0)])
-    variance, freedom = family.moderated(np.array([rest @ rest]), freedom)
-    return Changes(segments, float(variance[0]), float(freedom[0]))
+    noise = family.moderated(rest[None], np.array([float(len(calm))]), fitted)
+    variance, inflation, freedom = (float(each[0]) for each in noise)
+    return Changes(segments, variance * inflation, freedom)
 
 
 def _segments(values: "Floats", first: int, family: Family) -> Iterator[Segment]:
@@ -150,9 +162,9 @@ def _drifts(values: "Floats", split: int, family: Family) -> bool:
     if float(line @ line) > float(step @ step):
         return False
     count: Floats = np.array([float(len(values))])
-    variance, freedom = family.moderated(np.array([line @ line]), count - 2)
+    variance, inflation, freedom = family.moderated(line[None], count)
     place = places(len(values))
-    t = abs(place @ values) / np.sqrt(variance * (place @ place))
+    t = abs(place @ values) / np.sqrt(variance * inflation * (place @ place))
     return bool(_are_sure(t, freedom, _level(count, family))[0])
 
 
@@ -166,22 +178,22 @@ def _split(values: "Floats", apart: "Floats", family: Family) -> int:
     """
     from ...numerics import np
 
-    values = values - values.mean()
     ends = np.arange(FEWEST, len(values) + 1)
     splits = apart[:, ends].argmax(axis=0)
-    sums, squares = (np.cumsum([0.0, *each]) for each in (values, values**2))
+    sums = np.cumsum([0.0, *values])
     before, after = sums[splits] / splits, (sums[ends] - sums[splits]) / (ends - splits)
-    left = squares[ends] - splits * before**2 - (ends - splits) * after**2
+    run, split, end = np.arange(len(values)), splits[:, None], ends[:, None]
+    rests = values - np.where(run < split, before[:, None], after[:, None])
     counts = ends.astype(np.float64)
-    variances, freedom = family.moderated(np.maximum(left, 0.0), counts - 2)
-    ts = np.abs(after - before) / np.sqrt(variances * (1 / splits + 1 / (ends - splits)))
-    is_sure = _are_sure(ts, freedom, _level(counts, family))
+    variances, inflation, freedom = family.moderated(np.where(run < end, rests, 0.0), counts)
+    errors = np.sqrt(variances * inflation * (1 / splits + 1 / (ends - splits)))
+    is_sure = _are_sure(np.abs(after - before) / errors, freedom, _level(counts, family))
     by_energy = np.argsort(-apart[splits, ends])
     for index in by_energy[is_sure[by_energy]]:
-        split, end = int(splits[index]), int(ends[index])
-        deviation = math.sqrt(variances[index] / family.inflation)
-        if _is_no_chance(values[:end], split, deviation, family):
-            return split
+        place = int(splits[index])
+        deviation = math.sqrt(variances[index])
+        if _is_no_chance(values[: int(ends[index])], place, deviation, family):
+            return place
     return 0
 
 

@@ -20,11 +20,13 @@ from .tracks import Track, last_unit, tracks_of
 
 ALPHA = 0.05  # the probability of a false alarm about any benchmark or device, ever
 THRESHOLD = 0.01  # the smallest change that is told
+CHANGE, DRIFT, BACK = "change", "drift", "back"  # kinds of changes
 Known = Mapping[tuple[int, int], Sequence[Difference]]  # by the numbers of both runs
+WAYS = ("slower", "faster", BACK)  # in which changes lead, in the order in which they are told
 RULE = (
     f"looked at after each run, at most {ALPHA:.0%} of histories ever have a false alarm, if runs "
     "vary around one level; a state that lasts, such as a busy week or the second of two levels, "
-    "is a change"
+    "is a change until it comes again"
 )
 
 
@@ -38,7 +40,7 @@ class Change(Struct, frozen=True):
     new: float
     low: float  # the 95 % interval of ``ratio``
     high: float
-    is_drift: bool = False  # it came in changes too small to be told by themselves
+    kind: str = CHANGE
     differs: tuple[str, ...] = ()  # what the runs ``before`` and ``run`` differ in
 
     @property
@@ -47,9 +49,11 @@ class Change(Struct, frozen=True):
         return self.new / self.old
 
     @property
-    def is_slower(self) -> bool:
-        """Whether it is for the worse."""
-        return self.new < self.old
+    def way(self) -> str:
+        """Where it leads: slower, faster, or back to a level seen before, or since then again."""
+        if self.kind == BACK:
+            return BACK
+        return "slower" if self.new < self.old else "faster"
 
 
 class History(Struct, frozen=True):
@@ -90,13 +94,13 @@ def history_of(
     _check_distinct(runs)
     names = _selected(runs, select)
     tracks = tracks_of(runs, names, ALPHA)
-    changes = [change for track in tracks for change in _changes(track, threshold)]
+    changes = [change for track in tracks for change in changes_in(track, threshold)]
     pairs = {(each.before, each.run) for each in changes if each.track.device is None}
     known = {
         (a, b): differences_of([read_run(runs[a].path), read_run(runs[b].path)]) for a, b in pairs
     }
     changes = [replace(each, differs=_differences(each, runs, known)) for each in changes]
-    changes.sort(key=lambda each: (not each.is_slower, each.track.device is None))
+    changes.sort(key=lambda each: (WAYS.index(each.way), each.track.device is None))
     notes = tuple(_notes(runs, tracks, names))
     return History(tuple(runs), tracks, tuple(changes), threshold, notes)
 
@@ -123,20 +127,22 @@ def _selected(runs: Sequence[RunPoint], select: Sequence[str]) -> list[str]:
     return [name for name in names if is_selected(name, select)]
 
 
-def _changes(track: Track, threshold: float) -> Iterator[Change]:
+def changes_in(track: Track, threshold: float) -> Iterator[Change]:
     """The changes of a track that are large enough, and what the others add up to."""
     found, explained = [], 0.0
     for step in track.changes.steps:
         if _is_large(step, threshold):
-            found.append(_change(track, step, step.at - 1, step.at))
+            visits = track.changes.visits(step.at, threshold)
+            kind = CHANGE if visits == 1 else BACK
+            found.append(_change(track, step, step.at - 1, step.at, kind))
             explained += step.size
     whole = track.changes.whole
     rest = replace(whole, before=whole.before + explained)
     if _is_large(rest, threshold):
-        found.append(_change(track, rest, 0, len(track.runs) - 1, is_drift=True))
+        found.append(_change(track, rest, 0, len(track.runs) - 1, DRIFT))
     for change in found:
         # of two devices the other one is the faster for it
-        if change.is_slower or track.peers != 1:
+        if change.way != "faster" or track.peers != 1:
             yield change
 
 
@@ -145,7 +151,7 @@ def _is_large(step: Step, threshold: float) -> bool:
     return abs(math.expm1(step.size)) >= threshold and abs(step.size) > step.error
 
 
-def _change(track: Track, step: Step, before: int, after: int, *, is_drift: bool = False) -> Change:
+def _change(track: Track, step: Step, before: int, after: int, kind: str) -> Change:
     first = 0.0 if track.device is None else track.changes.segments[0].begins
     return Change(
         track,
@@ -155,7 +161,7 @@ def _change(track: Track, step: Step, before: int, after: int, *, is_drift: bool
         new=math.exp(step.after - first),
         low=math.exp(step.size - step.error),
         high=math.exp(step.size + step.error),
-        is_drift=is_drift,
+        kind=kind,
     )
 
 

@@ -45,7 +45,10 @@ class TrackReport(OfTrack):
 class ChangeReport(OfTrack):
     """That a benchmark, or a device against its peers, is slower or faster than before."""
 
-    kind: Annotated[str, about("change, or drift: many changes too small to be told")]
+    kind: Annotated[
+        str,
+        about("change, drift: many too small to be told, or back: to a level of more than once"),
+    ]
     run: Annotated[int, about("the first run after it, from 1; of a drift the last of all")]
     name: Annotated[str, about("the name of that run")]
     started: Annotated[float | None, about("when that run began, since the epoch", "s")]
@@ -65,7 +68,7 @@ class HistoryDocument(Document):
 
     runs: Annotated[tuple[RunReport, ...], about("in the order of time")]
     tracks: tuple[TrackReport, ...]
-    changes: Annotated[tuple[ChangeReport, ...], about("those for the worse first")]
+    changes: Annotated[tuple[ChangeReport, ...], about("those for the worse first, back last")]
     threshold: Annotated[float, about("the smallest change that is told, as a fraction")]
     alpha: Annotated[float, about("the probability of a false alarm about anything, ever")]
     notes: Annotated[tuple[str, ...], about("what is not in the tables, as sentences")]
@@ -89,7 +92,7 @@ def change_report(change: Change, history: History) -> ChangeReport:
     run = history.runs[change.run]
     return ChangeReport(
         **vars(_of_track(change.track)),
-        kind="drift" if change.is_drift else "change",
+        kind=change.kind,
         run=change.run + 1,
         name=run.name,
         started=run.started,

@@ -10,12 +10,13 @@ from ...codec import encode_indented
 from ...fitted import fitted_lines
 from ...table import Column, Table, csv_text
 from ...wrapped import wrapped
-from .history import Change, History
+from .history import BACK, CHANGE, DRIFT, Change, History
 from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST
 from .run_points import Device, RunPoint
 
 WIDTH = 100  # columns
+TITLES = {"slower": "Slower", "faster": "Faster", BACK: "Levels seen more than once, no changes"}
 
 
 def history_text(history: History, width: int = WIDTH) -> str:
@@ -50,10 +51,16 @@ def _title(history: History) -> str:
 def _head(history: History) -> Iterator[str]:
     yield _title(history)
     yield ""
-    slower = [change for change in history.changes if change.is_slower]
-    faster = [change for change in history.changes if not change.is_slower]
-    yield from _section("Slower", slower, history)
-    yield from _section("Faster", faster, history)
+    for title, found in _by_way(history).items():
+        yield from _section(title, found, history)
+
+
+def _by_way(history: History) -> dict[str, list[Change]]:
+    """The changes by the title of the way in which they lead; of those back, only where any is."""
+    found: dict[str, list[Change]] = {"Slower": [], "Faster": []}
+    for change in history.changes:
+        found.setdefault(TITLES[change.way], []).append(change)
+    return found
 
 
 def _section(title: str, changes: Sequence[Change], history: History) -> Iterator[str]:
@@ -82,7 +89,7 @@ def _why(change: Change) -> Iterator[str]:
     if change.differs:
         for difference in change.differs:
             yield f"      differs: {difference}"
-    elif not change.is_drift and change.track.device is None:
+    elif change.kind == CHANGE and change.track.device is None:
         yield "      nothing that both runs recorded differs"
 
 
@@ -112,13 +119,13 @@ def sentence(change: Change, history: History) -> str:
     ends = sorted(abs(1 - end) for end in (change.low, change.high))
     if (change.low - 1) * (change.high - 1) < 0:  # the interval has no change in it
         ends[0] = -ends[0]
-    how = "slower" if change.is_slower else "faster"
+    how = "slower" if change.new < change.old else "faster"
     size = f"{abs(1 - change.ratio):.1%} {how} ({ends[0]:.1%} to {ends[1]:.1%})"
     peers = ""
     if change.track.device is not None:
         peers = " than its peer" if change.track.peers == 1 else " than its peers"
     last = history.runs[change.run]
-    if change.is_drift:
+    if change.kind == DRIFT:
         return (
             f"{size}{peers} in run {change.run + 1} than in run {change.before + 1}, "
             "in changes too small to be told by themselves"
@@ -161,7 +168,7 @@ def benchmarks_table(history: History) -> Table:
         if track.device is not None:
             continue
         told = [each for each in history.changes if each.track is track]
-        since = sorted(each.run + 1 for each in told if not each.is_drift)
+        since = sorted(each.run + 1 for each in told if each.kind != DRIFT)
         whole = track.changes.whole
         levels = [math.exp(whole.before), math.exp(whole.after)]
         if len(track.runs) < FEWEST:
@@ -198,9 +205,10 @@ def history_html(history: History) -> str:
     # imported here because it takes long to import
     from .history_page import history_page
 
-    slower = [_bullet(each, history) for each in history.changes if each.is_slower]
-    faster = [_bullet(each, history) for each in history.changes if not each.is_slower]
-    return history_page(history, _title(history), slower, faster, benchmarks_table(history))
+    told = {}
+    for title, found in _by_way(history).items():
+        told[title] = [_bullet(each, history) for each in found]
+    return history_page(history, _title(history), told, benchmarks_table(history))
 
 
 def _bullet(change: Change, history: History) -> str:

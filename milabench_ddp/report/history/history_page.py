@@ -1,6 +1,6 @@
 """A history as a page for a browser: what changed, each benchmark, and its rates over runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...table import Table
 from ..charts.chart import Chart
@@ -17,17 +17,17 @@ MOST_CHARTS = 64
 
 
 def history_page(
-    history: History, title: str, slower: Sequence[str], faster: Sequence[str], table: Table
+    history: History, title: str, told: Mapping[str, Sequence[str]], table: Table
 ) -> str:
     """The page.
 
     Args:
         history: what was found.
         title: how many runs, benchmarks and devices it is of, and when they were.
-        slower: a sentence for each change for the worse.
-        faster: a sentence for each other change.
+        told: a sentence for each change, by the titles of the ways in which they lead.
         table: a row for each benchmark.
     """
+    slower, faster = told["Slower"], told["Faster"]
     badges = [badge("▼ none slower", "good")]
     if slower:
         badges = [badge(f"▼ {len(slower)} slower", "error")]
@@ -39,8 +39,7 @@ def history_page(
         notes.insert(0, f"charts of the first {MOST_CHARTS} of {len(charts)} series are shown")
     figures: list[Html] = [svg_figure(chart, WIDE) for chart in charts[:MOST_CHARTS]]
     sections = {
-        "Slower": bullets(slower),
-        "Faster": bullets(faster),
+        **{title: bullets(found) for title, found in told.items()},
         "Benchmarks": [html_table(table, left_out=())],
         "Over runs": figures,
         "What to know": bullets(notes),

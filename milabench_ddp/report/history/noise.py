@@ -5,8 +5,8 @@ Tests at very small levels are far in the tails, so noise must not be taken for 
 * The variance of a series is moderated by that of its family (G. K. Smyth, "Linear models and
   empirical Bayes methods for assessing differential expression in microarray experiments", Stat.
   Appl. Genet. Mol. Biol. 3, 2004), and is never less than its own.
-* Where runs are like their neighbours, a mean is worth fewer of them, by the correlation of the
-  family.
+* Where runs are like their neighbours, a mean is worth fewer of them, by the correlation that is
+  typical of the family; of few series, each has the one that it shows around its best fit.
 * A lone run that is far from its neighbours on both sides is taken for one of them.
 * Tails may be heavier than those of a normal distribution: the share of all runs of the family that
   are so far from their neighbours is counted.
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
 FEWEST = 6  # runs; of fewer, nothing is told
 NEAR = 2  # neighbours of a run on each side
-FITTED = 3  # parameters: two levels, and the place between them
+LEVELS = 2  # parameters of a step or a line,
+FITTED = 3  # and with its place
 ROUNDING = 1e-6  # of logarithms: rates are written with some seven digits
 UNSURE = 10.0  # runs: with as many, a run must be twice as far off to be taken for another
-BIAS = 4.0  # runs by which the estimate of a correlation is too small, over all runs
+PLACE = 3  # parameters that the place of a step is worth (Y. Ninomiya, "Information criterion for
+# Gaussian change-point model", Statistics & Probability Letters 72, 2005)
 MOST_CORRELATION = 0.95
 FEWEST_VARIANCES = 4  # of which it is known how they differ
 
@@ -42,27 +44,34 @@ class Family(Struct, frozen=True):
     count: int
     variance: float  # the median
     prior: float  # degrees of freedom that the variance of the family is worth for one series
-    correlation: float  # of neighbouring runs
+    correlation: float | None  # of neighbouring runs; None: each series tells its own
     outliers: "Floats"  # how far each run is from its neighbours, in deviations; ascending
 
-    @property
-    def inflation(self) -> float:
-        """By how much the variance of a mean is larger than that of independent runs."""
-        return (1 + self.correlation) / (1 - self.correlation)
-
-    def moderated(self, squares: "Floats", freedom: "Floats") -> "tuple[Floats, Floats]":
-        """The variance of the runs of a series for means of them, and its degrees of freedom.
+    def moderated(
+        self, rests: "Floats", counts: "Floats", fitted: int = LEVELS
+    ) -> "tuple[Floats, Floats, Floats]":
+        """The noise of the runs of a series, by what fits to its first ones leave of them.
 
         Args:
-            squares: the sum of the squares that no fit explains.
-            freedom: the degrees of freedom of this sum.
+            rests: shape (fits, runs); 0 after the first ``counts`` of each.
+            counts: shape (fits,); the runs of each fit.
+            fitted: the parameters of a fit.
+
+        Returns:
+            the variance of a run; by how much that of a mean is larger than if runs were
+            independent; and the degrees of freedom of this variance. Shape (fits,) each.
         """
         from ...numerics import np
 
-        own = np.maximum(squares / freedom, ROUNDING**2)
-        worth = freedom / self.inflation
+        freedom = np.maximum(counts - fitted, 1.0)
+        own = np.maximum((rests**2).sum(axis=1) / freedom, ROUNDING**2)
+        correlation = np.full(len(rests), self.correlation)
+        if self.correlation is None:
+            correlation = _correlations(rests, counts, fitted + PLACE)
+        inflation = (1 + correlation) / (1 - correlation)
+        worth = freedom / inflation
         whole = (self.prior * self.variance + worth * own) / (self.prior + worth)
-        return np.maximum(whole, own) * self.inflation, self.prior + worth
+        return np.maximum(whole, own), inflation, self.prior + worth
 
     def share_beyond(self, deviations: "Floats") -> "Floats":
         """The share of runs that are so many deviations off, with one more than were seen."""
@@ -88,12 +97,18 @@ def family_of(all_values: Sequence["Floats"], alpha: float) -> Family:
     calm = [without_lone_runs(values) for values in long]
     rests = [_best_fit_rest(values) for values in calm]
     variances = [_variance(rest) for rest in rests]
+    correlation = None
+    if len(rests) >= FEWEST_VARIANCES:
+        alone = [
+            _correlations(rest[None], np.array([len(rest)]), LEVELS + PLACE)[0] for rest in rests
+        ]
+        correlation = float(np.median(alone))
     return Family(
         alpha,
         len(long),
         median(variances),
         _prior(variances, median(map(len, calm)) - FITTED - 1),
-        min(max(_correlation(calm, rests), 0.0), MOST_CORRELATION),
+        correlation,
         np.sort(np.concatenate([_outliers(values) for values in long])),
     )
 
@@ -146,37 +161,21 @@ def _best_fit_rest(values: "Floats") -> "Floats":
     return min(step, without_line(values), key=lambda rest: float(rest @ rest))
 
 
-def _correlation(all_values: Sequence["Floats"], rests: Sequence["Floats"]) -> float:
-    """The correlation of neighbouring runs in a family, by the lower of two estimates.
+def _correlations(rests: "Floats", counts: "Floats", bias: int) -> "Floats":
+    """The correlation of neighbours in what fits leave, from 0 to 1, without its bias.
 
-    One is that of what a fit leaves, the median over series: too large if there are several
-    changes. The other is less sure, but no few changes move it: the variance of differences over h
-    runs grows as 1 - rho^h.
+    Args:
+        rests: shape (fits, runs); 0 after the first ``counts`` of each.
+        counts: shape (fits,); the runs of each fit.
+        bias: the parameters of a fit: each makes the correlation smaller, as in ``batch_means``.
     """
     from ...numerics import np
 
-    of_rest = median(map(_correlation_of_rest, rests))
-    next, after_next = [], []
-    for values in all_values:
-        deviation = max(_deviation(values), ROUNDING)
-        next.append(np.abs(values[1:] - values[:-1]) / deviation)
-        after_next.append(np.abs(values[2:] - values[:-2]) / deviation)
-    medians = [float(np.median(np.concatenate(each))) for each in (next, after_next)]
-    if not medians[0]:
-        return of_rest
-    return min(of_rest, (medians[1] / medians[0]) ** 2 - 1)
-
-
-def _correlation_of_rest(rest: "Floats") -> float:
-    """The correlation of neighbours in what a fit leaves, without its bias.
-
-    It is as in ``batch_means``, for the two levels or the line, and the place of the step.
-    """
-    count, squares = len(rest), float(rest @ rest)
-    if squares <= count * ROUNDING**2:
-        return 0.0
-    seen = float(rest[1:] @ rest[:-1]) / squares
-    return (count * seen + BIAS) / max(count - BIAS - 2, 1)
+    squares = (rests**2).sum(axis=1)
+    least = counts * ROUNDING**2  # what is left of rounding tells nothing
+    seen = (rests[:, 1:] * rests[:, :-1]).sum(axis=1) / np.maximum(squares, least)
+    found = (counts * seen + bias) / np.maximum(counts - bias - 2, 1)
+    return np.where(squares > least, np.clip(found, 0.0, MOST_CORRELATION), 0.0)
 
 
 def _prior(variances: Sequence[float], worth: float) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.history.change_points import Changes, changes_of
+from milabench_ddp.report.history.change_points import Changes, Segment, changes_of
 from milabench_ddp.report.history.noise import family_of
 
 Floats = np.ndarray
@@ -46,6 +46,35 @@ def test_a_fault_that_was_mended_is_two_steps() -> None:
     values = noise(3)
     values[15:25] -= 0.08
     assert steps(values) == [15, 25]
+
+
+def test_levels_to_which_a_series_returns_are_visited_again() -> None:
+    values = noise(3, deviation=0.005)
+    values[10:20] -= 0.08
+    values[30:] -= 0.08
+    changes = found(values)
+    assert [step.at for step in changes.steps] == [10, 20, 30]
+    assert [changes.visits(step.at, 0.01) for step in changes.steps] == [2, 2, 2]
+    values[30:] -= 0.08
+    changes = found(values)
+    assert [changes.visits(step.at, 0.01) for step in changes.steps] == [1, 2, 1]
+
+
+def test_small_steps_one_after_another_are_no_return() -> None:
+    """The level after each is close to that after the next, but was never left."""
+    segments = [Segment(10 * k, 10 * k + 10, level, level) for k, level in enumerate((0, 3, 3.5))]
+    assert [Changes(tuple(segments)).visits(at, 1.0) for at in (10, 20)] == [1, 1]
+
+
+def test_runs_that_are_like_those_before_are_no_change() -> None:
+    """One alarm in 20 is expected; with the correlation of independent runs there are eight."""
+    alarms = 0
+    for seed in range(40):
+        values = noise(seed)
+        for run in range(1, 40):
+            values[run] = 0.9 * values[run - 1] + (1 - 0.9**2) ** 0.5 * values[run]
+        alarms += any(found(values[:runs]).whole.size for runs in range(8, 41, 4))
+    assert alarms <= 4
 
 
 def test_a_series_that_does_not_change_has_none() -> None:

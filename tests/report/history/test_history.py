@@ -11,7 +11,7 @@ import pytest
 from milabench_ddp.errors import RunDirError, SelectionError
 from milabench_ddp.report.history import history
 from milabench_ddp.report.history.change_points import Step
-from milabench_ddp.report.history.history import History, history_of
+from milabench_ddp.report.history.history import BACK, CHANGE, DRIFT, History, history_of
 from milabench_ddp.report.history.noise import FEWEST
 from tests.support.made_up_history import slowed, waving, write_run
 from tests.support.result_files import config, end, rates, start, write, write_state
@@ -59,7 +59,7 @@ def test_a_step_of_a_benchmark_is_told_with_what_changed_there(tmp_path: Path) -
         speeds = {"flops": {"GPU-0": rate}, "other": {"GPU-0": 50.0}}
         runs.append(write_run(tmp_path, number, speeds, **machine(number)))
     (change,) = history_of(runs).changes
-    assert (change.track.benchmark, change.run, change.is_drift) == ("flops", 8, False)
+    assert (change.track.benchmark, change.run, change.kind) == ("flops", 8, CHANGE)
     assert change.old == pytest.approx(100, abs=0.5)
     assert change.new == pytest.approx(93, abs=0.5)
     assert change.low - 0.005 < 0.93 < change.high + 0.005
@@ -87,21 +87,32 @@ def test_of_a_gpu_what_changed_is_its_own(tmp_path: Path) -> None:
 def test_small_losses_add_up(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     runs = []
-    for number in range(1, 25):
+    for number in range(1, 31):
         rate = 100 * 0.998**number * (1 + 0.003 * draw.normal())
         runs.append(write_run(tmp_path, number, {"flops": {"GPU-0": rate}}))
     (change,) = history_of(runs).changes
-    assert change.is_drift
-    assert (change.before, change.run) == (0, 23)
-    assert change.ratio == pytest.approx(0.998**23, abs=0.01)
+    assert (change.kind, change.before, change.run) == (DRIFT, 0, 29)
+    assert change.ratio == pytest.approx(0.998**29, abs=0.01)
     assert not history_of(runs, threshold=0.1).changes
+
+
+@pytest.mark.parametrize(("lows", "ways"), [(1, ["slower", BACK]), (2, [BACK, BACK, BACK])])
+def test_a_level_seen_before_is_no_change(tmp_path: Path, lows: int, ways: list[str]) -> None:
+    """A fault that was mended is one change; a state that comes again is none."""
+    draw = np.random.default_rng(0)
+    levels = np.resize([100.0] * 10 + [93.0] * 8, 10 + 18 * lows - 10 * (lows - 1))
+    rates = levels * (1 + 0.004 * draw.normal(size=len(levels)))
+    runs = [write_run(tmp_path, k, {"flops": {"GPU-0": rate}}) for k, rate in enumerate(rates, 1)]
+    changes = history_of(runs).changes
+    assert [change.way for change in changes] == ways
+    assert [change.run for change in changes] == [10, 18, 28][: len(ways)]
 
 
 def test_of_two_gpus_the_slower_one_is_told(tmp_path: Path) -> None:
     logs = slowed(waving(0, runs=20, devices=2), 1, 14, by=0.08)
     (change,) = history_of(write_all(tmp_path, logs)).changes
     assert change.track.device is not None
-    assert (change.track.device.key, change.track.peers, change.is_slower) == ("GPU-1", 1, True)
+    assert (change.track.device.key, change.track.peers, change.way) == ("GPU-1", 1, "slower")
 
 
 def test_notes_tell_what_is_not_in_it(tmp_path: Path) -> None:

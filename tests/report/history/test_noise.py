@@ -13,7 +13,9 @@ def white(seed: int, count: int = 64, runs: int = 30, deviation: float = 0.01) -
 
 
 def one(family: Family, variance: float, freedom: float) -> float:
-    found, _ = family.moderated(np.array([variance * freedom]), np.array([freedom]))
+    count = freedom + 2  # of two levels
+    rest = np.sqrt(variance * freedom / count) * np.resize([1.0, -1.0], (1, int(count)))
+    found, *_ = family.moderated(rest, np.array([count]))
     return float(found[0])
 
 
@@ -50,7 +52,20 @@ def test_changes_of_the_level_are_no_correlation() -> None:
     values = white(0)
     for each in values:
         each[15:] -= 0.1
-    assert family_of(values, 0.05).correlation < 0.1
+    assert family_of(values, 0.05).correlation < 0.15
+
+
+def test_of_few_series_each_tells_its_own_correlation() -> None:
+    draw = np.random.default_rng(0)
+    alike = draw.normal(size=2000)
+    for run in range(1, 2000):
+        alike[run] = 0.9 * alike[run - 1] + (1 - 0.9**2) ** 0.5 * alike[run]
+    rests = np.array([alike, draw.normal(size=2000)])
+    family = family_of(list(rests), 0.05)
+    assert family.correlation is None
+    _, inflation, _ = family.moderated(rests - rests.mean(axis=1)[:, None], np.full(2, 2000.0))
+    assert inflation[0] == pytest.approx(19, rel=0.2)  # (1 + 0.9) / (1 - 0.9)
+    assert inflation[1] < 1.4
 
 
 def test_outliers_are_counted() -> None:

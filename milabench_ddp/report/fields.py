@@ -26,6 +26,7 @@ from .statistics.values import NAN, mean, median
 FEW = 0.005  # of a step, below which the host has no column
 HOST = "host"
 EVERYWHERE, DOCUMENT, EXPORT, TABLE = "", "document", "export", "table"  # where a field is
+RATE, PEAK = "rate", "peak"
 NEITHER = NAN, NAN
 
 
@@ -74,6 +75,11 @@ class Benchmark(Struct, frozen=True, dict=True):
         return median(rank.std for rank in self.row.timed)
 
     @property
+    def mfu_error(self) -> float:
+        """Half of the 95 % interval of its MFU."""
+        return self.row.used.mfu * math.hypot(self.row.half_width, self.row.used.peaks_error)
+
+    @property
     def sm_clock(self) -> float:
         """The mean SM clock of its devices, in MHz."""
         return sm_clock(self.row.measuring)
@@ -99,7 +105,7 @@ class Field(Struct, frozen=True):
     silent: object = None  # the value that says nothing, if all rows have it
     sort: str = ""  # the word of ``--sort``; empty: none
     metric: str = ""  # its name as a metric of sweeps; empty: it is none
-    like_perf: bool = False  # whether it is proportional to the rate, and as uncertain
+    like: str = ""  # what it is proportional to, and as uncertain as: the rate, and the peak
     spread: str = ""  # the path of the spread of the metric
     stdev: str = ""  # the path of the deviation of the steps behind it
     places: str = EVERYWHERE  # else: only in the document, the export or the table
@@ -120,7 +126,9 @@ class Field(Struct, frozen=True):
         if self.name == "perf":
             return perf_of(row)
         value = self.of(Benchmark(row))
-        return row.like_perf(value) if self.like_perf else value
+        if self.like == PEAK:
+            return of_peak(row, value)
+        return row.like_perf(value) if self.like == RATE else value
 
 
 def perf_of(row: Row) -> Measured:
@@ -131,6 +139,12 @@ def perf_of(row: Row) -> Measured:
         with_error=row.summary.interval is not None,
         is_asked=row.half_width <= row.summary.until * (1 + ROUNDING),
     )
+
+
+def of_peak(row: Row, share: float) -> Measured:
+    """An MFU, with its ``±`` where both the rate and the peak have an interval."""
+    error = share * math.hypot(row.half_width, row.used.peaks_error)
+    return row.like_perf(share) if math.isnan(error) else Measured(share, error, with_error=True)
 
 
 def share_of(row: Row, part: str) -> float:
@@ -161,18 +175,19 @@ BENCHMARK: tuple[Field, ...] = (
     Field("ngpu", "devices", "row.ngpu", heading="ngpu", format=".0f", width=4, stays=8),
     Field("nodes", "nodes", "row.nodes", kind=int),
     Field("perf", "the mean rate over processes", "row.perf", "units/s", heading="perf",
-          format=".2f", width=10, stays=2, sort="perf", metric="perf", like_perf=True),
+          format=".2f", width=10, stays=2, sort="perf", metric="perf", like=RATE),
     Field("unit", "of perf and score, such as tokens/s", "unit", kind=str | None, heading="unit",
           stays=3),
     Field("drift", "by which part a rate still moves; null where all are steady", "row.drift",
           heading="drift", format="+.1%", stays=7, sort="drift"),
     Field("step_ms", "the median over ranks of each rank's median step", "row.step_ms", "ms",
-          heading="ms", format=".4g", stays=4, sort="ms", metric="latency", like_perf=True,
+          heading="ms", format=".4g", stays=4, sort="ms", metric="latency", like=RATE,
           stdev="step_stdev"),
     Field("step_ms_p95", "what 95 of 100 steps do not exceed, the median over ranks", "p95", "ms",
-          heading="p95 ms", format=".4g", stays=12, like_perf=True),
+          heading="p95 ms", format=".4g", stays=12, like=RATE),
     Field("mfu", "model FLOPs as a share of the measured peak", "row.used.mfu", heading="MFU",
-          format=".1%", stays=5, sort="mfu", metric="mfu", like_perf=True),
+          format=".1%", stays=5, sort="mfu", metric="mfu", like=PEAK),
+    Field("mfu_error", "half of its 95 % interval, by those of perf and the peak", "mfu_error"),
     Field("hfu", "the same, with the FLOPs of recomputation", "row.used.hfu"),
     Field("data", "", "data", heading="data", format=".0%", stays=13, places=TABLE),
     Field("compute", "", PASSES, heading="compute", format=".0%", stays=14, places=TABLE),
@@ -186,7 +201,7 @@ BENCHMARK: tuple[Field, ...] = (
     Field("peak_memory", "the most memory in use on a device", "row.peak_memory", "MiB",
           heading="peak_memory", format=".0f", width=11, stays=10, sort="memory", metric="memory"),
     Field("score", "the rate of all devices; what failed counts as 0", "row.score", "units/s",
-          heading="score", format=".2f", width=10, stays=19, metric="score", like_perf=True),
+          heading="score", format=".2f", width=10, stays=19, metric="score", like=RATE),
     Field("weight", "in the suite's score", "row.weight", heading="weight", format=".2f", width=6,
           stays=20, silent=1.0),
     Field("sm_clock", "the mean SM clock in the measured steps", "sm_clock", "MHz",
@@ -194,7 +209,7 @@ BENCHMARK: tuple[Field, ...] = (
     Field("held_down_by", "what held the clocks of a device down; empty: nothing", "held_down_by",
           kind=str, heading="held down by", stays=11),
     Field("throughput", "the rate of all processes of a whole launch", "row.throughput", "units/s",
-          metric="throughput", like_perf=True),
+          metric="throughput", like=RATE),
     Field("efficiency", "throughput relative to the fewest nodes, per node", "efficiency"),
     Field("efficiency_error", "half of its 95 % interval over launches", "efficiency_error"),
     Field("efficiency_note", "what it is relative to, or why there is none", "efficiency_note",

@@ -7,10 +7,15 @@ Chowdhery and others, "PaLM: Scaling Language Modeling with Pathways", 2022, app
 is not that of a data sheet, which no program reaches: matrix products on the same devices reached
 it. If several benchmarks measured products of a precision, the fastest is the peak. No program
 exceeds it: where one seems to, there is no MFU.
+
+The error of an MFU is made of the half widths of both 95 % intervals, as fractions, as independent
+errors. The peak's is that of the benchmark that is the fastest, as if no other could have been.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +23,8 @@ from msgspec import Struct
 
 from ..codec import about
 from ..results.records import Record
-from .process import Processes
+from .process import Processes, ProcessResult, series_by_launch, until
+from .statistics.interval import half_width, pooled_mean
 from .statistics.values import NAN, mean
 from .told import TFLOPS, told_by
 
@@ -42,6 +48,7 @@ class Peak(Struct, frozen=True):
     benchmark: Annotated[str, about("the one that measured it")]
     precision: Annotated[str, about("of the matrix products, such as bf16")]
     tflop_s: Annotated[float, about("the rate of one device", "TFLOP/s")]
+    error: Annotated[float, about("half of its 95 % interval", "TFLOP/s")] = NAN
 
 
 class Utilisation(Struct, frozen=True):
@@ -50,6 +57,7 @@ class Utilisation(Struct, frozen=True):
     mfu: float = NAN
     peak: Peak | None = None  # TFLOP/s over MFU; or the one that is exceeded
     peaks: tuple[Peak, ...] = ()  # those that it is relative to
+    peaks_error: float = NAN  # the half width of the MFU by that of these, as a fraction
     impossible: float = NAN  # TFLOP/s that no device can reach: then there is no MFU
     without_peak: int = 0  # processes; if others have a peak, the MFU of all is not known
     with_recomputation: float = NAN  # the MFU with the FLOPs of recomputation, as claimed
@@ -58,6 +66,14 @@ class Utilisation(Struct, frozen=True):
     def hfu(self) -> float:
         """The MFU with the FLOPs of recomputation; NaN if it is not known, or impossible."""
         return self.with_recomputation if self.with_recomputation <= 1 else NAN
+
+    def half_width(self, of_rate: float) -> float:
+        """Half of the 95 % interval of MFU and HFU, as a fraction; NaN where one is not known.
+
+        Args:
+            of_rate: that of the rate of the program, as a fraction.
+        """
+        return math.hypot(of_rate, self.peaks_error)
 
 
 UNKNOWN = Utilisation()
@@ -73,17 +89,19 @@ def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
     """
     found: dict[RunPrecision, Peak] = {}
     for name in sorted(benchmarks):
-        rates: dict[RunPrecision, list[float]] = defaultdict(list)
+        products: dict[RunPrecision, list[ProcessResult]] = defaultdict(list)
         for process in benchmarks[name]:
             if process.failed:
                 continue
             key = process.run.path, precision(process.record)
             if process.record.units == UNIT and process.series is not None and key[1]:
-                rates[key].append(process.series.mean)
-        for key, values in rates.items():
-            peak = Peak(name, key[1], mean(values))
-            if key not in found or peak.tflop_s > found[key].tflop_s:
-                found[key] = peak
+                products[key].append(process)
+        for key, processes in products.items():
+            series = series_by_launch(processes)
+            rate = pooled_mean(series)
+            if key not in found or rate > found[key].tflop_s:
+                error = rate * half_width(series, until(processes))
+                found[key] = Peak(name, key[1], rate, error)
     return found
 
 
@@ -93,9 +111,8 @@ def utilisation(processes: Processes, known: Peaks) -> Utilisation:
     If the processes have different peaks, their peak is the mean TFLOP/s over the MFU. Of devices
     that are equally fast it is the harmonic mean.
     """
-    shares: list[float] = []
+    shares: dict[Peak, list[float]] = defaultdict(list)
     speeds: list[float] = []
-    used: list[Peak] = []
     impossible: list[tuple[float, float, Peak]] = []
     without_peak = 0
     for process in processes:
@@ -106,29 +123,30 @@ def utilisation(processes: Processes, known: Peaks) -> Utilisation:
         if peak is None or not peak.tflop_s > 0:
             without_peak += 1
             continue
-        used.append(peak)
         for speed in told.values:
             share = speed / peak.tflop_s
             speeds.append(speed)
-            shares.append(share)
+            shares[peak].append(share)
             if not 0 < share <= 1:
                 impossible.append((share, speed, peak))
-    if not used:
+    if not shares:
         return UNKNOWN
     if impossible:
         _, speed, peak = max(impossible, key=lambda found: found[0])
         return Utilisation(NAN, peak, impossible=speed)
     if without_peak:
         return Utilisation(without_peak=without_peak)
-    several = tuple(dict.fromkeys(used))
-    mfu, peak = mean(shares), several[0]
+    several = tuple(shares)
+    mfu, peak = mean(chain.from_iterable(shares.values())), several[0]
+    errors = (math.fsum(found) * each.error / each.tflop_s for each, found in shares.items())
+    error = math.hypot(*errors) / (mfu * len(speeds))
     if len(several) > 1:
         names = " and ".join(dict.fromkeys(peak.benchmark for peak in several))
         types = " and ".join(dict.fromkeys(peak.precision for peak in several))
-        peak = Peak(names, types, mean(speeds) / mfu)
+        peak = Peak(names, types, mean(speeds) / mfu, error * mean(speeds) / mfu)
     ratio = told_by(processes, HARDWARE_RATIO)
     with_recomputation = NAN if ratio is None else mfu * ratio.mean
-    return Utilisation(mfu, peak, several, with_recomputation=with_recomputation)
+    return Utilisation(mfu, peak, several, error, with_recomputation=with_recomputation)
 
 
 def precision(record: Record) -> str:

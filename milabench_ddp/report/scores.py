@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ..codec import about
 from ..errors import shown_names
+from ..table import Measured
 from .statistics.values import NAN
 
 
@@ -18,6 +19,7 @@ class BenchmarkScore(Struct, frozen=True):
     unit: str
     weight: float
     score: Annotated[float, about("0 if the benchmark failed as a whole")]
+    error: Annotated[float, about("half of the 95 % interval of score")]
     per_watt: Annotated[float, about("units of work for a joule; null without its energy")]
     per_price: Annotated[float, about("units of work for a unit of money; null without a price")]
 
@@ -31,6 +33,8 @@ class Score(Struct, frozen=True):
     benchmarks: tuple[BenchmarkScore, ...] = ()  # empty with milabench's formula
     failed: tuple[str, ...] = ()  # benchmarks that failed as a whole, and count as 0
     of_others: float = NAN  # the score without those
+    half_width: float = NAN  # of the 95 % interval of that, as a fraction
+    launches: int = 1  # the fewest that a rate in it is of
     per_watt: float = NAN  # of the benchmarks whose energy is known
     per_price: float = NAN
     is_asked: bool = False  # by prices
@@ -47,14 +51,18 @@ class Score(Struct, frozen=True):
         if math.isnan(self.value):
             return [f"none: {self.reason}"]
         of = f" of {self.baseline}" if self.baseline else ""
-        told = [f"{self.value:.3f}{of}"]
+        value = Measured(self.value, self.value * self.half_width, with_error=True)
+        told = [f"{value.text('.3f')}{of}"]
         if self.baseline is None:
             count = len(self.benchmarks)
             all_of = f"{count} benchmark{'s' * (count != 1)}"
-            told = [f"{self.value:,.5g}, the geometric mean of {all_of}"]
+            told = [f"{value.text(',.5g')}, the geometric mean of {all_of}"]
         if self.failed:
             names = shown_names(self.failed, 3)
-            told = [f"{self.value:g}{of}, as {names} failed; without that {self.of_others:.4g}"]
+            rest = Measured(self.of_others, self.of_others * self.half_width, with_error=True)
+            told = [f"{self.value:g}{of}, as {names} failed; without that {rest.text('.4g')}"]
+        if self.launches == 1 and not math.isnan(self.half_width):
+            told.append("± is within the launch: another launch can differ by more")
         if not math.isnan(self.per_watt):
             known = sum(not math.isnan(each.per_watt) for each in self.benchmarks)
             count = len(self.benchmarks)

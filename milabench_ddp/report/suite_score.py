@@ -8,6 +8,10 @@ ratios that does not depend on which of two runs is the baseline (P. J. Fleming 
 of 0, and so has its suite: this is where the mean goes as devices die one after another. That of
 the others stands beside it. A part of a suite has no score, because another part has another.
 
+The error of a mean is made of the half widths of the 95 % intervals of its benchmarks' rates, as
+fractions and as independent errors: ``sqrt(sum((weight * h)^2)) / sum(weight)``; that of a ratio
+has those of both runs. Of single launches they are within the launch: a rerun can differ by more.
+
 Work for a watt is the score over the power of the devices; work for money is that in an hour, over
 the price of the devices that the benchmark uses for an hour.
 """
@@ -68,19 +72,20 @@ def suite_score(
     scores = []
     for row in counting:
         base = theirs.get(row.name)
+        score = _over(_known(row.score), base.score if base else None)
+        per_price = _per_price(base, prices.of_baseline) if base else None
         scores.append(
             BenchmarkScore(
                 row.name,
                 row.unit,
                 row.weight,
-                _over(_known(row.score), base.score if base else None),
+                score,
+                score * math.hypot(row.half_width, base.half_width if base else 0.0),
                 _over(_per_watt(row), _per_watt(base) if base else None),
-                _over(
-                    _per_price(row, prices.own),
-                    _per_price(base, prices.of_baseline) if base else None,
-                ),
+                _over(_per_price(row, prices.own), per_price),
             )
         )
+    used = [*counting, *(theirs[row.name] for row in counting if theirs)]
     failed = tuple(score.name for score in scores if not score.score)
     return Score(
         0.0 if failed else _mean(scores, lambda each: each.score),
@@ -88,6 +93,8 @@ def suite_score(
         benchmarks=tuple(scores),
         failed=failed,
         of_others=_mean(scores, lambda each: each.score),
+        half_width=_half_width(scores),
+        launches=min(row.summary.launches for row in used if row.score > 0),
         per_watt=_mean(scores, lambda each: each.per_watt),
         per_price=_mean(scores, lambda each: each.per_price),
         is_asked=is_asked,
@@ -110,6 +117,13 @@ def _mean(scores: Sequence[BenchmarkScore], of: Callable[[BenchmarkScore], float
     if not total:
         return NAN
     return math.exp(math.fsum(weight * math.log(value) for weight, value in known) / total)
+
+
+def _half_width(scores: Sequence[BenchmarkScore]) -> float:
+    """Half of the interval of their mean, as a fraction; NaN where that of one is not known."""
+    known = [each for each in scores if each.score > 0]
+    parts = (each.weight * each.error / each.score for each in known)
+    return math.hypot(*parts) / math.fsum(each.weight for each in known)
 
 
 def _per_watt(row: Row) -> float:

@@ -1,15 +1,17 @@
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.mfu import precision
 from milabench_ddp.report.model import Report
-from milabench_ddp.report.tables.step_tables import steps
+from milabench_ddp.report.tables.step_tables import of_peak, steps
 from milabench_ddp.report.text import report_text, table_text
 from milabench_ddp.report.told import TFLOPS
 from milabench_ddp.results.records import Record
@@ -17,7 +19,7 @@ from tests.support.claimed_flops import OK, only, planted
 from tests.support.result_files import config, end, job, rates, start, told, write
 
 
-def of_peak(report: Report, name: str) -> Any:
+def the_peak(report: Report, name: str) -> Any:
     return next((row.used.peak, row.used.mfu) for row in report.rows if row.name == name)
 
 
@@ -37,12 +39,12 @@ def test_utilisation_is_of_the_same_precision_and_run(tmp_path: Path) -> None:
             trained = job(name, argv=argv)
             write(tmp_path / run, f"{name}.0", trained, start(), rates([1.0] * 9), done, OK)
     only, both = report_of([tmp_path / "one"]), report_of([tmp_path / "one", tmp_path / "two"])
-    peak, mfu = of_peak(only, "train")
+    peak, mfu = the_peak(only, "train")
     assert (peak.benchmark, peak.precision, mfu) == ("f2", "fp32", 0.25)
-    assert of_peak(both, "train")[1] == (0.25 + 0.5) / 2
-    assert of_peak(both, "train")[0].tflop_s == pytest.approx(25.0 / of_peak(both, "train")[1])
-    assert of_peak(only, "half")[0] is None
-    assert of_peak(only, "none")[0] is None
+    assert the_peak(both, "train")[1] == (0.25 + 0.5) / 2
+    assert the_peak(both, "train")[0].tflop_s == pytest.approx(25.0 / the_peak(both, "train")[1])
+    assert the_peak(only, "half")[0] is None
+    assert the_peak(only, "none")[0] is None
     assert "MFU in fp32 is relative to the 100 TFLOP/s that f2 measured" in only.notes
 
 
@@ -81,6 +83,32 @@ def test_the_row_agrees_with_itself(tmp_path: Path) -> None:
     assert json.loads(report_json(made))["benchmarks"][0]["facts"]["model"] == {
         "tflops_per_gpu": 4.5
     }
+
+
+def noisy(level: float, seed: int, deviation: float = 0.05) -> str:
+    draw = np.random.default_rng(seed)
+    return rates((level * (1 + deviation * draw.normal(size=100))).tolist(), units="TFLOP/s")
+
+
+def test_the_interval_has_that_of_the_peak(tmp_path: Path) -> None:
+    products = config("flops", device=0, argv=["--dtype=bf16"])
+    write(tmp_path, "flops.D0", products, start(), noisy(100.0, 0), OK)
+    for name, seed in (("b", 1), ("c", 2)):
+        trained = config(name, device=0, argv=["--dtype=bf16"])
+        claimed = told(tflops_per_gpu=45.0)
+        values = noisy(7.0, seed) if name == "b" else rates([7.0] * 9)
+        write(tmp_path, f"{name}.D0", trained, start(), values, claimed, OK)
+    made = report_of([tmp_path])
+    flops, row, short = (only(made, name) for name in ("flops", "b", "c"))
+    assert row.used.peak is not None
+    assert row.used.peak.error == pytest.approx(flops.half_width * flops.perf)
+    expected = row.used.mfu * math.hypot(row.half_width, flops.half_width)
+    assert json.loads(report_json(made))["benchmarks"][0]["mfu_error"] == pytest.approx(expected)
+    assert of_peak(row, row.used.mfu).error == pytest.approx(expected)
+    assert re.search(r"b .*[|] 4\d(.\d)? ±\d(.\d)?%", report_text(made))
+    assert re.search(r"relative to the \d+.* ±\d.* TFLOP/s that flops", report_text(made))
+    # of nine observations there is no interval, and so none of the MFU
+    assert math.isnan(short.used.half_width(short.half_width))
 
 
 @pytest.mark.parametrize("first", ["bf16", "fp32"])

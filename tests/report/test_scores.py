@@ -7,7 +7,9 @@ import pytest
 
 from milabench_ddp.report.scores import NO_SCORE, BenchmarkScore, Score
 
-BENCHMARKS = tuple(BenchmarkScore(name, "x/s", 1.0, 2.0, math.nan, math.nan) for name in "ab")
+BENCHMARKS = tuple(
+    BenchmarkScore(name, "x/s", 1.0, 2.0, math.nan, math.nan, math.nan) for name in "ab"
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,17 @@ BENCHMARKS = tuple(BenchmarkScore(name, "x/s", 1.0, 2.0, math.nan, math.nan) for
         (Score(reason="a part of the suite"), ["none: a part of the suite"]),
         (Score(1.25, baseline=Path("runs/a")), ["1.250 of runs/a"]),
         (Score(41.911, benchmarks=BENCHMARKS), ["41.911, the geometric mean of 2 benchmarks"]),
+        (
+            Score(2.0, benchmarks=BENCHMARKS, half_width=0.01),
+            [
+                "2.000 ±0.020, the geometric mean of 2 benchmarks",
+                "± is within the launch: another launch can differ by more",
+            ],
+        ),
+        (
+            Score(0.98, baseline=Path("r"), half_width=0.004, launches=5),
+            ["0.980 ±0.004 of r"],
+        ),
         (Score(3.5, benchmarks=BENCHMARKS[:1]), ["3.5, the geometric mean of 1 benchmark"]),
         (
             Score(0.0, failed=("a",), of_others=2.0, per_watt=0.5, benchmarks=BENCHMARKS),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from milabench_ddp.config.schema import SkipKind, SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import NAN, Report, Row
+from milabench_ddp.report.model import NAN, Report, Row, Summary
 from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.report.scores import Score
 from milabench_ddp.report.suite_score import Prices, suite_score
@@ -85,6 +85,7 @@ def test_what_an_override_disables_is_missing(tmp_path: Path) -> None:
 
 ROW = Row("a", 0, 1, 1, 10.0, 0.0, 0.0, NAN, 10.0, 1.0, unit="items/s")
 RUN = RunInfo("r", Path("r"), "ok", preset="full")
+SURE = replace(ROW, summary=Summary(interval=(9.8, 10.2), launches=5))  # to 2 %
 BASE = Report(False, (replace(RUN, path=Path("base")),), (ROW, replace(ROW, name="b")))
 
 
@@ -181,3 +182,21 @@ def test_work_for_a_watt_is_of_what_was_measured(tmp_path: Path) -> None:
     assert found.per_watt == pytest.approx(10 / 300)
     assert found.told[1] == "for a watt 0.03333 (1 of 2 benchmarks)"
     assert score(tmp_path, tmp_path).per_watt == pytest.approx(1.0)
+
+
+def test_the_interval_is_made_of_those_of_the_benchmarks() -> None:
+    rows = [replace(SURE, weight=3.0), replace(SURE, name="b", score=40.0)]
+    alone = suite_score(rows, [RUN])
+    assert alone.half_width == pytest.approx(math.hypot(3 * 0.02, 0.02) / 4)
+    assert [each.error for each in alone.benchmarks] == pytest.approx([0.2, 0.8])
+    assert alone.launches == 5
+    single = Summary(interval=(9.6, 10.4), launches=1)
+    base = replace(BASE, rows=(SURE, replace(SURE, name="b", summary=single)))
+    both = suite_score(rows, [RUN], base)
+    parts = 3 * math.hypot(0.02, 0.02), math.hypot(0.02, 0.04)
+    assert both.half_width == pytest.approx(math.hypot(*parts) / 4)
+    assert both.launches == 1
+    assert math.isnan(suite_score([*rows, replace(ROW, name="c")], [RUN]).half_width)
+    # what failed counts as 0, which is not sure to a fraction of it
+    failed = suite_score([*rows, replace(ROW, name="c", score=0.0)], [RUN])
+    assert failed.half_width == pytest.approx(alone.half_width)

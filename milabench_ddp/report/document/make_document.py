@@ -41,6 +41,7 @@ def document_of(report: Report) -> ReportDocument:
         goes_on=report.goes_on,
         failure_rate=report.failure_rate,
         score=report.score.value,
+        score_error=report.score.value * report.score.half_width,
         score_reason=report.score.reason,
         baseline=report.score.baseline,
         score_failed=report.score.failed,

@@ -64,6 +64,7 @@ class ReportDocument(Document):
     goes_on: Annotated[bool, about("whether a run has not ended")]
     failure_rate: Annotated[float, about("the share of processes that failed")]
     score: Annotated[float, about("the geometric mean of scores, or of ratios to the baseline")]
+    score_error: Annotated[float, about("half of its 95 % interval, by those of the benchmarks")]
     score_reason: Annotated[str, about("why there is no score; else empty")]
     baseline: Annotated[Path | None, about("the run folder that the score is relative to")]
     score_failed: Annotated[tuple[str, ...], about("what failed as a whole, and counts as 0 in it")]

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 
+from ...table import Measured
 from ..mfu import HARDWARE_RATIO, Peak
 from ..model import Finding, Findings, Row
 from ..process import counted
@@ -18,7 +19,7 @@ def measured_peaks(measured: Measurements) -> Findings:
     for row in measured.rows:
         peaks |= set(row.used.peaks)
     for peak in sorted(peaks, key=lambda peak: (peak.precision, peak.benchmark)):
-        speed = f"{peak.tflop_s:.4g} TFLOP/s"
+        speed = f"{Measured(peak.tflop_s, peak.error, with_error=True).text('.4g')} TFLOP/s"
         sentence = (
             f"MFU in {peak.precision} is relative to the {speed} that {peak.benchmark} measured"
         )

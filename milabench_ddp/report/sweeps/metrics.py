@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...errors import SelectionError, one_of
 from ...table import Measured
-from ..fields import BENCHMARK, Benchmark, Field
+from ..fields import BENCHMARK, PEAK, Benchmark, Field
 from ..model import Row, Rows
 from ..statistics.values import NAN
 from ..tables import REPORT_TABLES, TABLES
@@ -25,6 +25,10 @@ from .efficiency import efficiencies, ideals
 
 EFFICIENCY = "efficiency"
 OVER_LAUNCHES = "half of its 95 % interval over launches (a single launch has none)"
+OF_PEAK = (
+    "half of its 95 % interval: of the rate over launches (a single launch has none), and of the "
+    "peak"
+)
 EXACT = (".0f", ".1%")  # formats of numbers that have few digits everywhere
 
 
@@ -55,10 +59,13 @@ def _metric(of: Field) -> Metric:
             return Cell(value, stdev=attrgetter(of.stdev)(benchmark))
         if of.spread:
             return Cell(value, attrgetter(of.spread)(benchmark))
-        return Cell(value, value * row.half_width_over_launches if of.like_perf else NAN)
+        spread = value * row.half_width_over_launches if of.like else NAN
+        return Cell(
+            value, math.hypot(spread, value * row.used.peaks_error) if of.like == PEAK else spread
+        )
 
-    if of.like_perf and not of.stdev:
-        meaning = f"{meaning}, and {OVER_LAUNCHES}"
+    if of.like and not of.stdev:
+        meaning = f"{meaning}, and {OF_PEAK if of.like == PEAK else OVER_LAUNCHES}"
     return Metric(meaning, calculate, of.format if of.format in EXACT else ".4g")
 
 

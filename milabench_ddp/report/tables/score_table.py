@@ -1,6 +1,6 @@
 """What the score of a suite is made of."""
 
-from ...table import Column, Table, without_unknown
+from ...table import Column, Measured, Table, without_unknown
 from ..model import Report
 
 OF_BASELINE = "(ratios to the baseline)"
@@ -20,6 +20,7 @@ def scores(report: Report) -> Table:
     rows = []
     for each in report.score.benchmarks:
         unit = "" if has_baseline else each.unit
-        rows.append((each.name, each.weight, each.score, each.per_watt, each.per_price, unit))
+        score = Measured(each.score, each.error, with_error=True)
+        rows.append((each.name, each.weight, score, each.per_watt, each.per_price, unit))
     notes = (OF_BASELINE,) if has_baseline and rows else ()
     return without_unknown(Table(columns, tuple(rows), "Scores", notes), always=3)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...table import Column, Measured, Table, without_unknown
 from ..completeness import of_how_many
-from ..fields import FEW, HOST, share_of
+from ..fields import FEW, HOST, of_peak, share_of
 from ..model import Row, Rows
 from ..rank_fields import IN_TABLE, RankOfRow
 from ..ranks.rank_launch import EXPOSED
@@ -61,8 +61,8 @@ def steps(rows: Rows) -> Table:
             row.like_perf(p95),
             *shares,
             _tflops(row),
-            row.like_perf(row.used.mfu),
-            row.like_perf(row.used.hfu),
+            of_peak(row, row.used.mfu),
+            of_peak(row, row.used.hfu),
             row.allocated,
             row.reserved,
             _estimated(row),

@@ -24,7 +24,7 @@ from msgspec import Struct
 from ..codec import about
 from ..results.records import Record
 from .process import Processes, ProcessResult, series_by_launch, until
-from .statistics.interval import half_width, pooled_mean
+from .statistics.interval import interval, pooled_mean
 from .statistics.values import NAN, mean
 from .told import TFLOPS, told_by
 
@@ -57,7 +57,7 @@ class Utilisation(Struct, frozen=True):
     mfu: float = NAN
     peak: Peak | None = None  # TFLOP/s over MFU; or the one that is exceeded
     peaks: tuple[Peak, ...] = ()  # those that it is relative to
-    peaks_error: float = NAN  # the half width of the MFU by that of these, as a fraction
+    peaks_error: float = NAN  # that of these in the MFU, as a fraction of it
     impossible: float = NAN  # TFLOP/s that no device can reach: then there is no MFU
     without_peak: int = 0  # processes; if others have a peak, the MFU of all is not known
     with_recomputation: float = NAN  # the MFU with the FLOPs of recomputation, as claimed
@@ -66,14 +66,6 @@ class Utilisation(Struct, frozen=True):
     def hfu(self) -> float:
         """The MFU with the FLOPs of recomputation; NaN if it is not known, or impossible."""
         return self.with_recomputation if self.with_recomputation <= 1 else NAN
-
-    def half_width(self, of_rate: float) -> float:
-        """Half of the 95 % interval of MFU and HFU, as a fraction; NaN where one is not known.
-
-        Args:
-            of_rate: that of the rate of the program, as a fraction.
-        """
-        return math.hypot(of_rate, self.peaks_error)
 
 
 UNKNOWN = Utilisation()
@@ -100,7 +92,8 @@ def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
             series = series_by_launch(processes)
             rate = pooled_mean(series)
             if key not in found or rate > found[key].tflop_s:
-                error = rate * half_width(series, until(processes))
+                sure = interval(series, until(processes))
+                error = max(sure.high - rate, rate - sure.low) if sure else NAN
                 found[key] = Peak(name, key[1], rate, error)
     return found
 

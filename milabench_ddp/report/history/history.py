@@ -22,7 +22,7 @@ ALPHA = 0.05  # the probability of a false alarm about any benchmark or device, 
 THRESHOLD = 0.01  # the smallest change that is told
 CHANGE, DRIFT, BACK = "change", "drift", "back"  # kinds of changes
 Known = Mapping[tuple[int, int], Sequence[Difference]]  # by the numbers of both runs
-WAYS = ("slower", "faster", BACK)  # in which changes lead, in the order in which they are told
+TITLES = {"slower": "Slower", "faster": "Faster", BACK: "Levels seen more than once, no changes"}
 RULE = (
     f"looked at after each run, at most {ALPHA:.0%} of histories ever have a false alarm, if runs "
     "vary around one level; a state that lasts, such as a busy week or the second of two levels, "
@@ -100,7 +100,7 @@ def history_of(
         (a, b): differences_of([read_run(runs[a].path), read_run(runs[b].path)]) for a, b in pairs
     }
     changes = [replace(each, differs=_differences(each, runs, known)) for each in changes]
-    changes.sort(key=lambda each: (WAYS.index(each.way), each.track.device is None))
+    changes.sort(key=lambda each: ([*TITLES].index(each.way), each.track.device is None))
     notes = tuple(_notes(runs, tracks, names))
     return History(tuple(runs), tracks, tuple(changes), threshold, notes)
 

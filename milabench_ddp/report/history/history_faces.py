@@ -10,13 +10,12 @@ from ...codec import encode_indented
 from ...fitted import fitted_lines
 from ...table import Column, Table, csv_text
 from ...wrapped import wrapped
-from .history import BACK, CHANGE, DRIFT, Change, History
+from .history import CHANGE, DRIFT, TITLES, Change, History
 from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST
 from .run_points import Device, RunPoint
 
 WIDTH = 100  # columns
-TITLES = {"slower": "Slower", "faster": "Faster", BACK: "Levels seen more than once, no changes"}
 
 
 def history_text(history: History, width: int = WIDTH) -> str:

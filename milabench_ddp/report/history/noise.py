@@ -65,7 +65,7 @@ class Family(Struct, frozen=True):
 
         freedom = np.maximum(counts - fitted, 1.0)
         own = np.maximum((rests**2).sum(axis=1) / freedom, ROUNDING**2)
-        correlation = np.full(len(rests), self.correlation)
+        correlation = np.full(len(rests), self.correlation or 0.0)
         if self.correlation is None:
             correlation = _correlations(rests, counts, fitted + PLACE)
         inflation = (1 + correlation) / (1 - correlation)

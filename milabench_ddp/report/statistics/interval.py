@@ -105,14 +105,6 @@ def interval(launches: Launches, until: float = 0.0) -> Interval | None:
     return Interval(sem, middle - below, middle + above, len(launches), until)
 
 
-def half_width(launches: Launches, until: float = 0.0) -> float:
-    """From the mean to the farther end of its ``interval``, as a fraction; NaN without any."""
-    sure, middle = interval(launches, until), pooled_mean(launches)
-    if sure is None or not middle > 0:
-        return math.nan
-    return max(sure.high - middle, middle - sure.low) / middle
-
-
 def reach(launches: Launches) -> tuple[float, float]:
     """How far below and above the mean the interval reaches at least, in units of the mean."""
     below = mean(series.mean * series.found.below for launch in launches for series in launch)

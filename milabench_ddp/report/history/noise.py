@@ -31,8 +31,10 @@ LEVELS = 2  # parameters of a step or a line,
 FITTED = 3  # and with its place
 ROUNDING = 1e-6  # of logarithms: rates are written with some seven digits
 UNSURE = 10.0  # runs: with as many, a run must be twice as far off to be taken for another
-PLACE = 3  # parameters that the place of a step is worth (Y. Ninomiya, "Information criterion for
-# Gaussian change-point model", Statistics & Probability Letters 72, 2005)
+# parameters that the place of a step is worth, where one series alone tells its correlation, which
+# is not sure then (Y. Ninomiya, "Information criterion for Gaussian change-point model", Statistics
+# & Probability Letters 72, 2005); the median of several is right with one
+PLACE = 3
 MOST_CORRELATION = 0.95
 FEWEST_VARIANCES = 4  # of which it is known how they differ
 
@@ -65,9 +67,8 @@ class Family(Struct, frozen=True):
 
         freedom = np.maximum(counts - fitted, 1.0)
         own = np.maximum((rests**2).sum(axis=1) / freedom, ROUNDING**2)
-        correlation = np.full(len(rests), self.correlation or 0.0)
-        if self.correlation is None:
-            correlation = _correlations(rests, counts, fitted + PLACE)
+        bias = FITTED if self.correlation is not None else fitted + PLACE
+        correlation = np.maximum(_correlations(rests, counts, bias), self.correlation or 0.0)
         inflation = (1 + correlation) / (1 - correlation)
         worth = freedom / inflation
         whole = (self.prior * self.variance + worth * own) / (self.prior + worth)
@@ -99,9 +100,7 @@ def family_of(all_values: Sequence["Floats"], alpha: float) -> Family:
     variances = [_variance(rest) for rest in rests]
     correlation = None
     if len(rests) >= FEWEST_VARIANCES:
-        alone = [
-            _correlations(rest[None], np.array([len(rest)]), LEVELS + PLACE)[0] for rest in rests
-        ]
+        alone = [_correlations(rest[None], np.array([len(rest)]), FITTED)[0] for rest in rests]
         correlation = float(np.median(alone))
     return Family(
         alpha,

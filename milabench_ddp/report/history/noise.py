@@ -5,8 +5,8 @@ Tests at very small levels are far in the tails, so noise must not be taken for 
 * The variance of a series is moderated by that of its family (G. K. Smyth, "Linear models and
   empirical Bayes methods for assessing differential expression in microarray experiments", Stat.
   Appl. Genet. Mol. Biol. 3, 2004), and is never less than its own.
-* Where runs are like their neighbours, a mean is worth fewer of them, by the correlation that is
-  typical of the family; of few series, each has the one that it shows around its best fit.
+* Where runs are like their neighbours, a mean is worth fewer of them, by the correlation that a
+  series shows around its best fit, or that of the family, the median, if it is higher.
 * A lone run that is far from its neighbours on both sides is taken for one of them.
 * Tails may be heavier than those of a normal distribution: the share of all runs of the family that
   are so far from their neighbours is counted.
@@ -46,7 +46,7 @@ class Family(Struct, frozen=True):
     count: int
     variance: float  # the median
     prior: float  # degrees of freedom that the variance of the family is worth for one series
-    correlation: float | None  # of neighbouring runs; None: each series tells its own
+    correlation: float | None  # of neighbouring runs; None: too few series tell it
     outliers: "Floats"  # how far each run is from its neighbours, in deviations; ascending
 
     def moderated(

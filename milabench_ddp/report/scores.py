@@ -34,7 +34,6 @@ class Score(Struct, frozen=True):
     failed: tuple[str, ...] = ()  # benchmarks that failed as a whole, and count as 0
     of_others: float = NAN  # the score without those
     half_width: float = NAN  # of the 95 % interval of that, as a fraction
-    launches: int = 1  # the fewest that a rate in it is of
     per_watt: float = NAN  # of the benchmarks whose energy is known
     per_price: float = NAN
     is_asked: bool = False  # by prices
@@ -61,8 +60,6 @@ class Score(Struct, frozen=True):
             names = shown_names(self.failed, 3)
             rest = Measured(self.of_others, self.of_others * self.half_width, with_error=True)
             told = [f"{self.value:g}{of}, as {names} failed; without that {rest.text('.4g')}"]
-        if self.launches == 1 and not math.isnan(self.half_width):
-            told.append("± is within the launch: another launch can differ by more")
         if not math.isnan(self.per_watt):
             known = sum(not math.isnan(each.per_watt) for each in self.benchmarks)
             count = len(self.benchmarks)

@@ -85,7 +85,6 @@ def suite_score(
                 _over(_per_price(row, prices.own), per_price),
             )
         )
-    used = [*counting, *(theirs[row.name] for row in counting if theirs)]
     failed = tuple(score.name for score in scores if not score.score)
     return Score(
         0.0 if failed else _mean(scores, lambda each: each.score),
@@ -94,7 +93,6 @@ def suite_score(
         failed=failed,
         of_others=_mean(scores, lambda each: each.score),
         half_width=_half_width(scores),
-        launches=min(row.summary.launches for row in used if row.score > 0),
         per_watt=_mean(scores, lambda each: each.per_watt),
         per_price=_mean(scores, lambda each: each.per_price),
         is_asked=is_asked,

@@ -42,7 +42,7 @@ def write_charts(
         RunDirError: a file cannot be written.
     """
     # imported here because few reports are drawn, and it takes long to import
-    from .charts import charts_of
+    from .charts.catalogue import charts_of
     from .course_charts import course_charts
 
     rows = (row for row in report.rows if is_selected(row.name, select))

@@ -11,7 +11,7 @@ both inside, with the colours of the light theme.
 from collections.abc import Mapping
 from string import Template
 
-from .svg import SIZE, element
+from .svg import SIZE, element, text
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 LIGHT: Mapping[str, str] = {
@@ -159,17 +159,31 @@ def page_style() -> str:
     return style({name: f"var(--chart-{name})" for name in LIGHT})
 
 
-def texture_id(name: str) -> str:
-    """The id of an area's texture: there is one of each in a page."""
-    return f"chart-{name}"
-
-
 def textures() -> str:
     """The textures of the areas, as the ``defs`` of an SVG of the class ``chart``."""
     patterns = []
     for name, drawn in TEXTURES.items():
         under = element("rect", class_=name, width=8, height=8)
-        over = element("path", class_="texture", d=drawn) if drawn else ""
-        attributes = {"id": texture_id(name), "patternUnits": "userSpaceOnUse"}
-        patterns.append(element("pattern", under, over, width=8, height=8, **attributes))
+        over = [element("path", class_="texture", d=drawn)] if drawn else []
+        attributes = {"id": _texture(name), "patternUnits": "userSpaceOnUse"}
+        patterns.append(element("pattern", under, *over, width=8, height=8, **attributes))
     return element("defs", *patterns)
+
+
+def shape(kind: str, drawn: str, hint: str = "") -> str:
+    """A path of one of ``TEXTURES``, or else of a class of the style.
+
+    Args:
+        kind: the name of the texture, or the class.
+        drawn: the text of the path.
+        hint: what a browser shows under the pointer.
+    """
+    title = [element("title", text(hint))] if hint else []
+    if kind not in TEXTURES:
+        return element("path", *title, class_=kind, d=drawn)
+    return element("path", *title, class_="area", fill=f"url(#{_texture(kind)})", d=drawn)
+
+
+def _texture(name: str) -> str:
+    """The id of an area's texture: there is one of each in a page."""
+    return f"chart-{name}"

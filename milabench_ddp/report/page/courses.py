@@ -7,6 +7,7 @@ from ...results.observations import Observations
 from ...results.rank import Rank
 from ...results.rates import is_rate
 from ...samples import DeviceSample
+from ..charts.axes import Span
 from ..model import Finding, Row
 from ..monitored import Monitored
 from ..process import Processes, ProcessResult, counted
@@ -16,7 +17,7 @@ from ..statistics.durations import Weighed, sum_of_ranks
 from ..statistics.rate_lines import Lines, joined, lines_of
 from ..statistics.values import NAN, mean, median
 from .named import choose, is_named, named_ranks
-from .series import Course, Curve, Shaded
+from .series import Course, Curve
 
 if TYPE_CHECKING:
     from ..statistics.values import Floats
@@ -147,14 +148,14 @@ def _until(x: "Floats", count: int) -> float:
     return float(x[count - 1] + x[count]) / 2 if 0 < count < len(x) else NAN
 
 
-def _left_out(begin: float, warm: float, unsteady: float) -> tuple[Shaded, ...]:
+def _left_out(begin: float, warm: float, unsteady: float) -> tuple[Span, ...]:
     """What is left out at the beginning: until the end of the warm-up, then until steady."""
     found = []
     if warm > begin:
-        found.append(Shaded(WARM_UP, begin, warm))
+        found.append(Span(WARM_UP, begin, warm))
         begin = warm
     if unsteady > begin:
-        found.append(Shaded(UNSTEADY, begin, unsteady))
+        found.append(Span(UNSTEADY, begin, unsteady, "unsteady"))
     return tuple(found)
 
 
@@ -204,7 +205,7 @@ def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Ite
             begins.append(device.window.begin)
     start = min((time for found in samples.values() for time, _ in found), default=0.0)
     begin = median(begins) - start
-    shaded = (Shaded(UNMEASURED, 0.0, begin),) if begin > 0 else ()
+    shaded = (Span(UNMEASURED, 0.0, begin),) if begin > 0 else ()
     for key, sensor in SENSORS.items():
         curves = []
         for name, found in samples.items():

@@ -3,12 +3,12 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.report.charts.heat_map import Cell, HeatMap, heat_of
+from milabench_ddp.report.charts.heat_map import HeatCell, HeatMap, heat_of
 from milabench_ddp.report.charts.theme import HEATS
 from milabench_ddp.report.statistics.values import known
 from tests.support.svg import check_fits, drawn
 
-CELL = st.builds(Cell, st.floats(), st.text(max_size=9))
+CELL = st.builds(HeatCell, st.floats(), st.text(max_size=9))
 
 
 @st.composite
@@ -55,7 +55,7 @@ def test_what_is_not_known_has_no_colour() -> None:
 
 def square(size: int) -> HeatMap:
     names = tuple(map(str, range(size)))
-    row = tuple(Cell(float(k), str(k)) for k in range(size))
+    row = tuple(HeatCell(float(k), str(k)) for k in range(size))
     return HeatMap("from", "to", "GB/s", names, names, (row,) * size)
 
 

@@ -8,36 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from milabench_ddp.report.charts.axes import Span
 from milabench_ddp.report.page.series import (
     FEWEST_POINTS,
     MOST_POINTS,
     Course,
     Curve,
-    Shaded,
     course_json,
-    extremes,
     points_for,
 )
 
 
 def course(*curves: Curve) -> Course:
-    return Course("rate", "Rate", "time (s)", "items/s", curves, (Shaded("warm-up", 0.0, 2.0),))
+    return Course("rate", "Rate", "time (s)", "items/s", curves, (Span("warm-up", 0.0, 2.0),))
 
 
 def decoded(numbers: Any) -> list[float | None]:
     """What the page's script makes of numbers."""
     power, least = numbers["power"], numbers["least"]
     return [None if v is None else (v + least) * 10.0**power for v in numbers["v"]]
-
-
-@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 9)), min_size=1, max_size=60))
-def test_extremes(pairs: list[tuple[float, int]]) -> None:
-    values, places = (np.array(column) for column in zip(*pairs, strict=True))
-    found = extremes(values, places, 10)
-    for place in range(10):
-        own = [value for value, at in pairs if at == place]
-        expected = [min(own), statistics.median(own), max(own)] if own else [math.nan] * 3
-        assert [column[place] for column in found] == pytest.approx(expected, nan_ok=True)
 
 
 def test_few_values_are_kept_as_they_are() -> None:

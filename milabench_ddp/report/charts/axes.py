@@ -8,7 +8,7 @@ from msgspec import Struct
 from ...results.records import is_finite
 from .scale import MakeScale, Scale, linear
 from .svg import SIZE, Place, box, label, line, path, shortened, widest
-from .theme import MARKERS, TEXTURES, shape
+from .theme import AREAS, MARKERS, shape
 
 LINE = 1.5 * SIZE
 GAP = 6.0
@@ -98,7 +98,7 @@ class Span(Struct, frozen=True):
     name: str
     begin: float
     end: float
-    kind: str = "shade"  # or one of ``TEXTURES``
+    kind: str = "shade"  # or one of ``AREAS``
 
     def draw(self, axes: Axes) -> str:
         """Draw it over the whole height; empty where an end is not known."""
@@ -117,7 +117,7 @@ class LegendEntry(Struct, frozen=True):
 
     def swatch(self, x: float, y: float) -> str:
         """What is drawn before the name, from x on and around y."""
-        if self.kind == "shade" or self.kind in TEXTURES:
+        if self.kind == "shade" or self.kind in AREAS:
             return shape(self.kind, box(x, y - 5, SWATCH, 10))
         drawn = shape(self.kind, path("M", x, y, "h", SWATCH))
         return drawn if self.marker is None else drawn + marker(self.marker, x + SWATCH / 2, y)

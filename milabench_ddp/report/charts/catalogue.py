@@ -25,7 +25,7 @@ from .heat_map import HeatCell, HeatMap
 from .plot import Bar, Bars, ChartPoint, Curve, Plot
 from .scale import MakeScale, Scale, doublings, linear, log_if_wide, zero_based
 from .sweeps import heat_maps, sweeps
-from .theme import SERIES, TEXTURES
+from .theme import AREAS, SERIES
 
 if TYPE_CHECKING:
     from ..statistics.values import Floats
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 COMMUNICATION_AXES = {"bus_gb_s": "bus bandwidth, GB/s", "time_us": "time, us"}  # by the column
 # The areas of the items of a ledger, by the titles of their columns
 LEDGER_AREAS: Mapping[str, str] = {
-    title: name if name in TEXTURES else "backward" for name, title in ITEMS.items()
+    title: name if name in AREAS else "backward" for name, title in ITEMS.items()
 }
 MOST_BARS = 48  # ranks of a ledger that are drawn
 MOST_RANKS = 96  # of a map of links

@@ -11,7 +11,7 @@ from ..statistics.values import NAN
 from .axes import ABOVE, BELOW, GAP, MIDDLE, Axes, Axis, LegendEntry, Span, legend, marker
 from .scale import reachable
 from .svg import Drawing, Place, box, label, path, shortened, widest
-from .theme import TEXTURES, shape
+from .theme import AREAS, shape
 
 HEIGHT = 200.0  # of the frame
 ROOM_FOR_MARKER, ASIDE = 12.0, 6.0
@@ -147,7 +147,7 @@ class Bar(Struct, frozen=True):
     """A row: what is not finite in it is not drawn."""
 
     label: str
-    parts: tuple[tuple[str, float], ...] = ()  # areas of ``TEXTURES``, and how long each is
+    parts: tuple[tuple[str, float], ...] = ()  # areas of ``AREAS``, and how long each is
     low: float = NAN  # the interval
     high: float = NAN
     mark: float = NAN
@@ -185,7 +185,7 @@ class Bars(Struct, frozen=True):
         if is_finite(self.line):
             drawn.append(shape("ideal", path("M", axes.x_of(self.line), TOP, "v", axes.height)))
         middles = [TOP + high * (index + 0.5) for index in range(len(self.rows))]
-        boxes: dict[str, str] = dict.fromkeys(TEXTURES, "")
+        boxes: dict[str, str] = dict.fromkeys(AREAS, "")
         for row, y in zip(self.rows, middles, strict=True):
             done = 0.0
             for kind, length in row.lengths:

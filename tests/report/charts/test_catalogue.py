@@ -22,7 +22,7 @@ from milabench_ddp.report.charts.catalogue import (
     ratios,
 )
 from milabench_ddp.report.charts.chart import Chart
-from milabench_ddp.report.charts.theme import TEXTURES
+from milabench_ddp.report.charts.theme import AREAS
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.tables.ledger_table import ITEMS
 from milabench_ddp.report.tables.ledger_table import ledger as ledger_table
@@ -148,7 +148,7 @@ def test_many_ranks_are_those_that_wait_least_and_most(tmp_path: Path) -> None:
 
 def test_each_item_has_an_area_of_its_own() -> None:
     assert set(LEDGER_AREAS) == set(ITEMS.values())
-    assert set(LEDGER_AREAS.values()) <= set(TEXTURES)
+    assert set(LEDGER_AREAS.values()) <= set(AREAS)
     # a program tells either both passes or their sum
     assert len(set(LEDGER_AREAS.values())) == len(LEDGER_AREAS) - 1
 

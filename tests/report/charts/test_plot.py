@@ -13,7 +13,7 @@ from milabench_ddp.report.charts.scale import (
     logarithmic,
     zero_based,
 )
-from milabench_ddp.report.charts.theme import SERIES, TEXTURES
+from milabench_ddp.report.charts.theme import AREAS, SERIES
 from tests.support.svg import check_fits, drawn
 
 NUMBER = st.floats()
@@ -122,7 +122,7 @@ def test_a_band_of_many_points_has_no_markers() -> None:
     assert len(band) == 2 * 256 + 1
 
 
-KINDS = st.sampled_from(sorted(TEXTURES))
+KINDS = st.sampled_from(AREAS)
 PARTS = st.lists(st.tuples(KINDS, NUMBER), max_size=4).map(tuple)
 BAR = st.builds(Bar, st.text(max_size=60), PARTS, NUMBER, NUMBER, NUMBER, st.integers(0, 7),
                 st.text(max_size=60))  # fmt: skip

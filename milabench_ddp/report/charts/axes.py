@@ -5,15 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from ...results.records import is_finite
 from .scale import MakeScale, Scale, linear
-from .svg import SIZE, Place, box, label, line, path, shortened, widest
+from .svg import SIZE, Drawing, Place, box, label, line, path, shortened, widest
 from .theme import AREAS, MARKERS, shape
 
 LINE = 1.5 * SIZE
 GAP = 6.0
 ABOVE = 1.5 * LINE  # the room of the name of a vertical axis
-BELOW = 2 * LINE + GAP  # the room of a horizontal axis: its ticks, and its name
 MIDDLE = 0.35 * SIZE  # from the base line of a text up to its middle
 SWATCH = 28.0  # of a legend
 NO_SCALE = Scale((0.0, 1.0), ())
@@ -34,7 +32,9 @@ class Axes(Struct, frozen=True):
     width: float
     height: float
     x: Scale
+    x_name: str
     y: Scale = NO_SCALE
+    y_name: str = ""
     inset: float = 0.0  # free room at both ends of the horizontal scale
     shift: float = 0.0  # to the right
 
@@ -64,27 +64,23 @@ class Axes(Struct, frozen=True):
         """The line through values, as the text of a path."""
         return line(self.place(x, y) for x, y in values)
 
-    def outline(self) -> str:
-        """The line around the frame."""
-        return shape("axis", box(self.left, self.top, self.width, self.height))
-
-    def horizontal(self, name: str) -> Iterator[str]:
+    def horizontal(self) -> Iterator[str]:
         """The axis below: its grid, its ticks, and its name."""
         places = [self.x_of(tick) for tick in self.x.ticks]
         yield shape("grid", "".join(path("M", x, self.top, "v", self.height) for x in places))
         room = self._across / max(len(places) - 1, 1)
         yield from labels(self.x.texts, places, room, self.bottom + LINE - 4)
         middle = self.left + self.inset + self._across / 2
-        name = shortened(name, self._across)
+        name = shortened(self.x_name, self._across)
         yield label(name, middle, self.bottom + 2 * LINE - 2, "muted", "middle")
 
-    def vertical(self, name: str) -> Iterator[str]:
+    def vertical(self) -> Iterator[str]:
         """The axis on the left: its grid, its ticks, and above them its name."""
         places = [self.y_of(tick) for tick in self.y.ticks]
         yield shape("grid", "".join(path("M", self.left, y, "h", self.width) for y in places))
         for y, words in zip(places, self.y.texts, strict=True):
             yield label(words, self.left - GAP, y + MIDDLE, anchor="end")
-        yield label(shortened(name, self.right), 0, self.top - LINE / 2, "muted")
+        yield label(shortened(self.y_name, self.right), 0, self.top - LINE / 2, "muted")
 
     @property
     def _across(self) -> float:
@@ -96,14 +92,12 @@ class Span(Struct, frozen=True):
     """A part of the horizontal axis that stands out."""
 
     name: str
-    begin: float
+    begin: float  # finite, as the end
     end: float
     kind: str = "shade"  # or one of ``AREAS``
 
     def draw(self, axes: Axes) -> str:
-        """Draw it over the whole height; empty where an end is not known."""
-        if not (is_finite(self.begin) and is_finite(self.end)):
-            return ""
+        """Draw it over the whole height."""
         begin, end = axes.x_of(self.begin), axes.x_of(self.end)
         return shape(self.kind, box(begin, axes.top, end - begin, axes.height))
 
@@ -121,6 +115,34 @@ class LegendEntry(Struct, frozen=True):
             return shape(self.kind, box(x, y - 5, SWATCH, 10))
         drawn = shape(self.kind, path("M", x, y, "h", SWATCH))
         return drawn if self.marker is None else drawn + marker(self.marker, x + SWATCH / 2, y)
+
+
+def framed(
+    axes: Axes,
+    spans: Sequence[Span],
+    inside: Iterable[str],
+    entries: Sequence[LegendEntry],
+    width: float,
+) -> Drawing:
+    """A frame with its axes and what is in it, and below it the legend.
+
+    Args:
+        axes: the frame.
+        spans: what is shaded in it.
+        inside: the elements that stand on the shades and the grid.
+        entries: of the legend, without the spans.
+        width: of the whole drawing.
+    """
+    drawn = [*(span.draw(axes) for span in spans), *axes.horizontal()]
+    left = 0.0
+    if axes.y_name:
+        drawn += axes.vertical()
+        left = axes.left
+    outline = shape("axis", box(axes.left, axes.top, axes.width, axes.height))
+    entries = [*entries, *(LegendEntry(span.name, span.kind) for span in spans)]
+    bottom = axes.bottom + 2 * LINE + GAP
+    below, height = legend(entries, left, bottom, width - left)
+    return Drawing(bottom + height, (*drawn, outline, *inside, *below))
 
 
 def legend(

@@ -90,12 +90,11 @@ def ledger_chart(row: Row, table: Table, most: int = MOST_BARS) -> Chart:
     told = [f"{name} {mean[name]:.3g}" for name in items if is_finite(mean[name])]
     words = f"The mean step of all ranks takes {mean['ms']:.4g} ms: {', '.join(told)}."
     if len(ranks) > most:
-        by_waiting = sorted(ranks, key=lambda line: line.get(WAITING) or 0.0)
+        order = sorted(range(len(ranks)), key=lambda k: ranks[k].get(WAITING) or 0.0)
         third = most // 3
         first = len(ranks) // 2 - third // 2
-        kept = by_waiting[:third] + by_waiting[first : first + third] + by_waiting[-third:]
-        ids = set(map(id, kept))
-        lines = [mean, *(line for line in ranks if id(line) in ids)]
+        kept = order[:third] + order[first : first + third] + order[-third:]
+        lines = [mean, *(ranks[k] for k in sorted(kept))]
         words += (
             f" Of {len(ranks):,} ranks, {len(lines) - 1} are drawn: "
             "those that wait least and most for others, and some between."
@@ -183,9 +182,7 @@ def links(report: Report) -> Iterator[Chart]:
 
 
 def ratios(
-    found: Sequence[tuple[str, float, float, float, str]],
-    title: str = "Rates after over before",
-    within: float = NAN,
+    found: Sequence[tuple[str, float, float, float, str]], title: str, within: float
 ) -> Chart:
     """The chart of a comparison, a row for each benchmark.
 
@@ -193,10 +190,10 @@ def ratios(
         found: of each its name, the ratio of its rates, the ends of its 95 % interval, which are
             NaN where they are not known, and the verdict.
         title: what is compared.
-        within: by how much a rate that is the same may differ, as a fraction; NaN if not known.
+        within: by how much a rate that is the same may differ, as a fraction.
     """
     far = [abs(value - 1) for value in known(ratio for _, ratio, *_ in found)]
-    most = FARTHEST * max([LEAST_RANGE, *known([within]), *far])
+    most = FARTHEST * max([LEAST_RANGE, within, *far])
     bars = []
     counts: dict[str, int] = defaultdict(int)
     for name, ratio, low, high, verdict in found:
@@ -205,11 +202,9 @@ def ratios(
         ends = max(low, 1 - most), min(high, 1 + most)
         bars.append(Bar(name, (), *ends, ratio, marker, words))
         counts[verdict or "without a verdict"] += 1
-    spans = []
-    if is_finite(within):
-        spans.append(Span("the same, if its interval is in here", 1 - within, 1 + within))
+    span = Span("the same, if its interval is in here", 1 - within, 1 + within)
     axis = Axis("ratio of the rates (above 1: faster)")
-    drawn = Bars(axis, tuple(bars), spans=tuple(spans), line=1.0)
+    drawn = Bars(axis, tuple(bars), spans=(span,), line=1.0)
     numbers = [Column(name, ".3f") for name in ("ratio", "low", "high")]
     table = Table((Column("benchmark"), *numbers, Column("verdict")), tuple(found), title)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "None"

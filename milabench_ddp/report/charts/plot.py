@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ...results.records import is_finite
 from ..statistics.values import NAN
-from .axes import ABOVE, BELOW, GAP, MIDDLE, Axes, Axis, LegendEntry, Span, legend, marker
+from .axes import ABOVE, GAP, MIDDLE, Axes, Axis, LegendEntry, Span, framed, marker
 from .scale import reachable
 from .svg import Drawing, Place, box, label, path, shortened, widest
 from .theme import AREAS, shape
@@ -75,13 +75,8 @@ class Plot(Struct, frozen=True):
         shifts = _shifts(self.curves)
         has_markers = any(curve.has_markers for curve in self.curves)
         inset = ROOM_FOR_MARKER + max(shifts, default=0.0) if has_markers else 0.0
-        axes = Axes(left, ABOVE, width - left - right, HEIGHT, x, y, inset)
-        drawn = [
-            *(span.draw(axes) for span in self.spans),
-            *axes.horizontal(self.x.name),
-            *axes.vertical(self.y.name),
-            axes.outline(),
-        ]
+        across = width - left - right
+        axes = Axes(left, ABOVE, across, HEIGHT, x, self.x.name, y, self.y.name, inset)
         entries = []
         for index, curve in enumerate(self.curves):
             at = index if curve.has_markers else None
@@ -90,14 +85,10 @@ class Plot(Struct, frozen=True):
         lines = [curve.ideal for curve in self.curves if len(curve.ideal) > 1]
         if lines:
             entries.append(LegendEntry("ideal", "ideal"))
-        for places in lines:
-            drawn.append(shape("ideal", axes.line(places)))
+        drawn = [shape("ideal", axes.line(places)) for places in lines]
         for index, (curve, shift) in enumerate(zip(self.curves, shifts, strict=True)):
             drawn += _curve(curve, index, replace(axes, shift=shift))
-        entries += [LegendEntry(span.name, span.kind) for span in self.spans]
-        bottom = axes.bottom + BELOW
-        below, height = legend(entries, left, bottom, width - left)
-        return Drawing(bottom + height, (*drawn, *below))
+        return framed(axes, self.spans, drawn, entries, width)
 
 
 def _heights(curves: Sequence[Curve]) -> Iterator[float]:
@@ -179,9 +170,9 @@ class Bars(Struct, frozen=True):
         left = min(widest(row.label for row in self.rows), MOST_LABEL * width) + GAP
         right = min(widest(row.words for row in self.rows), MOST_WORDS * width) + 2 * GAP
         right = max(right, widest(scale.texts[-1:]) / 2 + GAP)
-        axes = Axes(left, TOP, width - left - right, high * max(len(self.rows), 1), scale)
-        drawn = [span.draw(axes) for span in self.spans]
-        drawn += [*axes.horizontal(self.axis.name), axes.outline()]
+        down = high * max(len(self.rows), 1)
+        axes = Axes(left, TOP, width - left - right, down, scale, self.axis.name)
+        drawn = []
         if is_finite(self.line):
             drawn.append(shape("ideal", path("M", axes.x_of(self.line), TOP, "v", axes.height)))
         middles = [TOP + high * (index + 0.5) for index in range(len(self.rows))]
@@ -197,10 +188,7 @@ class Bars(Struct, frozen=True):
         for row, y in zip(self.rows, middles, strict=True):
             drawn += _beside(row, y, axes, width)
         entries = [LegendEntry(name, kind) for kind, name in self.names]
-        entries += [LegendEntry(span.name, span.kind) for span in self.spans]
-        bottom = axes.bottom + BELOW
-        below, height = legend(entries, 0.0, bottom, width)
-        return Drawing(bottom + height, (*drawn, *below))
+        return framed(axes, self.spans, drawn, entries, width)
 
 
 def _beside(row: Bar, y: float, axes: Axes, width: float) -> Iterator[str]:

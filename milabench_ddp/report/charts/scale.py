@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -63,8 +63,7 @@ def doublings(values: Iterable[object]) -> Scale:
     low, high = _positive_range(values)
     first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
     ticks = _powers(2.0, first, max(last, first + 1), DOUBLINGS)
-    texts = tuple(f"{tick:.0f}" if 1 <= tick < 1e9 else f"{tick:g}" for tick in ticks)
-    return Scale(ticks, texts, is_log=True)
+    return Scale(ticks, tuple(f"{tick:.10g}" for tick in ticks), is_log=True)
 
 
 def logarithmic(values: Iterable[object]) -> Scale:
@@ -83,8 +82,8 @@ def logarithmic(values: Iterable[object]) -> Scale:
 
 def log_if_wide(values: Iterable[object]) -> Scale:
     """A logarithmic scale where positive values are far apart; else a linear one from 0."""
-    found = known(values)
-    return logarithmic(found) if _are_apart(found) else zero_based(found)
+    low, high = _range(values)
+    return logarithmic([low, high]) if _are_apart(low, high) else zero_based([high])
 
 
 def auto_scale(values: Iterable[object]) -> Scale:
@@ -93,7 +92,7 @@ def auto_scale(values: Iterable[object]) -> Scale:
     It holds at least a fifth of the largest value, so that noise does not look large.
     """
     low, high = _range(values)
-    if _are_apart([low, high]):
+    if _are_apart(low, high):
         return logarithmic([low, high])
     room = max(NARROW * max(abs(low), abs(high)) - (high - low), 0.0) / 2
     return linear([low - room, high + room])
@@ -116,8 +115,8 @@ def short(value: float) -> str:
     return f"{value / size:.4g}{prefix}"
 
 
-def _are_apart(found: Sequence[float]) -> bool:
-    return bool(found) and min(found) > TINY and max(found) > APART * min(found)
+def _are_apart(low: float, high: float) -> bool:
+    return low > 0 and high > APART * low
 
 
 def _linear(low: float, high: float) -> Scale:
@@ -162,5 +161,4 @@ def _range(values: Iterable[object]) -> tuple[float, float]:
 
 
 def _positive_range(values: Iterable[object]) -> tuple[float, float]:
-    found = [value for value in known(values) if value > TINY] or [1.0]
-    return min(found), max(found)
+    return _range([value for value in known(values) if value > TINY] or [1.0])

@@ -192,9 +192,9 @@ RATIO = st.tuples(st.text(max_size=30), NUMBER, NUMBER, NUMBER, VERDICT)
 Ratio = tuple[str, float, float, float, str]
 
 
-@given(st.lists(RATIO, max_size=8), NUMBER)
+@given(st.lists(RATIO, max_size=8), st.floats(0.001, 1))
 def test_any_ratios_can_be_drawn(found: list[Ratio], within: float) -> None:
-    chart = ratios(found, within=within)
+    chart = ratios(found, "a over b", within)
     check_fits(chart.draw(640), 640)
     parsed(chart.svg())
 
@@ -207,7 +207,7 @@ def test_each_verdict_has_a_marker_and_words() -> None:
         ("flops", 1.05, 1.04, 1.06, "faster"),
         ("t5-fsdp", math.nan, math.nan, math.nan, "missing"),
     ]
-    chart = ratios(found, within=0.03)
+    chart = ratios(found, "a over b", 0.03)
     seen = drawn(chart.draw(640))
     assert {"0.930 slower", "0.998 same", "missing"} <= set(seen.texts)
     assert len(seen.paths("marker")) == 4
@@ -220,7 +220,7 @@ def test_each_verdict_has_a_marker_and_words() -> None:
 
 def test_a_wide_interval_does_not_hide_the_others() -> None:
     found = [("sure", 1.02, 1.01, 1.03, "faster"), ("unsure", 1.0, -20.0, 22.0, "")]
-    seen = drawn(ratios(found).draw(640))
+    seen = drawn(ratios(found, "a over b", 0.03).draw(640))
     left, _, right, _ = seen.box()
     sure = seen.paths("whisker")[0]
     assert max(x for x, _ in sure) - min(x for x, _ in sure) > 0.05 * (right - left)

@@ -24,7 +24,7 @@ LINE = st.builds(Curve, st.text(max_size=40), st.lists(POINT, max_size=6).map(tu
                  st.booleans())  # fmt: skip
 SCALES = st.sampled_from([linear, zero_based, logarithmic, doublings, log_if_wide])
 AXIS = st.builds(Axis, st.text(max_size=60), SCALES)
-SHADE = st.builds(Span, st.text(max_size=20), NUMBER, NUMBER,
+SHADE = st.builds(Span, st.text(max_size=20), FINITE, FINITE,
                   st.sampled_from(["shade", "unsteady"]))  # fmt: skip
 PLOT = st.builds(Plot, AXIS, AXIS, st.lists(LINE, max_size=SERIES).map(tuple),
                  st.lists(SHADE, max_size=2).map(tuple))  # fmt: skip
@@ -131,7 +131,7 @@ BARS = st.builds(
     st.builds(Axis, st.text(max_size=60), st.sampled_from([linear, zero_based])),
     st.lists(BAR, max_size=30).map(tuple),
     st.lists(st.tuples(KINDS, st.text(max_size=20)), max_size=4).map(tuple),
-    st.lists(st.builds(Span, st.text(max_size=9), NUMBER, NUMBER), max_size=1).map(tuple),
+    st.lists(st.builds(Span, st.text(max_size=9), FINITE, FINITE), max_size=1).map(tuple),
     NUMBER,
 )
 

@@ -1,7 +1,7 @@
 """Sweeps: against nodes, with intervals and the ideal line, and as heat maps by two settings."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -24,7 +24,6 @@ from .svg import Place
 from .theme import SERIES
 
 MOST_CURVES = 5  # of a chart, if its settings can be told apart by two charts
-MOST_ROWS = 24  # of a heat map
 IDEAL_STEPS = 16  # of an ideal line, which is bent where an axis is not logarithmic
 COLUMNS = (Column("benchmark"), Column("line"), Column("nodes", "d"))
 
@@ -61,7 +60,7 @@ def sweeps(report: Report) -> Iterator[Chart]:
             kind = first.unit, first.is_bandwidth, scaling(first), tuple(differing(rows))
             kinds[kind].append(first)
     for firsts in kinds.values():
-        for subject, part in _parts(firsts, "", _settings, _has_few_curves):
+        for subject, part in _parts(firsts, ""):
             axes = _settings(part)
             names = [_values(row, axes) or row.name for row in part]
             subject = subject or _shared(part) or (part[0].name if len(part) == 1 else "")
@@ -73,8 +72,17 @@ def sweeps(report: Report) -> Iterator[Chart]:
                         yield from _sweep(report, metric, subject, lines[begin : begin + SERIES])
 
 
-def _has_few_curves(rows: Rows, axes: Sequence[str]) -> bool:
-    return not axes or len(rows) <= (MOST_CURVES if len(axes) > 1 else SERIES)
+def _parts(rows: Rows, subject: str) -> Iterator[tuple[str, Rows]]:
+    """A sweep in parts that have few enough curves, by its first settings; each with its name."""
+    axes = _settings(rows)
+    if not axes or len(rows) <= (MOST_CURVES if len(axes) > 1 else SERIES):
+        yield subject, rows
+        return
+    by_value: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_value[setting_of(row, axes[0])].append(row)
+    for value, part in by_value.items():
+        yield from _parts(part, ", ".join(filter(None, (subject, value))))
 
 
 def _sweep(
@@ -134,21 +142,15 @@ def heat_maps(report: Report) -> Iterator[Chart]:
         if matrix(row):
             kinds[row.unit, tuple(matrix(row))].append(row)
     for rows in kinds.values():
-        for subject, part in _parts(rows, _shared(rows), differing, _has_few_rows):
-            axes = differing(part)
-            names = [*([EFFICIENCY] if NODES in axes else []), "throughput", "latency"]
-            for name in names if len(axes) > 1 else ():
-                # two benchmarks can share a cell, and a program may tell no steps
-                with suppress(SelectionError):
-                    yield from _heat_map(report, name, subject, part)
+        axes = differing(rows)
+        names = [*([EFFICIENCY] if NODES in axes else []), "throughput", "latency"]
+        for name in names if len(axes) > 1 else ():
+            # two benchmarks can share a cell, and a program may tell no steps
+            with suppress(SelectionError):
+                yield from _heat_map(report, name, rows)
 
 
-def _has_few_rows(rows: Rows, axes: Sequence[str]) -> bool:
-    labels = {tuple(setting_of(row, axis) for axis in axes[:-1]) for row in rows}
-    return len(labels) <= MOST_ROWS or len(axes) == 2
-
-
-def _heat_map(report: Report, name: str, subject: str, rows: Rows) -> Iterator[Chart]:
+def _heat_map(report: Report, name: str, rows: Rows) -> Iterator[Chart]:
     *down, across = differing(rows)
     named = {row.name for row in rows}
     planned = {key: config for key, config in report.planned.items() if key in named}
@@ -166,29 +168,12 @@ def _heat_map(report: Report, name: str, subject: str, rows: Rows) -> Iterator[C
         value = f"{metric.title}, {unit}"
         drawn = HeatMap(settings, across, value, tuple(labels), sweep.columns, tuple(cells))
         what = metric.title.capitalize()
+        subject = _shared(rows)
         title = _titled(subject, f"{what} by {settings} and {across}")
         size = f"{len(labels)} x {len(sweep.columns)}"
         description = f"{what} ({unit}) of {size} combinations."
         table = replace(sweep_table(sweep), title=title)
         yield Chart("heat_maps", subject, name, title, description, drawn.draw, table)
-
-
-def _parts(
-    rows: Rows,
-    subject: str,
-    axes_of: Callable[[Rows], Sequence[str]],
-    is_small: Callable[[Rows, Sequence[str]], bool],
-) -> Iterator[tuple[str, Rows]]:
-    """A sweep in parts that are small enough, by its first settings; each with its name."""
-    axes = axes_of(rows)
-    if is_small(rows, axes):
-        yield subject, rows
-        return
-    by_value: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_value[setting_of(row, axes[0])].append(row)
-    for value, part in by_value.items():
-        yield from _parts(part, ", ".join(filter(None, (subject, value))), axes_of, is_small)
 
 
 def _settings(rows: Rows) -> list[str]:

@@ -93,6 +93,15 @@ def test_two_settings_are_the_axes() -> None:
     assert chart.table.rows[1][:4] == ("2", 80.0, 160.0, 320.0)
 
 
+def test_a_sweep_of_many_settings_is_drawn_whole() -> None:
+    rows = [combination(b, w, 10.0 * b * w) for b in range(1, 41) for w in (4, 8)]
+    (chart,) = heat_maps(Report(False, (), tuple(rows)))
+    drawing = chart.draw(640)
+    check_fits(drawing, 640)
+    assert {"1", "40", "3,200"} <= set(drawn(drawing).texts)
+    assert len(chart.table.rows) == 40
+
+
 def test_a_sweep_of_one_setting_has_none() -> None:
     rows = [combination(1, w, 10.0 * w) for w in (4, 8, 16)]
     assert list(heat_maps(Report(False, (), tuple(rows)))) == []

@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from collections.abc import Iterable
 from html import escape
 
@@ -10,10 +9,10 @@ from msgspec import Struct
 
 from ...hidden import SECRETS
 from ...visible import visible
+from ...wrapped import width_of
 
 SIZE = 13.0  # of the text
-WIDE = 1.0  # the width of a wide character, such as a Chinese one, relative to its height
-USUAL = 0.6  # and that of the others: fonts differ, so that it is that of a wide font
+USUAL = 0.6  # the width of a character relative to its height: that of a wide font
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Place = tuple[float, float]
 
@@ -102,9 +101,8 @@ def box(x: float, y: float, width: float, height: float) -> str:
 
 
 def text_width(words: str) -> float:
-    """About how wide words are, in whatever font: rather more than less."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
-    return SIZE * (WIDE * wide + USUAL * (len(words) - wide))
+    """About how wide words are as they are shown, in whatever font: rather more than less."""
+    return SIZE * (USUAL * width_of(visible(words)))
 
 
 def widest(texts: Iterable[str]) -> float:

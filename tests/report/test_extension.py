@@ -130,7 +130,7 @@ def test_a_chart_is_a_function_and_a_line_of_the_catalogue(package_copy: Package
                 yield Chart("memory", "", "", "Memory", "The most memory.", drawn.draw, table)
         '''),
     )
-    package_copy.add_line(catalogue, after='"ledger": ledger', line='    "memory": memory,')
+    package_copy.add_line(catalogue, after='"ledger": ledger_charts', line='    "memory": memory,')
     assert package_copy.touched == {catalogue}
     made = package_copy.folder / "made"
     done = package_copy.milabench("report", FIRST, "--plots", str(made))

@@ -15,8 +15,7 @@ from ..links import Link, links_of
 from ..model import Report, Row
 from ..ranks.ledger import WAITING
 from ..statistics.values import NAN, extremes, known
-from ..tables.ledger_table import ITEMS
-from ..tables.ledger_table import ledger as ledger_table
+from ..tables.ledger_table import ITEMS, ledger
 from ..tables.main_table import main_table, perf_of
 from ..tables.program_tables import COMPARABLE, curve, size_text
 from .axes import Axis, Span
@@ -24,7 +23,7 @@ from .chart import Chart
 from .heat_map import HeatCell, HeatMap
 from .plot import Bar, Bars, ChartPoint, Curve, Plot
 from .scale import MakeScale, Scale, doublings, linear, log_if_wide, zero_based
-from .sweeps import heat_maps, sweeps
+from .sweeps import heat_maps, sweep_charts
 from .theme import AREAS, SERIES
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ FARTHEST = 4.0  # times the farthest ratio: beyond, an interval is cut off at th
 LEAST_RANGE = 0.02  # of the ratios that the axis shows, to both sides of 1
 
 
-def rates(report: Report) -> Iterator[Chart]:
+def rate_charts(report: Report) -> Iterator[Chart]:
     """A chart for each unit, with a bar for each benchmark that has a rate, and its interval."""
     by_unit: dict[str, list[Row]] = defaultdict(list)
     for row in report.rows:
@@ -58,7 +57,7 @@ def rates(report: Report) -> Iterator[Chart]:
             interval = row.summary.interval or (NAN, NAN)
             words = texts[row.name] + failed
             bars.append(Bar(row.name, (("rate", row.perf),), *interval, words=words))
-        drawn = Bars(Axis(f"rate, {unit or 'units/s'}", zero_based), tuple(bars))
+        drawn = Bars(Axis(f"rate, {unit or 'units/s'}", zero_based), bars)
         best = max(rows, key=lambda row: row.perf)
         description = (
             "The rate of each benchmark, which is the mean of its processes, with its 95 % "
@@ -68,10 +67,10 @@ def rates(report: Report) -> Iterator[Chart]:
         yield Chart("rates", "", unit, title, description, drawn.draw, main_table(rows))
 
 
-def ledger(report: Report) -> Iterator[Chart]:
+def ledger_charts(report: Report) -> Iterator[Chart]:
     """A chart for each benchmark whose ranks tell what is exposed."""
     for row in report.rows:
-        table = ledger_table([row])
+        table = ledger([row])
         if table:
             yield ledger_chart(row, table)
 
@@ -101,15 +100,15 @@ def ledger_chart(row: Row, table: Table, most: int = MOST_BARS) -> Chart:
         )
     bars = []
     for line in lines:
-        parts = tuple((LEDGER_AREAS[name], line[name]) for name in items)
+        parts = [(LEDGER_AREAS[name], line[name]) for name in items]
         bars.append(Bar(str(line["rank"]), parts, words=f"{line['ms']:.4g} ms"))
-    names = tuple((LEDGER_AREAS[name], name) for name in items)
-    drawn = Bars(Axis("mean step, ms", zero_based), tuple(bars), names)
+    names = [(LEDGER_AREAS[name], name) for name in items]
+    drawn = Bars(Axis("mean step, ms", zero_based), bars, names)
     title = f"{row.name}: where the time of a step goes"
     return Chart("ledger", row.name, "", title, words, drawn.draw, table)
 
 
-def communication(report: Report) -> Iterator[Chart]:
+def communication_charts(report: Report) -> Iterator[Chart]:
     """Bandwidth and time by size, for each benchmark that measured messages of several sizes."""
     for row in report.rows:
         table = curve([row])
@@ -127,12 +126,12 @@ def communication(report: Report) -> Iterator[Chart]:
                     if is_finite(size) and is_finite(value):
                         words = f"{size_text(int(size))}: {value:.4g}"
                         points.append(ChartPoint(float(size), float(value), words=words))
-                curves.append(Curve(operation, tuple(points)))
+                curves.append(Curve(operation, points))
                 if points:
                     size = size_text(int(points[-1].x))
                     last.append(f"{operation}: {points[-1].y:.4g} at {size} bytes")
             if last:
-                plot = Plot(Axis("bytes", _sizes), Axis(name, log_if_wide), tuple(curves))
+                plot = Plot(Axis("bytes", _sizes), Axis(name, log_if_wide), curves)
                 what, _, unit = name.partition(", ")
                 title = f"{row.name}: {what} by size"
                 description = f"{what.capitalize()} ({unit}). {'; '.join(last)}."
@@ -145,7 +144,7 @@ def _sizes(values: Iterable[object]) -> Scale:
     return replace(scale, texts=tuple(size_text(int(tick)) for tick in scale.ticks))
 
 
-def links(report: Report) -> Iterator[Chart]:
+def link_maps(report: Report) -> Iterator[Chart]:
     """A chart for each benchmark that measured pairs of ranks, and each number of ways."""
     for row in report.rows:
         by_ways: dict[int, list[Link]] = defaultdict(list)
@@ -162,9 +161,9 @@ def links(report: Report) -> Iterator[Chart]:
                 speeds |= {(link.receiver, link.sender): link.gb_s for link in found}
             cells = []
             for sender in ranks:
-                cells.append(tuple(HeatCell.of(speeds.get((sender, to), NAN)) for to in ranks))
-            names = tuple(map(str, ranks))
-            drawn = HeatMap("from rank", "to rank", "GB/s", names, names, tuple(cells))
+                cells.append([HeatCell.of(speeds.get((sender, to), NAN)) for to in ranks])
+            names = list(map(str, ranks))
+            drawn = HeatMap("from rank", "to rank", "GB/s", names, names, cells)
             way = "one way" if ways == 1 else "both ways"
             title = f"{row.name}: bandwidth between ranks, {way}"
             description = (
@@ -181,7 +180,7 @@ def links(report: Report) -> Iterator[Chart]:
             yield Chart("links", row.name, way, title, description, drawn.draw, table)
 
 
-def ratios(
+def ratio_chart(
     found: Sequence[tuple[str, float, float, float, str]], title: str, within: float
 ) -> Chart:
     """The chart of a comparison, a row for each benchmark.
@@ -204,7 +203,7 @@ def ratios(
         counts[verdict or "without a verdict"] += 1
     span = Span("the same, if its interval is in here", 1 - within, 1 + within)
     axis = Axis("ratio of the rates (above 1: faster)")
-    drawn = Bars(axis, tuple(bars), spans=(span,), line=1.0)
+    drawn = Bars(axis, bars, spans=[span], line=1.0)
     numbers = [Column(name, ".3f") for name in ("ratio", "low", "high")]
     table = Table((Column("benchmark"), *numbers, Column("verdict")), tuple(found), title)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "None"
@@ -250,9 +249,9 @@ def over_time(
             begin, end, least, middle, most = map(float, line)
             points.append(ChartPoint((begin + end) / 2, middle, least, most))
             values.append((name, begin, end, least, middle, most))
-        curves.append(Curve(name, tuple(points), is_band=True))
+        curves.append(Curve(name, points, is_band=True))
         told.append(f"{name}: {ys.min():.4g} to {ys.max():.4g}")
-    plot = Plot(Axis(axes[0], linear), Axis(axes[1], scale), tuple(curves), tuple(spans))
+    plot = Plot(Axis(axes[0], linear), Axis(axes[1], scale), curves, spans)
     columns = (
         Column("series"),
         *(Column(f"{axes[0]} {end}", ".6g") for end in ("from", "to")),
@@ -270,12 +269,12 @@ def _records(table: Table) -> list[dict[str, Any]]:
 
 
 CHARTS: Mapping[str, Callable[[Report], Iterator[Chart]]] = {
-    "rates": rates,
-    "sweeps": sweeps,
+    "rates": rate_charts,
+    "sweeps": sweep_charts,
     "heat_maps": heat_maps,
-    "ledger": ledger,
-    "communication": communication,
-    "links": links,
+    "ledger": ledger_charts,
+    "communication": communication_charts,
+    "links": link_maps,
 }
 
 

@@ -40,9 +40,9 @@ class HeatMap(Struct, frozen=True):
     row_name: str
     column_name: str
     value_name: str  # with its unit
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[HeatCell, ...], ...]  # a tuple for each row
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Sequence[Sequence[HeatCell]]  # of each row
 
     def draw(self, width: float) -> Drawing:
         """Draw the cells."""

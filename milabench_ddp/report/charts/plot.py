@@ -42,8 +42,8 @@ class Curve(Struct, frozen=True):
     """A line through points."""
 
     name: str
-    points: tuple[ChartPoint, ...]
-    ideal: tuple[Place, ...] = ()  # the values that it is compared with
+    points: Sequence[ChartPoint]
+    ideal: Sequence[Place] = ()  # the values that it is compared with
     is_band: bool = False  # many points, with a band around them instead of whiskers
 
     @property
@@ -62,8 +62,8 @@ class Plot(Struct, frozen=True):
 
     x: Axis
     y: Axis
-    curves: tuple[Curve, ...]  # at most ``SERIES``
-    spans: tuple[Span, ...] = ()
+    curves: Sequence[Curve]  # at most ``SERIES``
+    spans: Sequence[Span] = ()
 
     def draw(self, width: float) -> Drawing:
         """Draw the plot."""
@@ -138,7 +138,7 @@ class Bar(Struct, frozen=True):
     """A row: what is not finite in it is not drawn."""
 
     label: str
-    parts: tuple[tuple[str, float], ...] = ()  # areas of ``AREAS``, and how long each is
+    parts: Sequence[tuple[str, float]] = ()  # areas of ``AREAS``, and how long each is
     low: float = NAN  # the interval
     high: float = NAN
     mark: float = NAN
@@ -155,9 +155,9 @@ class Bars(Struct, frozen=True):
     """Rows over a common axis: a bar or several in each, an interval, a mark, and words."""
 
     axis: Axis
-    rows: tuple[Bar, ...]
-    names: tuple[tuple[str, str], ...] = ()  # the areas and their names, for the legend
-    spans: tuple[Span, ...] = ()
+    rows: Sequence[Bar]
+    names: Sequence[tuple[str, str]] = ()  # the areas and their names, for the legend
+    spans: Sequence[Span] = ()
     line: float = NAN  # a value that the rows are compared with
 
     def draw(self, width: float) -> Drawing:

@@ -48,7 +48,7 @@ METRICS: Mapping[str, DrawnMetric] = {
 }
 
 
-def sweeps(report: Report) -> Iterator[Chart]:
+def sweep_charts(report: Report) -> Iterator[Chart]:
     """A chart for each metric of each sweep over nodes, or of a part with few enough curves."""
     kinds: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     curves = {}  # the benchmarks that differ in their nodes alone, by that with the fewest
@@ -105,14 +105,14 @@ def _sweep(
                 note = note or cell.text
             value = Measured(cell.value, cell.spread)
             values.append((row.name, line, nodes, value, cell.spread, note))
-        curves.append(Curve(line, tuple(points), _ideal(metric, rows[0], points)))
+        curves.append(Curve(line, points, _ideal(metric, rows[0], points)))
         if points:
             told = " to ".join(f"{end.y:.4g} on {end.x:g}" for end in _ends(points))
             sentences.append(f"{line}: {metric.title} {told} nodes, {unit}")
     if sum(len(curve.points) for curve in curves) < 2:
         return
     axis = Axis(f"{metric.title}, {unit}", metric.scale)
-    plot = Plot(Axis("nodes", doublings), axis, tuple(curves))
+    plot = Plot(Axis("nodes", doublings), axis, curves)
     title = _titled(subject, f"{metric.title.capitalize()} against nodes")
     numbers = Column(name, ".4g"), Column("give or take", ".2g"), Column("note")
     table = Table((*COLUMNS, *numbers), tuple(values), title)
@@ -125,14 +125,14 @@ def _ends(points: Sequence[ChartPoint]) -> Sequence[ChartPoint]:
     return [points[0], points[-1]] if len(points) > 1 else points
 
 
-def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> tuple[Place, ...]:
+def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> Sequence[Place]:
     """What the values of more nodes would be, if these were as good as the fewest."""
     if len(points) < 2:
         return ()
     power = 0 if row.is_bandwidth else metric.power.get(scaling(row), 0)
     first, ratio = points[0], points[-1].x / points[0].x
     shares = [ratio ** (k / IDEAL_STEPS) for k in range(IDEAL_STEPS + 1)]
-    return tuple((first.x * share, first.y * share**power) for share in shares)
+    return [(first.x * share, first.y * share**power) for share in shares]
 
 
 def heat_maps(report: Report) -> Iterator[Chart]:
@@ -161,12 +161,12 @@ def _heat_map(report: Report, name: str, rows: Rows) -> Iterator[Chart]:
     for title in sweep.blocks:
         for label, line in sweep.lines(title):
             labels.append(", ".join(label))
-            cells.append(tuple(HeatCell.of(cell.value, cell.text) for cell in line))
+            cells.append([HeatCell.of(cell.value, cell.text) for cell in line])
     if any(is_finite(cell.value) for line in cells for cell in line):
         metric = METRICS[name]
         settings, unit = ", ".join(down), metric.unit_of(rows[0])
         value = f"{metric.title}, {unit}"
-        drawn = HeatMap(settings, across, value, tuple(labels), sweep.columns, tuple(cells))
+        drawn = HeatMap(settings, across, value, labels, sweep.columns, cells)
         what = metric.title.capitalize()
         subject = _shared(rows)
         title = _titled(subject, f"{what} by {settings} and {across}")

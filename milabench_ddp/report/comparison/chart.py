@@ -1,6 +1,6 @@
 """The chart of a comparison: the ratio of each benchmark with its interval."""
 
-from ..charts.catalogue import ratios
+from ..charts.catalogue import ratio_chart
 from ..charts.chart import Chart
 from ..statistics.values import NAN
 from .model import Comparison
@@ -13,4 +13,4 @@ def comparison_chart(comparison: Comparison) -> Chart:
         ratio = NAN if each.ratio is None else each.ratio
         found.append((each.name, ratio, *(each.interval or (NAN, NAN)), str(each.verdict)))
     title = f"{comparison.after.given} over {comparison.before.given}"
-    return ratios(found, title, comparison.within)
+    return ratio_chart(found, title, comparison.within)

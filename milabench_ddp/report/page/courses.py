@@ -17,7 +17,7 @@ from ..statistics.durations import Weighed, sum_of_ranks
 from ..statistics.rate_lines import Lines, joined, lines_of
 from ..statistics.values import NAN, mean, median
 from .named import choose, is_named, named_ranks
-from .series import Course, Curve
+from .series import Course, TimeSeries
 
 if TYPE_CHECKING:
     from ..statistics.values import Floats
@@ -96,7 +96,7 @@ def _rates(row: Row, processes: Processes, findings: Sequence[Finding]) -> Cours
     x = known if has_clock else [_numbers(lines) for lines in seen]
     curves, warm, unsteady = [], [], []
     for each, lines, times in zip(chosen, seen, x, strict=True):
-        curves.append(Curve(each.label(each.one.record.tag), times, lines.rate))
+        curves.append(TimeSeries(each.label(each.one.record.tag), times, lines.rate))
         marked = int((~lines.counts).sum())
         warm.append(_until(times, marked))
         unsteady.append(_until(times, marked + each.one.steady.start))
@@ -181,10 +181,10 @@ def _steps(ranks: Sequence[_TimedRank], named: set[RankId]) -> Iterator[Course]:
         id, process, rank, _ = each.one
         steps = _numbers(rank.ms)
         name = each.label(_with_repeat(id.label, process))
-        curves.append(Curve(name, steps, np.asarray(rank.ms, np.float64)))
+        curves.append(TimeSeries(name, steps, np.asarray(rank.ms, np.float64)))
         own_ms = each.one.own_ms
         if own_ms is not None:
-            own.append(Curve(name, steps, own_ms))
+            own.append(TimeSeries(name, steps, own_ms))
         unsteady.append(_until(steps, process.unsteady_of(len(rank.ms))))
     shaded = _left_out(1.0, NAN, median(unsteady))
     yield Course(STEPS, "Step times", "step", "ms", tuple(curves), shaded)
@@ -216,7 +216,7 @@ def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Ite
                     times.append(time - start)
                     values.append(sensor.factor * value)
             if values:
-                curves.append(Curve(name, times, values))
+                curves.append(TimeSeries(name, times, values))
         if curves:
             place, unit = f"{DEVICES}-{key}", sensor.unit
             yield Course(

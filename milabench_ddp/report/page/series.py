@@ -23,7 +23,7 @@ PLACE_DIGITS = 6  # of the median place on the x axis
 FEWEST_STEPS = 30  # between the least and the largest value of a series
 
 
-class Curve(Struct, frozen=True):
+class TimeSeries(Struct, frozen=True):
     """A series of a chart; what is not finite, or absurdly large, is left out."""
 
     name: str
@@ -38,7 +38,7 @@ class Course(Struct, frozen=True):
     title: str
     x: str  # what the axes show, with units
     y: str
-    curves: tuple[Curve, ...]
+    curves: tuple[TimeSeries, ...]
     shaded: tuple[Span, ...] = ()
     digits: int = 4  # of the median of a series
     axis: str = ""  # charts of a section with the same axis share their cursor

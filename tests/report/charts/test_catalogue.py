@@ -19,7 +19,7 @@ from milabench_ddp.report.charts.catalogue import (
     MOST_BARS,
     charts_of,
     over_time,
-    ratios,
+    ratio_chart,
 )
 from milabench_ddp.report.charts.chart import Chart
 from milabench_ddp.report.charts.theme import AREAS
@@ -89,7 +89,7 @@ def test_a_bar_ends_at_its_rate_inside_its_interval() -> None:
         replace(point(1, 400.0, 0.1), name="a", unit="items/s"),
         replace(point(1, 100.0), name="b", unit="tokens/s"),
     )
-    first, second = catalogue.rates(Report(False, (), rows))
+    first, second = catalogue.rate_charts(Report(False, (), rows))
     found = drawn(first.draw(640))
     left, _, right, _ = found.box()
     scale = 500 / (right - left)  # the last tick is at 500
@@ -105,7 +105,7 @@ def test_a_bar_ends_at_its_rate_inside_its_interval() -> None:
 def test_the_rates_of_the_recorded_run() -> None:
     report = report_of([RECORDED / "first"])
     shown = set()
-    for chart in catalogue.rates(report):
+    for chart in catalogue.rate_charts(report):
         check_fits(chart.draw(640), 640)
         shown |= {row[0] for row in chart.table.rows}
     assert shown == {row.name for row in report.rows}
@@ -113,13 +113,13 @@ def test_the_rates_of_the_recorded_run() -> None:
 
 def test_what_measured_nothing_has_no_bar(tmp_path: Path) -> None:
     nothing = replace(point(1, 400.0), perf=float("nan"))
-    assert list(catalogue.rates(Report(False, (), (nothing,)))) == []
+    assert list(catalogue.rate_charts(Report(False, (), (nothing,)))) == []
 
 
 def test_each_item_is_as_long_as_its_time(tmp_path: Path) -> None:
     trained(3, noise=0.0, slow={2: {"backward": 1.25}}).write(tmp_path)
     report = report_of([tmp_path])
-    (chart,) = catalogue.ledger(report)
+    (chart,) = catalogue.ledger_charts(report)
     found = drawn(chart.draw(640))
     left, _, right, bottom = found.box()
     ms = 120 / (right - left)  # the last tick is at 120 ms
@@ -136,7 +136,7 @@ def test_each_item_is_as_long_as_its_time(tmp_path: Path) -> None:
 
 def test_many_ranks_are_those_that_wait_least_and_most(tmp_path: Path) -> None:
     trained(100, 20, noise=0.01, slow={7: {"backward": 1.25}}).write(tmp_path)
-    (chart,) = catalogue.ledger(report_of([tmp_path]))
+    (chart,) = catalogue.ledger_charts(report_of([tmp_path]))
     drawing = chart.draw(640)
     check_fits(drawing, 640)
     labels = [text for text in drawn(drawing).texts if text.startswith("rank ")]
@@ -155,13 +155,13 @@ def test_each_item_has_an_area_of_its_own() -> None:
 
 def test_the_ledger_as_svg(tmp_path: Path) -> None:
     trained(3, noise=0.0, slow={2: {"backward": 1.25}}).write(tmp_path)
-    (chart,) = catalogue.ledger(report_of([tmp_path]))
+    (chart,) = catalogue.ledger_charts(report_of([tmp_path]))
     check_golden("report/chart_ledger.svg", chart.svg().replace("><", ">\n<") + "\n")
 
 
 def test_communication_by_size() -> None:
     report = report_of([RECORDED / "first"])
-    charts = list(catalogue.communication(report))
+    charts = list(catalogue.communication_charts(report))
     assert [chart.part for chart in charts] == ["bus_gb_s", "time_us"]
     for chart in charts:
         check_fits(chart.draw(640), 640)
@@ -179,7 +179,7 @@ def test_links_between_ranks(tmp_path: Path) -> None:
         pairs += told(pair=pair)
     text = (config("pairs", device=None), start(), rates([5.0] * 3), pairs, end(0))
     write(tmp_path, "pairs.0", *text)
-    (chart,) = catalogue.links(report_of([tmp_path]))
+    (chart,) = catalogue.link_maps(report_of([tmp_path]))
     assert chart.title == "pairs: bandwidth between ranks, both ways"
     assert "The slowest is 1 <-> 2: 5." in chart.description
     texts = drawn(chart.draw(640)).texts
@@ -194,7 +194,7 @@ Ratio = tuple[str, float, float, float, str]
 
 @given(st.lists(RATIO, max_size=8), st.floats(0.001, 1))
 def test_any_ratios_can_be_drawn(found: list[Ratio], within: float) -> None:
-    chart = ratios(found, "a over b", within)
+    chart = ratio_chart(found, "a over b", within)
     check_fits(chart.draw(640), 640)
     parsed(chart.svg())
 
@@ -207,7 +207,7 @@ def test_each_verdict_has_a_marker_and_words() -> None:
         ("flops", 1.05, 1.04, 1.06, "faster"),
         ("t5-fsdp", math.nan, math.nan, math.nan, "missing"),
     ]
-    chart = ratios(found, "a over b", 0.03)
+    chart = ratio_chart(found, "a over b", 0.03)
     seen = drawn(chart.draw(640))
     assert {"0.930 slower", "0.998 same", "missing"} <= set(seen.texts)
     assert len(seen.paths("marker")) == 4
@@ -220,7 +220,7 @@ def test_each_verdict_has_a_marker_and_words() -> None:
 
 def test_a_wide_interval_does_not_hide_the_others() -> None:
     found = [("sure", 1.02, 1.01, 1.03, "faster"), ("unsure", 1.0, -20.0, 22.0, "")]
-    seen = drawn(ratios(found, "a over b", 0.03).draw(640))
+    seen = drawn(ratio_chart(found, "a over b", 0.03).draw(640))
     left, _, right, _ = seen.box()
     sure = seen.paths("whisker")[0]
     assert max(x for x, _ in sure) - min(x for x, _ in sure) > 0.05 * (right - left)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.charts.chart import Chart
-from milabench_ddp.report.charts.sweeps import heat_maps, sweeps
+from milabench_ddp.report.charts.sweeps import heat_maps, sweep_charts
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.sweeps.metrics import metric_of
 from tests.golden import check_golden
@@ -15,7 +15,7 @@ from tests.support.sweep_of_models import make
 
 
 def charts(report: Report) -> dict[tuple[str, str], Chart]:
-    return {(chart.subject, chart.part): chart for chart in sweeps(report)}
+    return {(chart.subject, chart.part): chart for chart in sweep_charts(report)}
 
 
 def of_points(**perfs: float) -> Report:

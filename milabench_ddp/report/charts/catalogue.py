@@ -15,6 +15,7 @@ from ..links import Link, links_of
 from ..model import Report, Row
 from ..ranks.ledger import WAITING
 from ..statistics.values import NAN, extremes, known
+from ..sweeps.efficiency import grouped
 from ..tables.ledger_table import ITEMS, ledger
 from ..tables.main_table import main_table, perf_of
 from ..tables.program_tables import COMPARABLE, curve, size_text
@@ -45,11 +46,9 @@ LEAST_RANGE = 0.02  # of the ratios that the axis shows, to both sides of 1
 
 def rate_charts(report: Report) -> Iterator[Chart]:
     """A chart for each unit, with a bar for each benchmark that has a rate, and its interval."""
-    by_unit: dict[str, list[Row]] = defaultdict(list)
-    for row in report.rows:
-        if is_finite(row.perf):
-            by_unit[row.unit].append(row)
-    for unit, rows in by_unit.items():
+    measured = [row for row in report.rows if is_finite(row.perf)]
+    for rows in grouped(measured, lambda row: row.unit):
+        unit = rows[0].unit or "units/s"
         bars = []
         texts = {row.name: perf_of(row).text(",.4g") for row in rows}
         for row in rows:
@@ -57,14 +56,14 @@ def rate_charts(report: Report) -> Iterator[Chart]:
             interval = row.summary.interval or (NAN, NAN)
             words = texts[row.name] + failed
             bars.append(Bar(row.name, (("rate", row.perf),), *interval, words=words))
-        drawn = Bars(Axis(f"rate, {unit or 'units/s'}", zero_based), bars)
+        drawn = Bars(Axis(f"rate, {unit}", zero_based), bars)
         best = max(rows, key=lambda row: row.perf)
         description = (
             "The rate of each benchmark, which is the mean of its processes, with its 95 % "
             f"interval where one is known. The largest is that of {best.name}: {texts[best.name]}."
         )
-        title = f"Rates in {unit or 'units/s'}"
-        yield Chart("rates", "", unit, title, description, drawn.draw, main_table(rows))
+        title = f"Rates in {unit}"
+        yield Chart("rates", "", rows[0].unit, title, description, drawn.draw, main_table(rows))
 
 
 def ledger_charts(report: Report) -> Iterator[Chart]:

@@ -35,7 +35,7 @@ class ChartPoint(Struct, frozen=True):
     @property
     def has_interval(self) -> bool:
         """Whether both ends of its interval are known."""
-        return not (math.isnan(self.low) or math.isnan(self.high))
+        return not math.isnan(self.low + self.high)
 
 
 class Curve(Struct, frozen=True):
@@ -195,7 +195,7 @@ def _beside(row: Bar, y: float, axes: Axes, width: float) -> Iterator[str]:
     """What is beside the areas of a row: its label, its interval, its mark, its words."""
     room = axes.left - GAP
     yield label(shortened(row.label, room), room, y + MIDDLE, anchor="end")
-    if not (math.isnan(row.low) or math.isnan(row.high)):
+    if not math.isnan(row.low + row.high):
         low, high = axes.x_of(row.low), axes.x_of(row.high)
         drawn = path("M", low, y, "H", high)
         for end, x in ((row.low, low), (row.high, high)):

@@ -1,7 +1,6 @@
 """Sweeps: against nodes, with intervals and the ideal line, and as heat maps by two settings."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -11,7 +10,7 @@ from ...errors import SelectionError
 from ...results.records import is_finite
 from ...table import Column, Measured, Table
 from ..model import Report, Row, Rows
-from ..sweeps.efficiency import alike_but_nodes, scaling
+from ..sweeps.efficiency import alike_but_nodes, grouped, scaling
 from ..sweeps.metrics import EFFICIENCY
 from ..sweeps.settings import NODES, differing, matrix, nodes_of, setting_of
 from ..sweeps.sweep import cells_of, sweep_of, sweep_table
@@ -50,16 +49,18 @@ METRICS: Mapping[str, DrawnMetric] = {
 
 def sweep_charts(report: Report) -> Iterator[Chart]:
     """A chart for each metric of each sweep over nodes, or of a part with few enough curves."""
-    kinds: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     curves = {}  # the benchmarks that differ in their nodes alone, by that with the fewest
+    fewest = []
     for group, is_known in alike_but_nodes(report.rows):
         rows = sorted(group, key=nodes_of)
         if is_known and len(rows) > 1:
-            first = rows[0]
-            curves[first.name] = rows
-            kind = first.unit, first.is_bandwidth, scaling(first), tuple(differing(rows))
-            kinds[kind].append(first)
-    for firsts in kinds.values():
+            curves[rows[0].name] = rows
+            fewest.append(rows[0])
+
+    def kind(row: Row) -> Hashable:
+        return row.unit, row.is_bandwidth, scaling(row), tuple(differing(curves[row.name]))
+
+    for firsts in grouped(fewest, kind):
         for subject, part in _parts(firsts, ""):
             axes = _settings(part)
             names = [_values(row, axes) or row.name for row in part]
@@ -78,10 +79,8 @@ def _parts(rows: Rows, subject: str) -> Iterator[tuple[str, Rows]]:
     if not axes or len(rows) <= (MOST_CURVES if len(axes) > 1 else SERIES):
         yield subject, rows
         return
-    by_value: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_value[setting_of(row, axes[0])].append(row)
-    for value, part in by_value.items():
+    for part in grouped(rows, lambda row: setting_of(row, axes[0])):
+        value = setting_of(part[0], axes[0])
         yield from _parts(part, ", ".join(filter(None, (subject, value))))
 
 
@@ -137,11 +136,8 @@ def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> Seque
 
 def heat_maps(report: Report) -> Iterator[Chart]:
     """A chart for each metric of each sweep that has two axes and more."""
-    kinds: dict[tuple[object, ...], list[Row]] = defaultdict(list)
-    for row in report.rows:
-        if matrix(row):
-            kinds[row.unit, tuple(matrix(row))].append(row)
-    for rows in kinds.values():
+    combinations = [row for row in report.rows if matrix(row)]
+    for rows in grouped(combinations, lambda row: (row.unit, tuple(matrix(row)))):
         axes = differing(rows)
         names = [*([EFFICIENCY] if NODES in axes else []), "throughput", "latency"]
         for name in names if len(axes) > 1 else ():

@@ -2,8 +2,7 @@ import re
 
 import pytest
 
-from milabench_ddp.report.charts.chart import Chart
-from milabench_ddp.report.charts.svg import SIZE, Drawing
+from milabench_ddp.report.charts.svg import SIZE
 from milabench_ddp.report.charts.theme import (
     AREAS,
     DARK_HEATS,
@@ -15,7 +14,6 @@ from milabench_ddp.report.charts.theme import (
     colours,
     paper_style,
 )
-from milabench_ddp.table import Table
 from tests.support.svg import parsed
 
 LIGHT = colours(PAGE_STYLE.partition("@media")[0])
@@ -87,5 +85,3 @@ def test_a_chart_on_paper_has_the_colours_of_the_light_theme() -> None:
     assert "var(" not in style
     assert "@media" not in style
     assert f".chart .line0{{stroke:{LIGHT['line0']}}}" in style
-    chart = Chart("k", "", "", "t", "d", lambda _: Drawing(1, ()), Table((), ()))
-    assert f'fill="{LIGHT["paper"]}"' in chart.file()

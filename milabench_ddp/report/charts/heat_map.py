@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ...results.records import is_finite
-from ..statistics.values import known
+from ..statistics.values import NAN, known
 from .axes import GAP, LINE, MIDDLE, labels
 from .svg import SIZE, Drawing, box, label, shortened, text_width, widest
 from .theme import DARK_HEATS, HEATS, shape
@@ -59,32 +59,31 @@ class HeatMap(Struct, frozen=True):
             label(shortened(self.row_name, left - GAP), 0, top - 6, "muted"),
             *labels(self.columns, middles, across, top - 6, WIDEST_NAME),
         ]
-        every = max(math.ceil(LINE / down), 1)
-        for index, name in list(enumerate(self.rows))[::every]:
-            base = top + down * index + down / 2 + MIDDLE
-            drawn.append(label(shortened(name, left - GAP), 0, base))
+        every = max(math.ceil(LINE / down), 1)  # one row in so many has its name
         values = known(cell.value for row in self.cells for cell in row)
+        low, high = min(values, default=NAN), max(values, default=NAN)
         boxes: dict[int, str] = defaultdict(str)
         words = []
         for i, row in enumerate(self.cells):
             y = top + down * i
+            base = y + down / 2 + MIDDLE
+            if i % every == 0:
+                drawn.append(label(shortened(self.rows[i], left - GAP), 0, base))
             for k, cell in enumerate(row):
                 x = left + across * k
-                heat = heat_of(cell.value, values)
+                heat = heat_of(cell.value, low, high)
                 boxes[heat] += box(x, y, across, down)
                 if with_words:
                     shown = shortened(cell.words, across - 2)
-                    base = y + down / 2 + MIDDLE
                     words.append(label(shown, x + across / 2, base, _contrast(heat), "middle"))
         for heat, path in sorted(boxes.items()):
             drawn.append(shape(f"area heat{heat}" if heat != UNKNOWN else "area shade", path))
         bottom = top + down * len(self.rows) + GAP
-        key = self._key(values, bottom, width) if values else []
+        key = self._key(f"{low:,.4g}", f"{high:,.4g}", bottom, width) if values else []
         return Drawing(bottom + (LINE if key else 0.0), (*drawn, *words, *key))
 
-    def _key(self, values: Sequence[float], top: float, width: float) -> list[str]:
+    def _key(self, low: str, high: str, top: float, width: float) -> list[str]:
         """What the colours mean."""
-        low, high = f"{min(values):,.4g}", f"{max(values):,.4g}"
         keys = text_width(low) + text_width(high) + HEATS * SIZE + 4 * GAP
         name = shortened(self.value_name, width - keys)
         base = top + LINE - 6
@@ -97,11 +96,10 @@ class HeatMap(Struct, frozen=True):
         return drawn
 
 
-def heat_of(value: float, values: Sequence[float]) -> int:
-    """The colour of a value among all values, 0 for the lowest; ``UNKNOWN`` if it is not known."""
-    if not known([value]):
+def heat_of(value: float, low: float, high: float) -> int:
+    """The colour of a value: 0 for the lowest of all; ``UNKNOWN`` if it is not known."""
+    if not is_finite(value):
         return UNKNOWN
-    low, high = min(values), max(values)
     if not high - low > 1e-9 * max(abs(low), abs(high)):
         return 0
     return min(int(HEATS * (value - low) / (high - low)), HEATS - 1)

@@ -5,7 +5,7 @@ A new kind is a function ``Report -> Iterator[Chart]`` here, and a line in ``CHA
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -88,7 +88,7 @@ def ledger_chart(row: Row, table: Table, most: int = MOST_BARS) -> Chart:
     told = [f"{name} {mean[name]:.3g}" for name in items if is_finite(mean[name])]
     words = f"The mean step of all ranks takes {mean['ms']:.4g} ms: {', '.join(told)}."
     if len(ranks) > most:
-        order = sorted(range(len(ranks)), key=lambda k: ranks[k].get(WAITING) or 0.0)
+        order = sorted(range(len(ranks)), key=lambda k: known([ranks[k].get(WAITING)]))
         third = most // 3
         first = len(ranks) // 2 - third // 2
         kept = order[:third] + order[first : first + third] + order[-third:]
@@ -111,7 +111,7 @@ def communication_charts(report: Report) -> Iterator[Chart]:
     """Bandwidth and time by size, for each benchmark that measured messages of several sizes."""
     for row in report.rows:
         table = curve([row])
-        operations: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        operations: dict[str, list[dict[str, object]]] = defaultdict(list)
         for line in _records(table):
             which = [str(line[key]) for key in COMPARABLE if line[key]]
             operations[" ".join([*which, "ranks"])].append(line)
@@ -127,8 +127,8 @@ def communication_charts(report: Report) -> Iterator[Chart]:
                         points.append(ChartPoint(float(size), float(value), words=words))
                 curves.append(Curve(operation, points))
                 if points:
-                    size = size_text(int(points[-1].x))
-                    last.append(f"{operation}: {points[-1].y:.4g} at {size} bytes")
+                    largest = size_text(int(points[-1].x))
+                    last.append(f"{operation}: {points[-1].y:.4g} at {largest} bytes")
             if last:
                 plot = Plot(Axis("bytes", _sizes), Axis(name, log_if_wide), curves)
                 what, _, unit = name.partition(", ")
@@ -261,7 +261,7 @@ def over_time(
     return Chart(kind, benchmark, "", title, description, plot.draw, table)
 
 
-def _records(table: Table) -> list[dict[str, Any]]:
+def _records(table: Table) -> list[dict[str, object]]:
     """The rows of a table, by the names of its columns."""
     names = [column.name for column in table.columns]
     return [dict(zip(names, values, strict=True)) for values in table.rows]

@@ -138,7 +138,7 @@ class Bar(Struct, frozen=True):
     """A row: what is not finite in it is not drawn."""
 
     label: str
-    parts: Sequence[tuple[str, float]] = ()  # areas of ``AREAS``, and how long each is
+    parts: Sequence[tuple[str, object]] = ()  # areas of ``AREAS``, and how long each is
     low: float = NAN  # the interval
     high: float = NAN
     mark: float = NAN
@@ -148,7 +148,7 @@ class Bar(Struct, frozen=True):
     @property
     def lengths(self) -> list[tuple[str, float]]:
         """The parts that can be drawn."""
-        return [(kind, ms) for kind, ms in self.parts if is_finite(ms) and ms > 0]
+        return [(kind, part) for kind, part in self.parts if is_finite(part) and part > 0]
 
 
 class Bars(Struct, frozen=True):

@@ -3,7 +3,7 @@
 They are those of ``charts``, and the page's charts over time."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ def write_charts(
         RunDirError: a file cannot be written.
     """
     # imported here because few reports are drawn, and it takes long to import
-    from .charts import charts_of
+    from .charts.catalogue import charts_of
     from .course_charts import course_charts
 
     rows = (row for row in report.rows if is_selected(row.name, select))
@@ -59,41 +59,37 @@ def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = Fa
     Raises:
         RunDirError: a file cannot be written, or milabench did not write it (see ``overwrite``).
     """
-    to_png = _png_of()
-    names = file_names(charts)
-    if not overwrite:
-        for name in names:
-            _check(folder / f"{name}.svg", has_png=to_png is not None)
+    try:
+        from cairosvg import svg2png
+    except (ImportError, OSError):  # OSError: cairosvg is there, and the library is not
+        svg2png = None
+    files = {folder / f"{name}.svg": chart for name, chart in named(charts).items()}
+    for path in () if overwrite else files:
+        check_replaceable(path, MARK)
+        png = path.with_suffix(".png")  # counts with its SVG
+        if svg2png and png.is_file() and not path.is_file():
+            refuse(png)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for chart, name in zip(charts, names, strict=True):
-            svg = chart.file(WIDTH)
-            files = {".svg": svg.encode()}
-            if to_png is not None:
-                files[".png"] = to_png(svg)
-            for suffix, content in files.items():
-                with whole_file(folder / f"{name}{suffix}") as part:
-                    part.write_bytes(content)
+        for path, chart in files.items():
+            svg = chart.file(WIDTH).encode()
+            with whole_file(path) as part:
+                part.write_bytes(svg)
+            if svg2png:
+                with whole_file(path.with_suffix(".png")) as part:
+                    part.write_bytes(svg2png(svg, scale=SCALE))
     except OSError as error:
         raise RunDirError(f"cannot write to {folder}: {error.strerror}") from error
     said = [f"{len(charts)} chart{'s' * (len(charts) != 1)} in {folder}"]
-    return said if to_png else [*said, NO_PNG]
+    return said if svg2png else [*said, NO_PNG]
 
 
-def _check(svg: Path, *, has_png: bool) -> None:
-    """Raise RunDirError if milabench did not write a chart; a PNG counts with its SVG."""
-    check_replaceable(svg, MARK)
-    png = svg.with_suffix(".png")
-    if has_png and png.is_file() and not svg.is_file():
-        refuse(png)
-
-
-def file_names(charts: "Iterable[Chart]") -> list[str]:
-    """A name for each chart, by its benchmark and its kind: safe on any disk, each once."""
+def named(charts: "Iterable[Chart]") -> "dict[str, Chart]":
+    """The charts by the names of their files, from benchmark and kind: safe on any disk."""
+    found: dict[str, Chart] = {}
     taken: set[str] = set()
-    names = []
     for chart in charts:
-        words = [chart.subject, chart.kind, chart.part]
+        words = chart.subject, chart.kind, chart.part
         safe = [_UNSAFE.sub("-", word).strip("-.") for word in words]
         first = ".".join(filter(None, [safe[0][:LONGEST], *safe[1:]]))[-2 * LONGEST :]
         name, count = first, 1
@@ -101,19 +97,5 @@ def file_names(charts: "Iterable[Chart]") -> list[str]:
             count += 1
             name = f"{first}-{count}"
         taken.add(name.casefold())
-        names.append(name)
-    return names
-
-
-def _png_of() -> Callable[[str], bytes] | None:
-    """What makes a PNG of an SVG; None where it is not installed."""
-    try:
-        import cairosvg
-    except (ImportError, OSError):  # OSError: cairosvg is there, and the library is not
-        return None
-
-    def to_png(svg: str) -> bytes:
-        made: bytes = cairosvg.svg2png(svg.encode(), scale=SCALE)
-        return made
-
-    return to_png
+        found[name] = chart
+    return found

@@ -1,6 +1,7 @@
 """A new report format, table or finding costs one file and one line of a dict."""
 
 import json
+from textwrap import dedent
 
 from tests.support.package_copy import PackageCopy
 from tests.support.result_files import RECORDED
@@ -114,35 +115,23 @@ def test_a_key_of_a_benchmark_is_a_line_and_a_field(package_copy: PackageCopy) -
     assert (refused.code, "wrong value for `nice`" in refused.err) == (2, True)
 
 
-def test_a_chart_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
-    package_copy.add_file(
-        "milabench_ddp/report/charts/memory.py",
-        '''
-        """The most memory that each benchmark used."""
-
-        from collections.abc import Iterator
-
-        from ...table import Column, Table
-        from ..model import Report
-        from .bars import Bar, Bars
-        from .chart import Chart
-        from .plot import Axis
-        from .scale import from_zero
-
-
-        def memory(report: Report) -> Iterator[Chart]:
-            """One chart for all benchmarks."""
-            rows = tuple((row.name, row.allocated) for row in report.rows)
-            bars = tuple(Bar(name, (("rate", value),)) for name, value in rows)
-            drawn = Bars(Axis("memory, MiB", from_zero), bars)
-            table = Table((Column("bench"), Column("MiB")), rows)
-            yield Chart("memory", "", "", "Memory", "The most memory.", drawn.draw, table)
-        ''',
+def test_a_chart_is_a_function_and_a_line_of_the_catalogue(package_copy: PackageCopy) -> None:
+    catalogue = "milabench_ddp/report/charts/catalogue.py"
+    package_copy.add_line(
+        catalogue,
+        after="LEAST_RANGE = ",
+        line=dedent('''
+            def memory(report: Report) -> Iterator[Chart]:
+                """One chart of the most memory that each benchmark used."""
+                rows = tuple((row.name, row.allocated) for row in report.rows)
+                bars = tuple(Bar(name, (("rate", value),)) for name, value in rows)
+                drawn = Bars(Axis("memory, MiB", zero_based), bars)
+                table = Table((Column("bench"), Column("MiB")), rows)
+                yield Chart("memory", "", "", "Memory", "The most memory.", drawn.draw, table)
+        '''),
     )
-    charts = "milabench_ddp/report/charts/__init__.py"
-    package_copy.add_line(charts, after="from .ledger", line="from .memory import memory")
-    package_copy.add_line(charts, after='"ledger": ledger', line='    "memory": memory,')
-    assert len(package_copy.touched) == 2
+    package_copy.add_line(catalogue, after='"ledger": ledger_charts', line='    "memory": memory,')
+    assert package_copy.touched == {catalogue}
     made = package_copy.folder / "made"
     done = package_copy.milabench("report", FIRST, "--plots", str(made))
     assert done.code == 0, done.err

@@ -11,7 +11,7 @@ from milabench_ddp.report import plots
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.charts.chart import Chart
 from milabench_ddp.report.charts.svg import Drawing
-from milabench_ddp.report.plots import file_names, write_charts
+from milabench_ddp.report.plots import named, write_charts
 from milabench_ddp.table import Table
 from tests.support.result_files import config, end, rates, start, write
 from tests.support.svg import parsed
@@ -23,7 +23,7 @@ def chart(subject: str, kind: str = "ledger", part: str = "") -> Chart:
 
 @given(st.lists(st.tuples(st.text(st.characters()), st.text(st.characters()))))
 def test_any_name_becomes_the_safe_name_of_one_file(words: list[tuple[str, str]]) -> None:
-    names = file_names(chart(subject, part=part) for subject, part in words)
+    names = named(chart(subject, part=part) for subject, part in words)
     assert len({name.casefold() for name in names}) == len(words)
     for name in names:
         assert re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,210}", name)
@@ -36,7 +36,7 @@ def test_names_say_what_is_drawn() -> None:
         chart("GPT-ddp"),
         chart("", "rates", "images/s"),
     ]
-    assert file_names(charts) == [
+    assert list(named(charts)) == [
         "gpt-ddp.ledger",
         "etc-passwd.sweeps.throughput",
         "GPT-ddp.ledger-2",

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ...table import Table
 from .svg import SIZE, Drawing, box, element, label, shortened, text
-from .theme import LIGHT, style, textures
+from .theme import TEXTURES, paper_style
 
 WIDTH = 640.0  # of a chart, in units of which the text is 13 high
 HEADING, MARGIN = 2 * SIZE, 8.0
@@ -47,10 +47,10 @@ class Chart(Struct, frozen=True):
         left, top = -MARGIN, -MARGIN - HEADING
         across, down = width + 2 * MARGIN, drawing.height + HEADING + 2 * MARGIN
         # viewers do not draw the background of the root element, and slides can be dark
-        paper = element("path", d=box(left, top, across, down), fill=LIGHT["paper"])
+        paper = element("path", d=box(left, top, across, down), fill="#ffffff")
         heading = label(shortened(self.title, width), 0, -0.6 * SIZE, "heading")
         return self._svg(
-            (element("style", style(LIGHT, "sans-serif")), textures(), paper, heading,
+            (element("style", paper_style()), TEXTURES, paper, heading,
              *drawing.elements),
             xmlns="http://www.w3.org/2000/svg",
             viewBox=f"{left:g} {top:g} {across:g} {down:g}",

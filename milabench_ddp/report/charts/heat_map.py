@@ -1,26 +1,37 @@
 """A heat map: a value in each cell of a table, as a number and as a colour."""
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..statistics.values import known
-from .frame import GAP, LINE
-from .svg import SIZE, Drawing, box, element, label, shortened, text_width, widest
-from .theme import DARK_HEATS, HEATS
+from ...results.records import is_finite
+from ..statistics.values import NAN, known
+from .axes import GAP, LINE, MIDDLE, labels
+from .svg import SIZE, Drawing, box, label, shortened, text_width, widest
+from .theme import DARK_HEATS, HEATS, shape
 
 ROW = 24.0
 MOST_LABEL = 0.4  # of the width
 NARROWEST = 3.4 * SIZE  # a cell with a number of four digits
 LOWEST = 6.0  # a cell without a number
+WIDEST_NAME = 6 * SIZE  # of a column, if it has no room
+UNKNOWN = -1  # the heat of what is not known
 
 
-class Cell(Struct, frozen=True):
+class HeatCell(Struct, frozen=True):
     """A value, NaN where it is not known, and what stands in its place."""
 
     value: float
     words: str
+
+    @classmethod
+    def of(cls, value: float, state: str = "") -> "HeatCell":
+        """A value as short as a cell; in place of none, its state."""
+        if not is_finite(value):
+            return cls(value, state)
+        return cls(value, f"{value:,.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}")
 
 
 class HeatMap(Struct, frozen=True):
@@ -29,88 +40,73 @@ class HeatMap(Struct, frozen=True):
     row_name: str
     column_name: str
     value_name: str  # with its unit
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[Cell, ...], ...]  # a tuple for each row
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Sequence[Sequence[HeatCell]]  # of each row
 
     def draw(self, width: float) -> Drawing:
         """Draw the cells."""
-        room = max(MOST_LABEL * width, width - GAP - NARROWEST * max(len(self.columns), 3))
+        count = len(self.columns)
+        room = max(MOST_LABEL * width, width - GAP - NARROWEST * max(count, 3))
         left = min(max(widest(self.rows), text_width(self.row_name)), room) + GAP
-        across = (width - left) / max(len(self.columns), 1)
+        across = (width - left) / max(count, 1)
         with_words = across >= NARROWEST
         down = ROW if with_words else max(min(across, ROW), LOWEST)
         top = 2 * LINE
-        values = known(cell.value for row in self.cells for cell in row)
+        middles = [left + across * (k + 0.5) for k in range(count)]
         drawn = [
             label(shortened(self.column_name, width - left), left, LINE - 6, "muted"),
             label(shortened(self.row_name, left - GAP), 0, top - 6, "muted"),
-            *_labels(self.columns, [left + across * (k + 0.5) for k in range(len(self.columns))],
-                     across, top - 6),
-        ]  # fmt: skip
-        every = max(math.ceil(LINE / down), 1)
-        for index, name in enumerate(self.rows):
-            y = top + down * index
-            if index % every == 0:
-                drawn.append(label(shortened(name, left - GAP), 0, y + down / 2 + 0.35 * SIZE))
-        boxes: dict[int, list[str]] = {}
-        words: list[str] = []
+            *labels(self.columns, middles, across, top - 6, WIDEST_NAME),
+        ]
+        every = max(math.ceil(LINE / down), 1)  # one row in so many has its name
+        values = known(cell.value for row in self.cells for cell in row)
+        low, high = min(values, default=NAN), max(values, default=NAN)
+        boxes: dict[int, str] = defaultdict(str)
+        words = []
         for i, row in enumerate(self.cells):
+            y = top + down * i
+            base = y + down / 2 + MIDDLE
+            if i % every == 0:
+                drawn.append(label(shortened(self.rows[i], left - GAP), 0, base))
             for k, cell in enumerate(row):
-                x, y = left + across * k, top + down * i
-                heat = heat_of(cell.value, values)
-                boxes.setdefault(heat, []).append(box(x, y, across, down))
+                x = left + across * k
+                heat = heat_of(cell.value, low, high)
+                boxes[heat] += box(x, y, across, down)
                 if with_words:
                     shown = shortened(cell.words, across - 2)
-                    class_ = "muted" if heat < 0 else _contrast(heat)
-                    base = y + down / 2 + 0.35 * SIZE
-                    words.append(label(shown, x + across / 2, base, class_, "middle"))
-        for heat, found in sorted(boxes.items()):
-            class_ = f"area heat{heat}" if heat >= 0 else "area shade"
-            drawn.append(element("path", class_=class_, d="".join(found)))
-        bottom = top + down * len(self.rows)
-        key, height = self._key(values, bottom + GAP, width)
-        return Drawing(bottom + GAP + height, (*drawn, *words, *key))
+                    words.append(label(shown, x + across / 2, base, _contrast(heat), "middle"))
+        for heat, path in sorted(boxes.items()):
+            drawn.append(shape(f"area heat{heat}" if heat != UNKNOWN else "area shade", path))
+        bottom = top + down * len(self.rows) + GAP
+        key = self._key(f"{low:,.4g}", f"{high:,.4g}", bottom, width) if values else []
+        return Drawing(bottom + (LINE if key else 0.0), (*drawn, *words, *key))
 
-    def _key(self, values: Sequence[float], top: float, width: float) -> tuple[list[str], float]:
+    def _key(self, low: str, high: str, top: float, width: float) -> list[str]:
         """What the colours mean."""
-        if not values:
-            return [], 0.0
-        low, high = f"{min(values):,.4g}", f"{max(values):,.4g}"
         keys = text_width(low) + text_width(high) + HEATS * SIZE + 4 * GAP
         name = shortened(self.value_name, width - keys)
-        drawn = [
-            label(name, 0, top + LINE - 6, "muted"),
-            label(low, text_width(name) + 2 * GAP, top + LINE - 6),
-        ]
-        x = text_width(name) + text_width(low) + 3 * GAP
+        base = top + LINE - 6
+        x = text_width(name) + 2 * GAP
+        drawn = [label(name, 0, base, "muted"), label(low, x, base)]
+        x += text_width(low) + GAP
         for heat in range(HEATS):
-            drawn.append(element("path", class_=f"area heat{heat}", d=box(x, top + 4, SIZE, SIZE)))
-            x += SIZE
-        drawn.append(label(high, x + GAP, top + LINE - 6))
-        return drawn, LINE
+            drawn.append(shape(f"area heat{heat}", box(x + heat * SIZE, top + 4, SIZE, SIZE)))
+        drawn.append(label(high, x + HEATS * SIZE + GAP, base))
+        return drawn
 
 
-def heat_of(value: float, values: Sequence[float]) -> int:
-    """The colour of a value among all values, 0 for the lowest; -1 if it is not known."""
-    if not known([value]):
-        return -1
-    low, high = min(values), max(values)
+def heat_of(value: float, low: float, high: float) -> int:
+    """The colour of a value: 0 for the lowest of all; ``UNKNOWN`` if it is not known."""
+    if not is_finite(value):
+        return UNKNOWN
     if not high - low > 1e-9 * max(abs(low), abs(high)):
         return 0
     return min(int(HEATS * (value - low) / (high - low)), HEATS - 1)
 
 
 def _contrast(heat: int) -> str:
+    """The class of the words on a colour."""
+    if heat == UNKNOWN:
+        return "muted"
     return "on-dark" if heat >= DARK_HEATS else "on-light"
-
-
-def _labels(
-    names: Sequence[str], middles: Sequence[float], across: float, base: float
-) -> list[str]:
-    """The names of the columns: all that have room."""
-    every = max(math.ceil((min(widest(names), 6 * SIZE) + GAP) / across), 1)
-    drawn = []
-    for name, x in list(zip(names, middles, strict=True))[::every]:
-        drawn.append(label(shortened(name, every * across - 2), x, base, anchor="middle"))
-    return drawn

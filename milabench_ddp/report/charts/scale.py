@@ -1,7 +1,8 @@
 """From values to places along an axis, with ticks at round numbers."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -10,9 +11,11 @@ from ..statistics.values import known
 TINY = 1e-100  # what is smaller is 0
 FLAT = 1e-6  # a range that is narrower than this part of its values is widened: ticks differ
 ROUND = (1, 2, 5, 10)
-PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+PREFIXES = ((1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))  # from, size
+WRITTEN_OUT = 1e16  # what is larger has an exponent
 STEPS = 6  # between ticks, at most, but for the ends
-FEW, DECADES = 6, 3  # steps of decades; decades that have ticks at 1, 2 and 5
+DOUBLINGS, DECADES = 12, 6  # between the ends of a logarithmic axis, each with a tick, at most
+FEW_DECADES = 3  # these have ticks at 1, 2 and 5
 APART, NARROW = 8.0, 0.2
 SURE = 1e-9  # of a tick: rounding must not add another
 
@@ -30,7 +33,7 @@ class Scale(Struct, frozen=True):
         value = min(max(value, first), last)
         if self.is_log:
             first, last, value = math.log(first), math.log(last), math.log(value)
-        return min(max((value - first) / (last - first), 0.0), 1.0)
+        return (value - first) / (last - first)
 
     def holds(self, value: float) -> bool:
         """Whether a value has a place of its own."""
@@ -49,60 +52,50 @@ def linear(values: Iterable[object]) -> Scale:
     return _linear(low, high)
 
 
-def from_zero(values: Iterable[object]) -> Scale:
+def zero_based(values: Iterable[object]) -> Scale:
     """A linear scale from 0 on, for what is never below, so that lengths can be compared."""
     _, high = _range([*values, 0.0])
     return _linear(0.0, high or 1.0)
 
 
-def nodes(values: Iterable[object]) -> Scale:
+def doublings(values: Iterable[object]) -> Scale:
     """A scale with ticks at powers of two, for numbers of nodes, ranks or bytes."""
     low, high = _positive_range(values)
     first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
-    last = max(last, first + 1)
-    every = math.ceil((last - first) / (2 * FEW))
-    count = math.ceil((last - first) / every) + 1
-    ticks = tuple(2.0 ** (first + k * every) for k in range(count))
-    texts = tuple(f"{tick:.0f}" if 1 <= tick < 1e9 else f"{tick:g}" for tick in ticks)
-    return Scale(ticks, texts, is_log=True)
+    ticks = _powers(2.0, first, max(last, first + 1), DOUBLINGS)
+    return Scale(ticks, tuple(f"{tick:.10g}" for tick in ticks), is_log=True)
 
 
 def logarithmic(values: Iterable[object]) -> Scale:
     """A scale with ticks at 1, 2 and 5 of each power of ten, or at these alone if many."""
     low, high = _positive_range(values)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    if last - first <= DECADES:
+    if last - first <= FEW_DECADES:
         steps = [m * 10.0**k for k in range(first, last + 1) for m in ROUND[:-1]]
-        begin = max(k for k, step in enumerate(steps) if step <= low * (1 + SURE))
-        end = min(k for k, step in enumerate(steps) if step >= high * (1 - SURE))
+        begin = bisect_right(steps, low * (1 + SURE)) - 1
+        end = bisect_left(steps, high * (1 - SURE))
         ticks = tuple(steps[begin : max(end, begin + 1) + 1])
     else:
-        every = math.ceil((last - first) / FEW)
-        count = math.ceil((last - first) / every) + 1
-        ticks = tuple(10.0 ** (first + k * every) for k in range(count))
+        ticks = _powers(10.0, first, last, DECADES)
     return Scale(ticks, tuple(map(short, ticks)), is_log=True)
 
 
-def spread_out(values: Iterable[object]) -> Scale:
+def log_if_wide(values: Iterable[object]) -> Scale:
     """A logarithmic scale where positive values are far apart; else a linear one from 0."""
-    found = known(values)
-    return logarithmic(found) if _are_apart(found) else from_zero(found)
+    low, high = _range(values)
+    return logarithmic([low, high]) if _are_apart(low, high) else zero_based([high])
 
 
-def around(values: Iterable[object]) -> Scale:
+def auto_scale(values: Iterable[object]) -> Scale:
     """A scale of what is seen over time: linear, or logarithmic where values are far apart.
 
     It holds at least a fifth of the largest value, so that noise does not look large.
     """
     low, high = _range(values)
-    if _are_apart([low, high]):
+    if _are_apart(low, high):
         return logarithmic([low, high])
     room = max(NARROW * max(abs(low), abs(high)) - (high - low), 0.0) / 2
     return linear([low - room, high + room])
-
-
-def _are_apart(found: Sequence[float]) -> bool:
-    return bool(found) and min(found) > TINY and max(found) > APART * min(found)
 
 
 def reachable(values: Iterable[object], ends: Iterable[object]) -> list[float]:
@@ -116,10 +109,14 @@ def reachable(values: Iterable[object], ends: Iterable[object]) -> list[float]:
 
 def short(value: float) -> str:
     """A number as short as it can be: ``0``, ``0.25``, ``12.5k``, ``3e+20``."""
-    size, prefix = _prefix(abs(value))
     if 1e3 <= abs(value) < 1e4:
         return f"{value:,.0f}"
+    size, prefix = _prefix(abs(value))
     return f"{value / size:.4g}{prefix}"
+
+
+def _are_apart(low: float, high: float) -> bool:
+    return low > 0 and high > APART * low
 
 
 def _linear(low: float, high: float) -> Scale:
@@ -135,7 +132,7 @@ def _linear(low: float, high: float) -> Scale:
 def _texts(ticks: tuple[float, ...], step: float) -> tuple[str, ...]:
     """The ticks as text, all with the same prefix and as many places."""
     largest = max(map(abs, ticks))
-    if not 1e-4 <= largest < 1e16:
+    if not 1e-4 <= largest < WRITTEN_OUT:
         return tuple(f"{tick:.9g}" for tick in ticks)
     size, prefix = _prefix(largest)
     places = max(0, -math.floor(math.log10(step / size) + SURE))
@@ -144,10 +141,17 @@ def _texts(ticks: tuple[float, ...], step: float) -> tuple[str, ...]:
 
 def _prefix(largest: float) -> tuple[float, str]:
     """The power of ten that numbers up to the largest are written in, and its prefix."""
-    for size, prefix in PREFIXES:
-        if (size if size > 1e3 else 10 * size) <= largest < 1e16:
+    for least, size, prefix in PREFIXES:
+        if least <= largest < WRITTEN_OUT:
             return size, prefix
     return 1.0, ""
+
+
+def _powers(base: float, first: int, last: int, most: int) -> tuple[float, ...]:
+    """Powers from the first to at least the last, in at most so many equal steps."""
+    every = math.ceil((last - first) / most)
+    count = math.ceil((last - first) / every)
+    return tuple(base ** (first + k * every) for k in range(count + 1))
 
 
 def _range(values: Iterable[object]) -> tuple[float, float]:
@@ -157,5 +161,4 @@ def _range(values: Iterable[object]) -> tuple[float, float]:
 
 
 def _positive_range(values: Iterable[object]) -> tuple[float, float]:
-    found = [value for value in known(values) if value > TINY] or [1.0]
-    return min(found), max(found)
+    return _range([value for value in known(values) if value > TINY] or [1.0])

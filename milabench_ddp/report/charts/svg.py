@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from collections.abc import Iterable
 from html import escape
 
@@ -10,10 +9,10 @@ from msgspec import Struct
 
 from ...hidden import SECRETS
 from ...visible import visible
+from ...wrapped import width_of
 
 SIZE = 13.0  # of the text
-WIDE = 1.0  # the width of a wide character, such as a Chinese one, relative to its height
-USUAL = 0.6  # and that of the others: fonts differ, so that it is that of a wide font
+USUAL = 0.6  # the width of a character relative to its height: that of a wide font
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Place = tuple[float, float]
 
@@ -53,17 +52,18 @@ def element(name: str, *inside: str, **attributes: str | float) -> str:
     Args:
         name: of the element.
         inside: elements, or what ``text`` makes of words.
-        attributes: texts, which are escaped here, or coordinates.
+        attributes: texts, which are escaped here and left out if empty, or coordinates.
     """
     words = [name]
     for key, value in attributes.items():
-        shown = escape(clean(value)) if isinstance(value, str) else number(value)
-        words.append(f'{key.rstrip("_").replace("_", "-")}="{shown}"')
+        if value != "":
+            shown = escape(clean(value)) if isinstance(value, str) else number(value)
+            words.append(f'{key.rstrip("_").replace("_", "-")}="{shown}"')
     head = " ".join(words)
     return f"<{head}>{''.join(inside)}</{name}>" if inside else f"<{head}/>"
 
 
-def label(words: str, x: float, y: float, class_: str = "", anchor: str = "start") -> str:
+def label(words: str, x: float, y: float, class_: str = "", anchor: str = "") -> str:
     """A line of text.
 
     Args:
@@ -71,36 +71,43 @@ def label(words: str, x: float, y: float, class_: str = "", anchor: str = "start
         x: the place of its anchor.
         y: of its base line.
         class_: of its style.
-        anchor: the part of the text that is at x: ``start``, ``middle`` or ``end``.
+        anchor: the part of the text that is at x: its start, or ``middle`` or ``end``.
     """
-    attributes: dict[str, str | float] = {"x": x, "y": y}
-    if class_:
-        attributes["class_"] = class_
-    if anchor != "start":
-        attributes["text_anchor"] = anchor
-    return element("text", text(words), **attributes)
+    return element("text", text(words), x=x, y=y, class_=class_, text_anchor=anchor)
 
 
-def hint(words: str) -> str:
-    """What a browser shows of the element that holds it, under the pointer."""
-    return element("title", text(words))
+def path(*parts: str | float) -> str:
+    """The text of a path from its commands and coordinates: ``path("M", 1, 2, "h", 3)``."""
+    drawn = ""
+    for part in parts:
+        if isinstance(part, str):
+            drawn += part
+        elif drawn[-1:].isdigit():
+            drawn += f" {number(part)}"
+        else:
+            drawn += number(part)
+    return drawn
 
 
-def path(places: Iterable[Place]) -> str:
+def line(places: Iterable[Place]) -> str:
     """A line through places, as the text of a path; empty without any."""
-    words = [f"{number(x)} {number(y)}" for x, y in places]
-    return f"M{'L'.join(words)}" if words else ""
+    drawn = "L".join(path(x, y) for x, y in places)
+    return drawn and f"M{drawn}"
 
 
 def box(x: float, y: float, width: float, height: float) -> str:
     """A rectangle, as the text of a path."""
-    return f"M{number(x)} {number(y)}h{number(width)}v{number(height)}h{number(-width)}z"
+    return path("M", x, y, "h", width, "v", height, "h", -width, "z")
 
 
 def text_width(words: str) -> float:
-    """About how wide words are, in whatever font: rather more than less."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
-    return SIZE * (WIDE * wide + USUAL * (len(words) - wide))
+    """About how wide words are as they are shown, in whatever font: rather more than less."""
+    return SIZE * (USUAL * width_of(visible(words)))
+
+
+def widest(texts: Iterable[str]) -> float:
+    """The width of the widest of some words; 0 without any."""
+    return max(map(text_width, texts), default=0.0)
 
 
 def shortened(words: str, room: float) -> str:
@@ -112,8 +119,3 @@ def shortened(words: str, room: float) -> str:
         if text_width(cut) <= room:
             return cut
     return f"{words[:1]}…"
-
-
-def widest(texts: Iterable[str]) -> float:
-    """The width of the widest of some words; 0 without any."""
-    return max(map(text_width, texts), default=0.0)

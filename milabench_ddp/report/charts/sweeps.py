@@ -1,100 +1,185 @@
-"""Sweeps over nodes: latency, throughput and efficiency, with intervals and the ideal line."""
+"""Sweeps: against nodes, with intervals and the ideal line, and as heat maps by two settings."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
-from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import SelectionError
 from ...results.records import is_finite
 from ...table import Column, Measured, Table
 from ..model import NODES, Report, Row, Rows
-from ..sweeps.cell import Cell
-from ..sweeps.efficiency import alike_but_nodes, scaling
+from ..sweeps.efficiency import alike_but_nodes, grouped, scaling
 from ..sweeps.metrics import EFFICIENCY
 from ..sweeps.settings import differing, setting_of
-from ..sweeps.sweep import cells_of
+from ..sweeps.sweep import cells_of, sweep_of, sweep_table
+from .axes import Axis
 from .chart import Chart
-from .plot import Axis, Line, Plot, Point
-from .scale import MakeScale, from_zero, nodes, spread_out
+from .heat_map import HeatCell, HeatMap
+from .plot import ChartPoint, Curve, Plot
+from .scale import MakeScale, doublings, log_if_wide, zero_based
 from .svg import Place
 from .theme import SERIES
 
-STRONG = "strong"
-MOST_LINES = 5  # of a chart, if its settings can be told apart by two charts
-BETWEEN = 16  # places of an ideal line, which is bent where an axis is not logarithmic
+MOST_CURVES = 5  # of a chart, if its settings can be told apart by two charts
+IDEAL_STEPS = 16  # of an ideal line, which is bent where an axis is not logarithmic
+COLUMNS = (Column("benchmark"), Column("line"), Column("nodes", "d"))
 
 
-class Metric(Struct, frozen=True):
+class DrawnMetric(Struct, frozen=True):
     """How a metric is drawn."""
 
     title: str
     unit: str  # empty: that of the benchmarks
     scale: MakeScale
-    grows: int = 0  # ideally with the nodes to this power
-    grows_strong: int = 0  # and under strong scaling
+    power: Mapping[str, int]  # of the nodes with which it ideally grows, by the kind of scaling
+
+    def unit_of(self, row: Row) -> str:
+        """The unit of a benchmark's numbers."""
+        return self.unit or row.unit or "units/s"
 
 
-METRICS: Mapping[str, Metric] = {
-    "throughput": Metric("throughput", "", spread_out, grows=1, grows_strong=1),
-    "latency": Metric("time of a step", "ms", from_zero, grows_strong=-1),
-    EFFICIENCY: Metric("efficiency", "1 is ideal", from_zero),
+METRICS: Mapping[str, DrawnMetric] = {
+    "throughput": DrawnMetric("throughput", "", log_if_wide, {"weak": 1, "strong": 1}),
+    "latency": DrawnMetric("time of a step", "ms", zero_based, {"strong": -1}),
+    EFFICIENCY: DrawnMetric("efficiency", "1 is ideal", zero_based, {}),
 }
 
 
-class Series(NamedTuple):
-    """Benchmarks that differ in their nodes alone, by these."""
+def sweep_charts(report: Report) -> Iterator[Chart]:
+    """A chart for each metric of each sweep over nodes, or of a part with few enough curves."""
+    curves = {}  # the benchmarks that differ in their nodes alone, by that with the fewest
+    fewest = []
+    for group, is_known in alike_but_nodes(report.rows):
+        rows = sorted(group, key=attrgetter("nodes"))
+        if is_known and len(rows) > 1:
+            curves[rows[0].name] = rows
+            fewest.append(rows[0])
 
-    name: str
-    rows: Rows
+    def kind(row: Row) -> Hashable:
+        return row.unit, row.is_bandwidth, scaling(row), tuple(differing(curves[row.name]))
 
-
-def sweeps(report: Report) -> Iterator[Chart]:
-    """A chart for each metric of each sweep over nodes, or of a part with few enough lines."""
-    for group in _sweeps(report.rows):
-        for subject, several in _parts(group, ""):
-            for name in METRICS:
-                # a program without steps has no latency
-                with suppress(SelectionError):
-                    yield from _chart(report, name, subject, several)
-
-
-def _sweeps(rows: Rows) -> list[list[Rows]]:
-    """The benchmarks of each sweep, in groups that differ in their nodes alone."""
-    found: dict[tuple[object, ...], list[Rows]] = defaultdict(list)
-    for group, is_known in alike_but_nodes(rows):
-        ordered = sorted(group, key=attrgetter("nodes"))
-        if is_known and len(ordered) > 1:
-            first = ordered[0]
-            key = first.unit, first.is_bandwidth, scaling(first), tuple(differing(ordered))
-            found[key].append(ordered)
-    return list(found.values())
+    for firsts in grouped(fewest, kind):
+        for subject, part in _parts(firsts, ""):
+            axes = _settings(part)
+            names = [_values(row, axes) or row.name for row in part]
+            subject = subject or _shared(part) or (part[0].name if len(part) == 1 else "")
+            lines = [(name, curves[row.name]) for name, row in zip(names, part, strict=True)]
+            for begin in range(0, len(lines), SERIES):
+                for metric in METRICS:
+                    # a program without steps has no latency
+                    with suppress(SelectionError):
+                        yield from _sweep(report, metric, subject, lines[begin : begin + SERIES])
 
 
-def _parts(groups: Sequence[Rows], subject: str) -> Iterator[tuple[str, list[Series]]]:
-    """The sweep in parts that have few enough lines, by its settings; each with its name."""
-    everyone = [row for group in groups for row in group]
-    axes = [axis for axis in differing(everyone) if axis != NODES]
-    if len(groups) > (MOST_LINES if len(axes) > 1 else SERIES) and axes:
-        by_value: dict[str, list[Rows]] = defaultdict(list)
-        for group in groups:
-            by_value[setting_of(group[0], axes[0])].append(group)
-        for value, several in by_value.items():
-            yield from _parts(several, ", ".join(filter(None, (subject, value))))
+def _parts(rows: Rows, subject: str) -> Iterator[tuple[str, Rows]]:
+    """A sweep in parts that have few enough curves, by its first settings; each with its name."""
+    axes = _settings(rows)
+    if not axes or len(rows) <= (MOST_CURVES if len(axes) > 1 else SERIES):
+        yield subject, rows
         return
-    series = [Series(_values(group[0], axes) or group[0].name, group) for group in groups]
-    subject = subject or shared(everyone)
-    if not subject and len(groups) == 1:
-        subject = groups[0][0].name
-    for first in range(0, len(series), SERIES):
-        yield subject, series[first : first + SERIES]
+    for part in grouped(rows, lambda row: setting_of(row, axes[0])):
+        value = setting_of(part[0], axes[0])
+        yield from _parts(part, ", ".join(filter(None, (subject, value))))
 
 
-def shared(rows: Rows) -> str:
-    """The values of the axes, nodes aside, in which benchmarks of a sweep do not differ."""
+def _sweep(
+    report: Report, name: str, subject: str, lines: Sequence[tuple[str, Rows]]
+) -> Iterator[Chart]:
+    metric, first = METRICS[name], lines[0][1][0]
+    unit = metric.unit_of(first)
+    _, cells = cells_of(report, name, [row for _, rows in lines for row in rows])
+    curves, values, sentences = [], [], []
+    for line, rows in lines:
+        points = []
+        for row in rows:
+            cell, nodes = cells[row.name], row.nodes
+            note = cell.note
+            if is_finite(cell.value):
+                ends = cell.value - cell.spread, cell.value + cell.spread
+                words = f"{row.name}, {nodes} nodes: {cell.text}"
+                points.append(ChartPoint(nodes, cell.value, *ends, words))
+            else:
+                note = note or cell.text
+            value = Measured(cell.value, cell.spread)
+            values.append((row.name, line, nodes, value, cell.spread, note))
+        curves.append(Curve(line, points, _ideal(metric, rows[0], points)))
+        if points:
+            told = " to ".join(f"{end.y:.4g} on {end.x:g}" for end in _ends(points))
+            sentences.append(f"{line}: {metric.title} {told} nodes, {unit}")
+    if sum(len(curve.points) for curve in curves) < 2:
+        return
+    axis = Axis(f"{metric.title}, {unit}", metric.scale)
+    plot = Plot(Axis("nodes", doublings), axis, curves)
+    title = _titled(subject, f"{metric.title.capitalize()} against nodes")
+    numbers = Column(name, ".4g"), Column("give or take", ".2g"), Column("note")
+    table = Table((*COLUMNS, *numbers), tuple(values), title)
+    description = f"{'; '.join(sentences)} ({scaling(first)} scaling)."
+    yield Chart("sweeps", subject, name, title, description, plot.draw, table)
+
+
+def _ends(points: Sequence[ChartPoint]) -> Sequence[ChartPoint]:
+    """The first point and the last, if these are two."""
+    return [points[0], points[-1]] if len(points) > 1 else points
+
+
+def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> Sequence[Place]:
+    """What the values of more nodes would be, if these were as good as the fewest."""
+    if len(points) < 2:
+        return ()
+    power = 0 if row.is_bandwidth else metric.power.get(scaling(row), 0)
+    first, ratio = points[0], points[-1].x / points[0].x
+    shares = [ratio ** (k / IDEAL_STEPS) for k in range(IDEAL_STEPS + 1)]
+    return [(first.x * share, first.y * share**power) for share in shares]
+
+
+def heat_maps(report: Report) -> Iterator[Chart]:
+    """A chart for each metric of each sweep that has two axes and more."""
+    combinations = [row for row in report.rows if row.matrix]
+    for rows in grouped(combinations, lambda row: (row.unit, tuple(row.matrix))):
+        axes = differing(rows)
+        names = [*([EFFICIENCY] if NODES in axes else []), "throughput", "latency"]
+        for name in names if len(axes) > 1 else ():
+            # two benchmarks can share a cell, and a program may tell no steps
+            with suppress(SelectionError):
+                yield from _heat_map(report, name, rows)
+
+
+def _heat_map(report: Report, name: str, rows: Rows) -> Iterator[Chart]:
+    *down, across = differing(rows)
+    named = {row.name for row in rows}
+    planned = {key: config for key, config in report.planned.items() if key in named}
+    sweep = sweep_of(replace(report, rows=tuple(rows), planned=planned), name, down, [across])
+    with suppress(ValueError):  # not all are numbers
+        sweep = replace(sweep, columns=tuple(sorted(sweep.columns, key=float)))
+    labels, cells = [], []
+    for title in sweep.blocks:
+        for label, line in sweep.lines(title):
+            labels.append(", ".join(label))
+            cells.append([HeatCell.of(cell.value, cell.text) for cell in line])
+    if any(is_finite(cell.value) for line in cells for cell in line):
+        metric = METRICS[name]
+        settings, unit = ", ".join(down), metric.unit_of(rows[0])
+        value = f"{metric.title}, {unit}"
+        drawn = HeatMap(settings, across, value, labels, sweep.columns, cells)
+        what = metric.title.capitalize()
+        subject = _shared(rows)
+        title = _titled(subject, f"{what} by {settings} and {across}")
+        size = f"{len(labels)} x {len(sweep.columns)}"
+        description = f"{what} ({unit}) of {size} combinations."
+        table = replace(sweep_table(sweep), title=title)
+        yield Chart("heat_maps", subject, name, title, description, drawn.draw, table)
+
+
+def _settings(rows: Rows) -> list[str]:
+    """The axes in which benchmarks differ, nodes aside."""
+    return [axis for axis in differing(rows) if axis != NODES]
+
+
+def _shared(rows: Rows) -> str:
+    """The values of the axes, nodes aside, in which benchmarks do not differ."""
     differ = {NODES, *differing(rows)}
     return _values(rows[0], [axis for axis in rows[0].matrix if axis not in differ])
 
@@ -103,74 +188,5 @@ def _values(row: Row, axes: Sequence[str]) -> str:
     return ", ".join(setting_of(row, axis) for axis in axes)
 
 
-def _chart(report: Report, name: str, subject: str, several: Sequence[Series]) -> Iterator[Chart]:
-    metric = METRICS[name]
-    everyone = [row for series in several for row in series.rows]
-    _, cells = cells_of(report, name, everyone)
-    lines = []
-    for series in several:
-        points = tuple(_point(row, cells[row.name]) for row in series.rows)
-        lines.append(Line(series.name, points, _ideal(metric, series.rows[0], points)))
-    if sum(is_finite(point.y) for line in lines for point in line.points) < 2:
-        return
-    unit = metric.unit or everyone[0].unit or "units/s"
-    plot = Plot(Axis("nodes", nodes), Axis(f"{metric.title}, {unit}", metric.scale), tuple(lines))
-    title = f"{metric.title.capitalize()} against nodes"
-    title = f"{subject}: {title[0].lower()}{title[1:]}" if subject else title
-    table = _table(title, name, several, cells)
-    kind = scaling(everyone[0])
-    told = "; ".join(filter(None, (_sentence(metric, line, unit) for line in lines)))
-    description = f"{told} ({kind} scaling)."
-    yield Chart("sweeps", subject, name, title, description, plot.draw, table)
-
-
-def _point(row: Row, cell: Cell) -> Point:
-    count = row.nodes
-    words = f"{row.name}, {count} nodes: {cell.text}"
-    if not is_finite(cell.value):
-        return Point(count, cell.value)
-    return Point(count, cell.value, cell.value - cell.spread, cell.value + cell.spread, words)
-
-
-def _ideal(metric: Metric, row: Row, points: Sequence[Point]) -> tuple[Place, ...]:
-    """What the values of more nodes would be, if these were as good as the fewest."""
-    known = [point for point in points if is_finite(point.y)]
-    if len(known) < 2:
-        return ()
-    power = metric.grows_strong if scaling(row) == STRONG else metric.grows
-    power = 0 if row.is_bandwidth else power
-    first, last = known[0], known[-1]
-    ratio = last.x / first.x
-    shares = [ratio ** (k / BETWEEN) for k in range(BETWEEN + 1)]
-    return tuple((first.x * share, first.y * share**power) for share in shares)
-
-
-def _sentence(metric: Metric, line: Line, unit: str) -> str:
-    """From what to what a line goes."""
-    known = [point for point in line.points if is_finite(point.y)]
-    if not known:
-        return ""
-    first, last = known[0], known[-1]
-    what = f"{line.name}: {metric.title} {first.y:.4g} on {first.x:g}"
-    if first is last:
-        return f"{what} nodes, {unit}"
-    return f"{what} to {last.y:.4g} on {last.x:g} nodes, {unit}"
-
-
-def _table(title: str, name: str, several: Sequence[Series], cells: Mapping[str, Cell]) -> Table:
-    columns = (
-        Column("benchmark"),
-        Column("line"),
-        Column("nodes", "d"),
-        Column(name, ".4g"),
-        Column("give or take", ".2g"),
-        Column("note"),
-    )
-    values = []
-    for series in several:
-        for row in series.rows:
-            cell = cells[row.name]
-            value = Measured(cell.value, cell.spread)
-            state = cell.note if is_finite(cell.value) else cell.note or cell.text
-            values.append((row.name, series.name, row.nodes, value, cell.spread, state))
-    return Table(columns, tuple(values), title)
+def _titled(subject: str, title: str) -> str:
+    return f"{subject}: {title[0].lower()}{title[1:]}" if subject else title

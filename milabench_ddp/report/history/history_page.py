@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...table import Table
+from ..charts.catalogue import over_time
 from ..charts.chart import Chart
-from ..charts.over_time import over_time
-from ..charts.scale import around
+from ..charts.scale import auto_scale
 from ..page.figures import WIDE, svg_figure
 from ..page.html_table import html_table
 from ..page.markup import Html
@@ -68,4 +68,4 @@ def _chart(track: Track, history: History) -> Chart:
         name, values = f"{track.benchmark}: {track.device.key}", track.ratios
         axis = "speed against its peers, 1 in the first runs"
     series = {name: (runs, np.array(values))}
-    return over_time("history", track.benchmark, name, ("run", axis), series, scale=around)
+    return over_time("history", track.benchmark, name, ("run", axis), series, scale=auto_scale)

@@ -7,6 +7,7 @@ from ...results.observations import Observations
 from ...results.rank import Rank
 from ...results.rates import is_rate
 from ...samples import DeviceSample, sensors_of
+from ..charts.axes import Span
 from ..model import Finding, Row
 from ..monitored import Monitored
 from ..process import Processes, ProcessResult, counted
@@ -16,7 +17,7 @@ from ..statistics.durations import Weighed, sum_of_ranks
 from ..statistics.rate_lines import Lines, joined, lines_of
 from ..statistics.values import NAN, mean, median
 from .named import choose, is_named, named_ranks
-from .series import Course, Curve, Shaded
+from .series import Course, TimeSeries
 
 if TYPE_CHECKING:
     from ..statistics.values import Floats
@@ -76,7 +77,7 @@ def _rates(row: Row, processes: Processes, findings: Sequence[Finding]) -> Cours
     x = known if has_clock else [_numbers(lines) for lines in seen]
     curves, warm, unsteady = [], [], []
     for each, lines, times in zip(chosen, seen, x, strict=True):
-        curves.append(Curve(each.label(each.one.record.tag), times, lines.rate))
+        curves.append(TimeSeries(each.label(each.one.record.tag), times, lines.rate))
         marked = int((~lines.counts).sum())
         warm.append(_until(times, marked))
         unsteady.append(_until(times, marked + each.one.steady.start))
@@ -128,14 +129,14 @@ def _until(x: "Floats", count: int) -> float:
     return float(x[count - 1] + x[count]) / 2 if 0 < count < len(x) else NAN
 
 
-def _left_out(begin: float, warm: float, unsteady: float) -> tuple[Shaded, ...]:
+def _left_out(begin: float, warm: float, unsteady: float) -> tuple[Span, ...]:
     """What is left out at the beginning: until the end of the warm-up, then until steady."""
     found = []
     if warm > begin:
-        found.append(Shaded(WARM_UP, begin, warm))
+        found.append(Span(WARM_UP, begin, warm))
         begin = warm
     if unsteady > begin:
-        found.append(Shaded(UNSTEADY, begin, unsteady))
+        found.append(Span(UNSTEADY, begin, unsteady, "unsteady"))
     return tuple(found)
 
 
@@ -161,10 +162,10 @@ def _steps(ranks: Sequence[_TimedRank], named: set[RankId]) -> Iterator[Course]:
         id, process, rank, _ = each.one
         steps = _numbers(rank.ms)
         name = each.label(_with_repeat(id.label, process))
-        curves.append(Curve(name, steps, np.asarray(rank.ms, np.float64)))
+        curves.append(TimeSeries(name, steps, np.asarray(rank.ms, np.float64)))
         own_ms = each.one.own_ms
         if own_ms is not None:
-            own.append(Curve(name, steps, own_ms))
+            own.append(TimeSeries(name, steps, own_ms))
         unsteady.append(_until(steps, process.unsteady_of(len(rank.ms))))
     shaded = _left_out(1.0, NAN, median(unsteady))
     yield Course(STEPS, "Step times", "step", "ms", tuple(curves), shaded)
@@ -185,7 +186,7 @@ def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Ite
             begins.append(device.window.begin)
     start = min((time for found in samples.values() for time, _ in found), default=0.0)
     begin = median(begins) - start
-    shaded = (Shaded(UNMEASURED, 0.0, begin),) if begin > 0 else ()
+    shaded = (Span(UNMEASURED, 0.0, begin),) if begin > 0 else ()
     for sensor in sensors_of(DeviceSample):
         unit, factor = sensor.charted
         curves = []
@@ -197,7 +198,7 @@ def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Ite
                     times.append(time - start)
                     values.append(factor * value)
             if values:
-                curves.append(Curve(name, times, values))
+                curves.append(TimeSeries(name, times, values))
         if curves:
             place, shown = f"{DEVICES}-{sensor.name}", tuple(curves)
             yield Course(place, sensor.chart, "time (s)", unit, shown, shaded, DIGITS, DEVICES)

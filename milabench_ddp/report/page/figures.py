@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from ..charts import CHARTS
+from ..charts.catalogue import CHARTS
 from ..charts.chart import WIDTH, Chart
 from ..model import Report
 from .html_table import html_table

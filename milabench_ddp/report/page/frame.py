@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from ... import __version__
-from ..charts.theme import DARK, LIGHT, page_style, textures, variables
+from ..charts.theme import PAGE_STYLE, TEXTURES
 from .markup import Html, tag
 
 GENERATOR = "milabench_ddp"
@@ -41,7 +41,7 @@ def html_page(title: str, body: Sequence[Html]) -> str:
         tag("style", Html(style())),
     ]
     shown = [
-        tag("svg", Html(textures()), class_="chart textures", aria_hidden="true"),
+        tag("svg", Html(TEXTURES), class_="chart textures", aria_hidden="true"),
         tag("noscript", tag("p", NO_SCRIPT)),
         *body,
         tag("script", Html(script())),
@@ -58,10 +58,8 @@ def script() -> str:
 
 @cache
 def style() -> str:
-    """The style sheet of a page, with the themes of its charts."""
-    light, dark = f":root{{{variables(LIGHT)}}}", f":root{{{variables(DARK)}}}"
-    themes = f"{light}\n@media (prefers-color-scheme: dark){{{dark}}}\n@media print{{{light}}}\n"
-    return themes + page_style() + _assets(*STYLES)
+    """The style sheet of a page, with that of its charts."""
+    return PAGE_STYLE + _assets(*STYLES)
 
 
 def _assets(*names: str) -> str:

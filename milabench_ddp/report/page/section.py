@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...table import Table, is_unknown, without_unknown
+from ..charts.catalogue import MOST_BARS, ledger_chart
 from ..charts.chart import Chart
-from ..charts.ledger import MOST, ledger_chart
 from ..model import Failure, Report, Row
 from ..sentences import failure_sentence
 from ..tables import TABLES
@@ -68,7 +68,7 @@ class Section:
             for run in report.runs
             if row.name in run.scripts
         ]
-        self._drawn_ranks = max(FEWEST_DRAWN, points * MOST // MOST_POINTS)
+        self._drawn_ranks = max(FEWEST_DRAWN, points * MOST_BARS // MOST_POINTS)
         self._ledger = ledger([row])
         named = named_ranks(row, self.findings)
         self._marked = {rank.id.name for rank in row.ranks if rank.id in named}

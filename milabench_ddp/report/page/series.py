@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ...metric_line import LARGEST
+from ..charts.axes import Span
+from ..statistics.values import extremes
 
 if TYPE_CHECKING:
-    from ..statistics.values import Counts, Floats
+    from ..statistics.values import Floats
 
 MOST_POINTS = 256
 FEWEST_POINTS = 48
@@ -21,20 +23,12 @@ PLACE_DIGITS = 6  # of the median place on the x axis
 FEWEST_STEPS = 30  # between the least and the largest value of a series
 
 
-class Curve(Struct, frozen=True):
+class TimeSeries(Struct, frozen=True):
     """A series of a chart; what is not finite, or absurdly large, is left out."""
 
     name: str
     x: "Sequence[float] | Floats"  # ascending
     y: "Sequence[float] | Floats"  # shape of ``x``
-
-
-class Shaded(Struct, frozen=True):
-    """A part of the x axis that is shaded."""
-
-    name: str
-    begin: float
-    end: float
 
 
 class Course(Struct, frozen=True):
@@ -44,8 +38,8 @@ class Course(Struct, frozen=True):
     title: str
     x: str  # what the axes show, with units
     y: str
-    curves: tuple[Curve, ...]
-    shaded: tuple[Shaded, ...] = ()
+    curves: tuple[TimeSeries, ...]
+    shaded: tuple[Span, ...] = ()
     digits: int = 4  # of the median of a series
     axis: str = ""  # charts of a section with the same axis share their cursor
 
@@ -132,31 +126,6 @@ def _buckets(x: "Floats", most: int) -> tuple[float, float, int]:
     steps = high - low + 1
     width = math.ceil(steps / most)
     return low - 0.5, float(width), math.ceil(steps / width)
-
-
-def extremes(values: "Floats", places: "Counts", count: int) -> "tuple[Floats, Floats, Floats]":
-    """The minimum, median and maximum of the values at each place; NaN where there is none.
-
-    Args:
-        values: shape (n,).
-        places: of the values, from 0 to ``count - 1``, shape (n,).
-        count: of the places.
-
-    Returns:
-        three arrays, shape (count,).
-    """
-    from ...numerics import np
-
-    order = np.lexsort((values, places))
-    ordered = values[order]
-    edges = np.searchsorted(places[order], np.arange(count + 1))
-    first, last = edges[:-1], edges[1:] - 1
-    is_known = last >= first
-    found = np.full((3, count), math.nan)
-    first, last = first[is_known], last[is_known]
-    middle = (ordered[(first + last) // 2] + ordered[(first + last + 1) // 2]) / 2
-    found[:, is_known] = ordered[first], middle, ordered[last]
-    return found[0], found[1], found[2]
 
 
 def _numbers(values: "Floats", digits: int) -> Json:

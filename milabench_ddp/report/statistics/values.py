@@ -102,3 +102,28 @@ def percentile(ordered: "Sequence[float] | Floats", share: float) -> float:
     if place == below:
         return low
     return low + (float(ordered[below + 1]) - low) * (place - below)
+
+
+def extremes(values: "Floats", places: "Counts", count: int) -> "tuple[Floats, Floats, Floats]":
+    """The minimum, median and maximum of the values at each place; NaN where there is none.
+
+    Args:
+        values: shape (n,).
+        places: of the values, from 0 to ``count - 1``, shape (n,).
+        count: of the places.
+
+    Returns:
+        three arrays, shape (count,).
+    """
+    from ...numerics import np
+
+    order = np.lexsort((values, places))
+    ordered = values[order]
+    edges = np.searchsorted(places[order], np.arange(count + 1))
+    first, last = edges[:-1], edges[1:] - 1
+    is_known = last >= first
+    found = np.full((3, count), NAN)
+    first, last = first[is_known], last[is_known]
+    middle = (ordered[(first + last) // 2] + ordered[(first + last + 1) // 2]) / 2
+    found[:, is_known] = ordered[first], middle, ordered[last]
+    return found[0], found[1], found[2]

@@ -72,17 +72,18 @@ def alike_but_nodes(rows: Rows) -> Iterator[tuple[list[Row], bool]]:
     tell them apart. Of a run that did not record these, equal options do, unless they depend on
     the nodes: what has no equal, or lacks the fewest nodes, may belong to others.
     """
-    for group in _grouped(rows, _settings_but_nodes):
+    for group in grouped(rows, _settings_but_nodes):
         if _has_each_once(group):
             yield group, True
             continue
-        for part in _grouped(group, lambda row: row.config.get("sweep") or _options(row)):
+        for part in grouped(group, lambda row: row.config.get("sweep") or _options(row)):
             has_name = "sweep" in part[0].config
             seems_whole = len(part) > 1 and _fewest_nodes(part) == _fewest_nodes(group)
             yield part, _has_each_once(part) and (has_name or seems_whole)
 
 
-def _grouped(rows: Rows, key: Callable[[Row], Hashable]) -> list[list[Row]]:
+def grouped(rows: Rows, key: Callable[[Row], Hashable]) -> list[list[Row]]:
+    """The benchmarks with an equal key, in the order of the first of each group."""
     groups: dict[Hashable, list[Row]] = defaultdict(list)
     for row in rows:
         groups[key(row)].append(row)

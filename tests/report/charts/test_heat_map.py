@@ -3,12 +3,12 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.report.charts.heat_map import Cell, HeatMap, heat_of
+from milabench_ddp.report.charts.heat_map import UNKNOWN, HeatCell, HeatMap, heat_of
 from milabench_ddp.report.charts.theme import HEATS
 from milabench_ddp.report.statistics.values import known
 from tests.support.svg import check_fits, drawn
 
-CELL = st.builds(Cell, st.floats(), st.text(max_size=9))
+CELL = st.builds(HeatCell, st.floats(), st.text(max_size=9))
 
 
 @st.composite
@@ -41,21 +41,22 @@ def test_each_cell_is_drawn_once_inside(found: HeatMap, width: float) -> None:
 
 @given(st.lists(st.floats(-1e90, 1e90), min_size=1))
 def test_a_larger_value_is_no_lighter(values: list[float]) -> None:
-    heats = [heat_of(value, values) for value in sorted(values)]
+    low, high = min(values), max(values)
+    heats = [heat_of(value, low, high) for value in sorted(values)]
     assert heats == sorted(heats)
     assert heats[0] == 0
     assert set(heats) <= set(range(HEATS))
 
 
 def test_what_is_not_known_has_no_colour() -> None:
-    assert heat_of(math.nan, [1.0, 2.0]) == -1
-    assert heat_of(math.inf, [1.0, 2.0]) == -1
-    assert [heat_of(value, [1.0, 2.0]) for value in (1.0, 2.0)] == [0, HEATS - 1]
+    assert heat_of(math.nan, 1.0, 2.0) == UNKNOWN
+    assert heat_of(math.inf, 1.0, 2.0) == UNKNOWN
+    assert [heat_of(value, 1.0, 2.0) for value in (1.0, 2.0)] == [0, HEATS - 1]
 
 
 def square(size: int) -> HeatMap:
     names = tuple(map(str, range(size)))
-    row = tuple(Cell(float(k), str(k)) for k in range(size))
+    row = tuple(HeatCell(float(k), str(k)) for k in range(size))
     return HeatMap("from", "to", "GB/s", names, names, (row,) * size)
 
 

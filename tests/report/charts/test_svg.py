@@ -9,6 +9,7 @@ from milabench_ddp.report.charts.svg import (
     clean,
     element,
     label,
+    line,
     number,
     path,
     shortened,
@@ -25,7 +26,7 @@ def test_any_text_can_stand_in_an_element_and_in_an_attribute(words: str, name: 
     svg.encode()  # as a file
     found = ElementTree.fromstring(svg)
     # a parser makes spaces of line ends in attributes
-    assert found.get("id") == clean(name).translate(str.maketrans("\n\t", "  "))
+    assert found.get("id", "") == clean(name).translate(str.maketrans("\n\t", "  "))
     (inside,) = found
     assert (inside.text or "") == clean(words)
 
@@ -43,14 +44,16 @@ def test_what_is_not_finite_has_no_place(value: float) -> None:
     with pytest.raises(ValueError, match="no place"):
         number(value)
     with pytest.raises(ValueError, match="no place"):
-        path([(0.0, value)])
+        path("M", 0.0, value)
 
 
 def test_coordinates_are_short() -> None:
     assert [number(v) for v in (0, -0.01, 12, 12.04, 12.06, 1e3)] == [
         "0", "0", "12", "12", "12.1", "1000",
     ]  # fmt: skip
-    assert path([(1, 2), (3.5, 4)]) == "M1 2L3.5 4"
+    assert path("M", 1, 2.04, "h", -3, "z") == "M1 2h-3z"
+    assert line([(1, 2), (3.5, 4)]) == "M1 2L3.5 4"
+    assert line([]) == ""
 
 
 @given(ANY, st.floats(20, 500))

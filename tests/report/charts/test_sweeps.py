@@ -1,10 +1,11 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.charts.chart import Chart
-from milabench_ddp.report.charts.sweeps import sweeps
+from milabench_ddp.report.charts.sweeps import heat_maps, sweep_charts
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.sweeps.metrics import metric_of
 from tests.golden import check_golden
@@ -14,7 +15,7 @@ from tests.support.sweep_of_models import make
 
 
 def charts(report: Report) -> dict[tuple[str, str], Chart]:
-    return {(chart.subject, chart.part): chart for chart in sweeps(report)}
+    return {(chart.subject, chart.part): chart for chart in sweep_charts(report)}
 
 
 def of_points(**perfs: float) -> Report:
@@ -74,3 +75,41 @@ def test_what_failed_is_in_the_table_with_its_reason(tmp_path: Path) -> None:
 def test_golden() -> None:
     chart = charts(of_points(n1=100.0, n2=190.0, n4=350.0, n8=600.0))["m", "throughput"]
     check_golden("report/chart_sweep.svg", chart.file().replace("><", ">\n<") + "\n")
+
+
+def combination(batch: int, width: int, perf: float):
+    row = point(1, perf, batch=batch, width=width)
+    return replace(row, unit="items/s")
+
+
+def test_two_settings_are_the_axes() -> None:
+    rows = [combination(b, w, 10.0 * b * w) for b in (1, 2) for w in (4, 8, 16)]
+    (chart,) = heat_maps(Report(False, (), tuple(rows)))
+    assert chart.title == "Throughput by batch and width"
+    found = drawn(chart.draw(640))
+    assert found.texts[:8] == ["width", "batch", "4", "8", "16", "1", "2", "40"]
+    assert {"40", "80", "160", "320"} <= set(found.texts)
+    assert [column.name for column in chart.table.columns] == ["batch", "4", "8", "16"]
+    assert chart.table.rows[1][:4] == ("2", 80.0, 160.0, 320.0)
+
+
+def test_a_sweep_of_many_settings_is_drawn_whole() -> None:
+    rows = [combination(b, w, 10.0 * b * w) for b in range(1, 41) for w in (4, 8)]
+    (chart,) = heat_maps(Report(False, (), tuple(rows)))
+    drawing = chart.draw(640)
+    check_fits(drawing, 640)
+    assert {"1", "40", "3,200"} <= set(drawn(drawing).texts)
+    assert len(chart.table.rows) == 40
+
+
+def test_a_sweep_of_one_setting_has_none() -> None:
+    rows = [combination(1, w, 10.0 * w) for w in (4, 8, 16)]
+    assert list(heat_maps(Report(False, (), tuple(rows)))) == []
+
+
+def test_a_cell_that_failed_says_so(tmp_path: Path) -> None:
+    charts = list(heat_maps(report_of([make(tmp_path)])))
+    assert {chart.part for chart in charts} == {"efficiency", "throughput", "latency"}
+    for chart in charts:
+        check_fits(chart.draw(640), 640)
+        assert "timeout" in drawn(chart.draw(900)).texts

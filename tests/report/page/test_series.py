@@ -8,20 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from milabench_ddp.report.charts.axes import Span
 from milabench_ddp.report.page.series import (
     FEWEST_POINTS,
     MOST_POINTS,
     Course,
-    Curve,
-    Shaded,
+    TimeSeries,
     course_json,
-    extremes,
     points_for,
 )
 
 
-def course(*curves: Curve) -> Course:
-    return Course("rate", "Rate", "time (s)", "items/s", curves, (Shaded("warm-up", 0.0, 2.0),))
+def course(*curves: TimeSeries) -> Course:
+    return Course("rate", "Rate", "time (s)", "items/s", curves, (Span("warm-up", 0.0, 2.0),))
 
 
 def decoded(numbers: Any) -> list[float | None]:
@@ -30,19 +29,9 @@ def decoded(numbers: Any) -> list[float | None]:
     return [None if v is None else (v + least) * 10.0**power for v in numbers["v"]]
 
 
-@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 9)), min_size=1, max_size=60))
-def test_extremes(pairs: list[tuple[float, int]]) -> None:
-    values, places = (np.array(column) for column in zip(*pairs, strict=True))
-    found = extremes(values, places, 10)
-    for place in range(10):
-        own = [value for value, at in pairs if at == place]
-        expected = [min(own), statistics.median(own), max(own)] if own else [math.nan] * 3
-        assert [column[place] for column in found] == pytest.approx(expected, nan_ok=True)
-
-
 def test_few_values_are_kept_as_they_are() -> None:
     x = [0.0, 0.05, 0.1, 700.0]
-    made: Any = course_json(course(Curve("a", x, [326.1, 326.2, math.nan, 1e4])))
+    made: Any = course_json(course(TimeSeries("a", x, [326.1, 326.2, math.nan, 1e4])))
     assert decoded(made["x"]["at"]) == pytest.approx([0.0, 0.05, 700.0])
     (curve,) = made["curves"]
     assert decoded(curve["mid"]) == pytest.approx([326.1, 326.2, 1e4])
@@ -53,7 +42,7 @@ def test_few_values_are_kept_as_they_are() -> None:
 @pytest.mark.parametrize("level", [1e-6, 0.93, 326.0, 4.02e5, 9e12])
 def test_values_keep_four_digits(level: float) -> None:
     values = [level * (1 + 0.01 * math.sin(k)) for k in range(100)]
-    made: Any = course_json(course(Curve("a", range(100), values)))
+    made: Any = course_json(course(TimeSeries("a", range(100), values)))
     assert decoded(made["curves"][0]["mid"]) == pytest.approx(values, rel=1e-3)
 
 
@@ -62,7 +51,7 @@ def test_many_values_are_minimum_median_and_maximum() -> None:
     y = np.full(10_000, 100.0)
     y[7_777] = 900.0
     y[:2] = 50.0
-    made: Any = course_json(course(Curve("a", np.arange(10_000.0), y)))
+    made: Any = course_json(course(TimeSeries("a", np.arange(10_000.0), y)))
     (curve,) = made["curves"]
     low, mid, high = (decoded(curve[name]) for name in ("low", "mid", "high"))
     assert made["x"]["at"] == {"from": 19.5, "by": 40.0, "n": 250}  # 0 to 39, 40 to 79, ...
@@ -76,7 +65,7 @@ def test_many_values_are_minimum_median_and_maximum() -> None:
 
 def test_parts_of_time_have_equal_widths() -> None:
     times = [0.25 * k for k in range(1000)]
-    made: Any = course_json(course(Curve("a", times, times)))
+    made: Any = course_json(course(TimeSeries("a", times, times)))
     assert made["x"]["at"]["n"] == MOST_POINTS
     assert made["x"]["at"]["by"] == pytest.approx(times[-1] / MOST_POINTS)
     mid = decoded(made["curves"][0]["mid"])
@@ -86,7 +75,10 @@ def test_parts_of_time_have_equal_widths() -> None:
 
 def test_curves_share_their_places() -> None:
     """Processes whose lines come at other moments, and one that ended early."""
-    ends = [Curve("a", [0.0, 1.0, 2.0, 3.0], [1.0] * 4), Curve("b", [0.1, 1.1], [5.0, 6.0])]
+    ends = [
+        TimeSeries("a", [0.0, 1.0, 2.0, 3.0], [1.0] * 4),
+        TimeSeries("b", [0.1, 1.1], [5.0, 6.0]),
+    ]
     made: Any = course_json(course(*ends))
     first, second = (decoded(curve["mid"]) for curve in made["curves"])
     assert len(first) == len(second) == 4
@@ -94,10 +86,10 @@ def test_curves_share_their_places() -> None:
 
 
 def test_what_cannot_be_drawn() -> None:
-    assert course_json(course(Curve("a", [0.0], [math.inf]), Curve("b", [], []))) is None
-    zeros: Any = course_json(course(Curve("a", [0.0, 1.0], [0.0, 0.0])))
+    assert course_json(course(TimeSeries("a", [0.0], [math.inf]), TimeSeries("b", [], []))) is None
+    zeros: Any = course_json(course(TimeSeries("a", [0.0, 1.0], [0.0, 0.0])))
     assert decoded(zeros["curves"][0]["mid"]) == [0.0, 0.0]
-    mostly: Any = course_json(course(Curve("a", [0.0, 1.0, 2.0], [0.0, 0.0, 98.5])))
+    mostly: Any = course_json(course(TimeSeries("a", [0.0, 1.0, 2.0], [0.0, 0.0, 98.5])))
     assert decoded(mostly["curves"][0]["mid"]) == pytest.approx([0.0, 0.0, 98.5])
 
 
@@ -105,7 +97,9 @@ def test_what_cannot_be_drawn() -> None:
 def test_any_values(pairs: list[tuple[float, float]], most: int) -> None:
     """What is kept is right to four digits of the median."""
     pairs.sort(key=lambda pair: (math.isnan(pair[0]), pair[0]))
-    made: Any = course_json(course(Curve("a", [x for x, _ in pairs], [y for _, y in pairs])), most)
+    made: Any = course_json(
+        course(TimeSeries("a", [x for x, _ in pairs], [y for _, y in pairs])), most
+    )
     kept = [y for x, y in pairs if abs(x) < 1e100 and abs(y) < 1e100]
     if made is None:
         assert kept == []

@@ -48,3 +48,13 @@ def test_percentiles_between_two_values() -> None:
     assert statistics.percentile([10.0, 20.0], 0.25) == 12.5
     assert statistics.percentile([1.0, 2.0, 9.0], 1.0) == 9.0
     assert math.isnan(statistics.percentile([], 0.5))
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 9)), min_size=1, max_size=60))
+def test_extremes(pairs: list[tuple[float, int]]) -> None:
+    values, places = (np.array(column) for column in zip(*pairs, strict=True))
+    found = statistics.extremes(values, places, 10)
+    for place in range(10):
+        own = [value for value, at in pairs if at == place]
+        expected = [min(own), np.median(own), max(own)] if own else [math.nan] * 3
+        assert [column[place] for column in found] == pytest.approx(expected, nan_ok=True)

@@ -1,0 +1,284 @@
+"""The charts of a report, as SVG; each has a title, a description, and its numbers as a table.
+
+A new kind is a function ``Report -> Iterator[Chart]`` here, and a line in ``CHARTS``.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...results.records import is_finite
+from ...table import Column, Table
+from ..fields import perf_of
+from ..links import Link, links_of
+from ..model import Report, Row
+from ..ranks.ledger import WAITING
+from ..statistics.values import NAN, extremes, known
+from ..sweeps.efficiency import grouped
+from ..tables.ledger_table import ITEMS, ledger
+from ..tables.main_table import main_table
+from ..tables.program_tables import COMPARABLE, curve, size_text
+from .axes import Axis, Span
+from .chart import Chart
+from .heat_map import HeatCell, HeatMap
+from .plot import Bar, Bars, ChartPoint, Curve, Plot
+from .scale import MakeScale, Scale, doublings, linear, log_if_wide, zero_based
+from .sweeps import heat_maps, sweep_charts
+from .theme import AREAS, SERIES
+
+if TYPE_CHECKING:
+    from ..statistics.values import Floats
+
+COMMUNICATION_AXES = {"bus_gb_s": "bus bandwidth, GB/s", "time_us": "time, us"}  # by the column
+# The areas of the items of a ledger, by the titles of their columns
+LEDGER_AREAS: Mapping[str, str] = {
+    title: name if name in AREAS else "backward" for name, title in ITEMS.items()
+}
+MOST_BARS = 48  # ranks of a ledger that are drawn
+MOST_RANKS = 96  # of a map of links
+MOST_PARTS = 256  # of a series over time
+VERDICT_MARKERS: Mapping[str, int] = {"same": 0, "slower": 6, "faster": 2, "cannot tell": 3}
+OTHER_MARKER = 5
+FARTHEST = 4.0  # times the farthest ratio: beyond, an interval is cut off at the frame
+LEAST_RANGE = 0.02  # of the ratios that the axis shows, to both sides of 1
+
+
+def rate_charts(report: Report) -> Iterator[Chart]:
+    """A chart for each unit, with a bar for each benchmark that has a rate, and its interval."""
+    measured = [row for row in report.rows if is_finite(row.perf)]
+    for rows in grouped(measured, lambda row: row.unit):
+        unit = rows[0].unit or "units/s"
+        bars = []
+        texts = {row.name: perf_of(row).text(",.4g") for row in rows}
+        for row in rows:
+            failed = f", {row.fail:.0f} of {row.n:.0f} failed" if row.fail else ""
+            interval = row.summary.interval or (NAN, NAN)
+            words = texts[row.name] + failed
+            bars.append(Bar(row.name, (("rate", row.perf),), *interval, words=words))
+        drawn = Bars(Axis(f"rate, {unit}", zero_based), bars)
+        best = max(rows, key=lambda row: row.perf)
+        description = (
+            "The rate of each benchmark, which is the mean of its processes, with its 95 % "
+            f"interval where one is known. The largest is that of {best.name}: {texts[best.name]}."
+        )
+        title = f"Rates in {unit}"
+        yield Chart("rates", "", rows[0].unit, title, description, drawn.draw, main_table(rows))
+
+
+def ledger_charts(report: Report) -> Iterator[Chart]:
+    """A chart for each benchmark whose ranks tell what is exposed."""
+    for row in report.rows:
+        table = ledger([row])
+        if table:
+            yield ledger_chart(row, table)
+
+
+def ledger_chart(row: Row, table: Table, most: int = MOST_BARS) -> Chart:
+    """Where the time of a step goes: the items of the ledger, stacked, for each rank.
+
+    Args:
+        row: the benchmark.
+        table: its ledger.
+        most: the number of ranks that are drawn.
+    """
+    lines = _records(table)
+    items = [column.name for column in table.columns if column.name in LEDGER_AREAS]
+    mean, *ranks = lines
+    told = [f"{name} {mean[name]:.3g}" for name in items if is_finite(mean[name])]
+    words = f"The mean step of all ranks takes {mean['ms']:.4g} ms: {', '.join(told)}."
+    if len(ranks) > most:
+        order = sorted(range(len(ranks)), key=lambda k: known([ranks[k].get(WAITING)]))
+        third = most // 3
+        first = len(ranks) // 2 - third // 2
+        kept = order[:third] + order[first : first + third] + order[-third:]
+        lines = [mean, *(ranks[k] for k in sorted(kept))]
+        words += (
+            f" Of {len(ranks):,} ranks, {len(lines) - 1} are drawn: "
+            "those that wait least and most for others, and some between."
+        )
+    bars = []
+    for line in lines:
+        parts = [(LEDGER_AREAS[name], line[name]) for name in items]
+        bars.append(Bar(str(line["rank"]), parts, words=f"{line['ms']:.4g} ms"))
+    names = [(LEDGER_AREAS[name], name) for name in items]
+    drawn = Bars(Axis("mean step, ms", zero_based), bars, names)
+    title = f"{row.name}: where the time of a step goes"
+    return Chart("ledger", row.name, "", title, words, drawn.draw, table)
+
+
+def communication_charts(report: Report) -> Iterator[Chart]:
+    """Bandwidth and time by size, for each benchmark that measured messages of several sizes."""
+    for row in report.rows:
+        table = curve([row])
+        operations: dict[str, list[dict[str, object]]] = defaultdict(list)
+        for line in _records(table):
+            which = [str(line[key]) for key in COMPARABLE if line[key]]
+            operations[" ".join([*which, "ranks"])].append(line)
+        has_sizes = any(len(lines) > 1 for lines in operations.values())
+        for column, name in COMMUNICATION_AXES.items() if has_sizes else ():
+            curves, last = [], []
+            for operation, lines in list(operations.items())[:SERIES]:
+                points = []
+                for line in lines:
+                    size, value = line["bytes"], line[column]
+                    if is_finite(size) and is_finite(value):
+                        words = f"{size_text(int(size))}: {value:.4g}"
+                        points.append(ChartPoint(float(size), float(value), words=words))
+                curves.append(Curve(operation, points))
+                if points:
+                    largest = size_text(int(points[-1].x))
+                    last.append(f"{operation}: {points[-1].y:.4g} at {largest} bytes")
+            if last:
+                plot = Plot(Axis("bytes", _sizes), Axis(name, log_if_wide), curves)
+                what, _, unit = name.partition(", ")
+                title = f"{row.name}: {what} by size"
+                description = f"{what.capitalize()} ({unit}). {'; '.join(last)}."
+                yield Chart("communication", row.name, column, title, description, plot.draw, table)
+
+
+def _sizes(values: Iterable[object]) -> Scale:
+    """A scale of bytes, with binary prefixes."""
+    scale = doublings(values)
+    return replace(scale, texts=tuple(size_text(int(tick)) for tick in scale.ticks))
+
+
+def link_maps(report: Report) -> Iterator[Chart]:
+    """A chart for each benchmark that measured pairs of ranks, and each number of ways."""
+    for row in report.rows:
+        by_ways: dict[int, list[Link]] = defaultdict(list)
+        for link in links_of(row):
+            by_ways[link.ways].append(link)
+        for ways, found in by_ways.items():
+            slowest = sorted(found, key=lambda link: link.gb_s)
+            several: dict[int, None] = {}
+            for link in slowest:
+                several |= {link.sender: None, link.receiver: None}
+            ranks = sorted(list(several)[:MOST_RANKS])
+            speeds = {(link.sender, link.receiver): link.gb_s for link in found}
+            if ways > 1:  # a pair is told once
+                speeds |= {(link.receiver, link.sender): link.gb_s for link in found}
+            cells = []
+            for sender in ranks:
+                cells.append([HeatCell.of(speeds.get((sender, to), NAN)) for to in ranks])
+            names = list(map(str, ranks))
+            drawn = HeatMap("from rank", "to rank", "GB/s", names, names, cells)
+            way = "one way" if ways == 1 else "both ways"
+            title = f"{row.name}: bandwidth between ranks, {way}"
+            description = (
+                f"The bandwidth of {len(found)} pairs of ranks in GB/s. The slowest is "
+                f"{slowest[0].label}: {slowest[0].gb_s:.4g}."
+            )
+            if len(several) > len(ranks):
+                description += (
+                    f" Of {len(several)} ranks, the {len(ranks)} with the slowest are drawn."
+                )
+            columns = (Column("from", "d"), Column("to", "d"), Column("GB/s", ".4g"))
+            values = tuple((link.sender, link.receiver, link.gb_s) for link in found)
+            table = Table(columns, values, title)
+            yield Chart("links", row.name, way, title, description, drawn.draw, table)
+
+
+def ratio_chart(
+    found: Sequence[tuple[str, float, float, float, str]], title: str, within: float
+) -> Chart:
+    """The chart of a comparison, a row for each benchmark.
+
+    Args:
+        found: of each its name, the ratio of its rates, the ends of its 95 % interval, which are
+            NaN where they are not known, and the verdict.
+        title: what is compared.
+        within: by how much a rate that is the same may differ, as a fraction.
+    """
+    far = [abs(value - 1) for value in known(ratio for _, ratio, *_ in found)]
+    most = FARTHEST * max([LEAST_RANGE, within, *far])
+    bars = []
+    counts: dict[str, int] = defaultdict(int)
+    for name, ratio, low, high, verdict in found:
+        words = f"{ratio:.3f} {verdict}".rstrip() if is_finite(ratio) else verdict
+        marker = VERDICT_MARKERS.get(verdict, OTHER_MARKER)
+        ends = max(low, 1 - most), min(high, 1 + most)
+        bars.append(Bar(name, (), *ends, ratio, marker, words))
+        counts[verdict or "without a verdict"] += 1
+    span = Span("the same, if its interval is in here", 1 - within, 1 + within)
+    axis = Axis("ratio of the rates (above 1: faster)")
+    drawn = Bars(axis, bars, spans=[span], line=1.0)
+    numbers = [Column(name, ".3f") for name in ("ratio", "low", "high")]
+    table = Table((Column("benchmark"), *numbers, Column("verdict")), tuple(found), title)
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "None"
+    what = "Each benchmark's ratio with its 95 % interval, beside a line at 1."
+    return Chart("ratios", "", "", title, f"{what} {told}.", drawn.draw, table)
+
+
+def over_time(
+    kind: str,
+    benchmark: str,
+    title: str,
+    axes: tuple[str, str],
+    series: Mapping[str, "tuple[Sequence[float] | Floats, Sequence[float] | Floats]"],
+    spans: Sequence[Span] = (),
+    scale: MakeScale = zero_based,
+) -> Chart:
+    """A chart of series, of which long ones are drawn as the least, the median and the most.
+
+    Args:
+        kind: of the chart.
+        benchmark: that it is about.
+        title: of the chart.
+        axes: the names of the horizontal and the vertical axis, with their units.
+        series: at most ``theme.SERIES``: the places of each, ascending, and its values; what is
+            not finite is left out.
+        spans: parts of the horizontal axis.
+        scale: of the vertical axis.
+    """
+    from ...numerics import np
+
+    curves, values, told = [], [], []
+    for name, numbers in series.items():
+        both = np.array(numbers, np.float64)
+        places, ys = both[:, np.isfinite(both).all(axis=0)]
+        if not len(ys):
+            continue
+        size = -(-len(ys) // MOST_PARTS)
+        first = np.arange(0, len(ys), size)
+        parts = extremes(ys, np.arange(len(ys)) // size, len(first))
+        last = np.minimum(first + size, len(ys)) - 1
+        points = []
+        for line in zip(places[first], places[last], *parts, strict=True):
+            begin, end, least, middle, most = map(float, line)
+            points.append(ChartPoint((begin + end) / 2, middle, least, most))
+            values.append((name, begin, end, least, middle, most))
+        curves.append(Curve(name, points, is_band=True))
+        told.append(f"{name}: {ys.min():.4g} to {ys.max():.4g}")
+    plot = Plot(Axis(axes[0], linear), Axis(axes[1], scale), curves, spans)
+    columns = (
+        Column("series"),
+        *(Column(f"{axes[0]} {end}", ".6g") for end in ("from", "to")),
+        *(Column(name, ".4g") for name in ("least", "median", "most")),
+    )
+    table = Table(columns, tuple(values), f"{title}: {axes[1]}")
+    description = f"{axes[1]}, over {axes[0]}. {'; '.join(told) or 'Nothing is known'}."
+    return Chart(kind, benchmark, "", title, description, plot.draw, table)
+
+
+def _records(table: Table) -> list[dict[str, object]]:
+    """The rows of a table, by the names of its columns."""
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, values, strict=True)) for values in table.rows]
+
+
+CHARTS: Mapping[str, Callable[[Report], Iterator[Chart]]] = {
+    "rates": rate_charts,
+    "sweeps": sweep_charts,
+    "heat_maps": heat_maps,
+    "ledger": ledger_charts,
+    "communication": communication_charts,
+    "links": link_maps,
+}
+
+
+def charts_of(report: Report) -> Iterator[Chart]:
+    """All charts of a report, by kind, in the order of its benchmarks."""
+    for make in CHARTS.values():
+        yield from make(report)

@@ -1,0 +1,268 @@
+"""All charts of reports, as the page and ``--plots`` take them."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.charts import catalogue
+from milabench_ddp.report.charts.axes import Span
+from milabench_ddp.report.charts.catalogue import (
+    CHARTS,
+    LEDGER_AREAS,
+    MOST_BARS,
+    charts_of,
+    over_time,
+    ratio_chart,
+)
+from milabench_ddp.report.charts.chart import Chart
+from milabench_ddp.report.charts.theme import AREAS
+from milabench_ddp.report.model import Report
+from milabench_ddp.report.tables.ledger_table import ITEMS
+from milabench_ddp.report.tables.ledger_table import ledger as ledger_table
+from milabench_ddp.report.tables.main_table import main_table
+from milabench_ddp.report.tables.program_tables import curve
+from tests.golden import check_golden
+from tests.report.sweeps.test_efficiency import point
+from tests.support.result_files import RECORDED, config, end, rates, start, told, write
+from tests.support.svg import check_fits, drawn, parsed
+from tests.support.sweep_of_models import make
+from tests.support.trained_ranks import trained
+
+
+def check(chart: Chart) -> None:
+    assert chart.kind in CHARTS
+    assert chart.title
+    assert chart.description.endswith(".")
+    assert chart.table.rows
+    for width in (360, 640):
+        check_fits(chart.draw(width), width)
+    inside = parsed(chart.svg()).root
+    assert inside.get("role") == "img"
+    title, description = inside[:2]
+    assert (title.tag, description.tag) == ("title", "desc")
+    assert inside.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}"
+    # a page forbids both: its policy lets no style run but its own
+    assert not re.search(r'<style| style="', chart.svg())
+    assert parsed(chart.file()).root.tag.endswith("svg")
+
+
+def test_the_recorded_run() -> None:
+    charts = list(charts_of(report_of([RECORDED / "first"])))
+    for chart in charts:
+        check(chart)
+    assert {"rates", "ledger", "communication"} <= {chart.kind for chart in charts}
+    ids = [chart.id for chart in charts]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_sweep(tmp_path: Path) -> None:
+    charts = list(charts_of(report_of([make(tmp_path)])))
+    for chart in charts:
+        check(chart)
+    assert {"sweeps", "heat_maps"} <= {chart.kind for chart in charts}
+
+
+def test_a_hostile_name_stays_text(tmp_path: Path) -> None:
+    name = "<script>alert(1)</script>&\x00\x1b]0;\u202e"
+    write(tmp_path, "x.D0", config(name, device=0), start(), rates([1.0] * 5), end(0))
+    for chart in charts_of(report_of([tmp_path])):
+        check(chart)
+        assert "<script" not in chart.svg()
+
+
+@pytest.mark.parametrize("compat", [False, True])
+def test_a_run_of_milabench(compat: bool) -> None:
+    run = RECORDED / "milabench" / "sedumoje"
+    for chart in charts_of(report_of([run], compat_formulas=compat)):
+        check(chart)
+
+
+def test_a_bar_ends_at_its_rate_inside_its_interval() -> None:
+    rows = (
+        replace(point(1, 400.0, 0.1), name="a", unit="items/s"),
+        replace(point(1, 100.0), name="b", unit="tokens/s"),
+    )
+    first, second = catalogue.rate_charts(Report(False, (), rows))
+    found = drawn(first.draw(640))
+    left, _, right, _ = found.box()
+    scale = 500 / (right - left)  # the last tick is at 500
+    (bar,), (whisker,) = found.paths("area"), found.paths("whisker")
+    assert (max(x for x, _ in bar) - left) * scale == pytest.approx(400, abs=1)
+    ends = [(x - left) * scale for x, _ in whisker]
+    assert (min(ends), max(ends)) == pytest.approx((360, 440), abs=1)
+    assert "400 ±40" in found.texts
+    assert first.table == main_table(rows[:1])
+    assert (first.title, second.title) == ("Rates in items/s", "Rates in tokens/s")
+
+
+def test_the_rates_of_the_recorded_run() -> None:
+    report = report_of([RECORDED / "first"])
+    shown = set()
+    for chart in catalogue.rate_charts(report):
+        check_fits(chart.draw(640), 640)
+        shown |= {row[0] for row in chart.table.rows}
+    assert shown == {row.name for row in report.rows}
+
+
+def test_what_measured_nothing_has_no_bar(tmp_path: Path) -> None:
+    nothing = replace(point(1, 400.0), perf=float("nan"))
+    assert list(catalogue.rate_charts(Report(False, (), (nothing,)))) == []
+
+
+def test_each_item_is_as_long_as_its_time(tmp_path: Path) -> None:
+    trained(3, noise=0.0, slow={2: {"backward": 1.25}}).write(tmp_path)
+    report = report_of([tmp_path])
+    (chart,) = catalogue.ledger_charts(report)
+    found = drawn(chart.draw(640))
+    left, _, right, bottom = found.box()
+    ms = 120 / (right - left)  # the last tick is at 120 ms
+    (backward,) = [path for path in found.root.iter("path") if "backward" in path.get("fill", "")
+                   and float(path.get("d", "").split()[1].split("h")[0]) < bottom]  # fmt: skip
+    widths = [float(word.split("v")[0]) for word in backward.get("d", "").split("h")[1::2]]
+    assert [width * ms for width in widths] == pytest.approx(
+        [40 + 10 / 3, 40.0, 40.0, 50.0], abs=0.3
+    )
+    assert "110 ms" in found.texts
+    assert chart.table == ledger_table(report.rows)
+    assert "backward 43.3" in chart.description
+
+
+def test_many_ranks_are_those_that_wait_least_and_most(tmp_path: Path) -> None:
+    trained(100, 20, noise=0.01, slow={7: {"backward": 1.25}}).write(tmp_path)
+    (chart,) = catalogue.ledger_charts(report_of([tmp_path]))
+    drawing = chart.draw(640)
+    check_fits(drawing, 640)
+    labels = [text for text in drawn(drawing).texts if text.startswith("rank ")]
+    assert len(labels) == len(set(labels)) == MOST_BARS
+    assert "rank 7" in labels
+    assert f"Of 100 ranks, {MOST_BARS} are drawn" in chart.description
+    assert len(chart.table.rows) == 101
+
+
+def test_each_item_has_an_area_of_its_own() -> None:
+    assert set(LEDGER_AREAS) == set(ITEMS.values())
+    assert set(LEDGER_AREAS.values()) <= set(AREAS)
+    # a program tells either both passes or their sum
+    assert len(set(LEDGER_AREAS.values())) == len(LEDGER_AREAS) - 1
+
+
+def test_the_ledger_as_svg(tmp_path: Path) -> None:
+    trained(3, noise=0.0, slow={2: {"backward": 1.25}}).write(tmp_path)
+    (chart,) = catalogue.ledger_charts(report_of([tmp_path]))
+    check_golden("report/chart_ledger.svg", chart.svg().replace("><", ">\n<") + "\n")
+
+
+def test_communication_by_size() -> None:
+    report = report_of([RECORDED / "first"])
+    charts = list(catalogue.communication_charts(report))
+    assert [chart.part for chart in charts] == ["bus_gb_s", "time_us"]
+    for chart in charts:
+        check_fits(chart.draw(640), 640)
+        assert chart.subject == "comm-all-reduce"
+        assert chart.table == curve(report.rows)
+        found = drawn(chart.draw(640))
+        assert "4Mi" in found.texts
+        assert len(found.paths("marker")) == len(chart.table.rows)
+
+
+def test_links_between_ranks(tmp_path: Path) -> None:
+    pairs = ""
+    for sender, receiver, speed in ((0, 1, 20.0), (0, 2, 20.0), (1, 2, 5.0)):
+        pair = {"from": sender, "to": receiver, "ways": 2, "gb_s": speed, "best_gb_s": speed}
+        pairs += told(pair=pair)
+    text = (config("pairs", device=None), start(), rates([5.0] * 3), pairs, end(0))
+    write(tmp_path, "pairs.0", *text)
+    (chart,) = catalogue.link_maps(report_of([tmp_path]))
+    assert chart.title == "pairs: bandwidth between ranks, both ways"
+    assert "The slowest is 1 <-> 2: 5." in chart.description
+    texts = drawn(chart.draw(640)).texts
+    assert (texts.count("20"), texts.count("5")) == (4 + 1, 2 + 1)  # with the key's ends
+
+
+NUMBER = st.floats()
+VERDICT = st.sampled_from(["slower", "faster", "same", "cannot tell", "missing", ""])
+RATIO = st.tuples(st.text(max_size=30), NUMBER, NUMBER, NUMBER, VERDICT)
+Ratio = tuple[str, float, float, float, str]
+
+
+@given(st.lists(RATIO, max_size=8), st.floats(0.001, 1))
+def test_any_ratios_can_be_drawn(found: list[Ratio], within: float) -> None:
+    chart = ratio_chart(found, "a over b", within)
+    check_fits(chart.draw(640), 640)
+    parsed(chart.svg())
+
+
+def test_each_verdict_has_a_marker_and_words() -> None:
+    found = [
+        ("gpt-ddp", 0.93, 0.921, 0.939, "slower"),
+        ("resnet50", 0.998, 0.991, 1.005, "same"),
+        ("bert-ddp", 0.971, 0.921, 1.022, "cannot tell"),
+        ("flops", 1.05, 1.04, 1.06, "faster"),
+        ("t5-fsdp", math.nan, math.nan, math.nan, "missing"),
+    ]
+    chart = ratio_chart(found, "a over b", 0.03)
+    seen = drawn(chart.draw(640))
+    assert {"0.930 slower", "0.998 same", "missing"} <= set(seen.texts)
+    assert len(seen.paths("marker")) == 4
+    (at_one,) = seen.paths("ideal")
+    middles = [sum(x for x, _ in path) / len(path) for path in seen.paths("whisker")]
+    assert [middle < at_one[0][0] for middle in middles] == [True, True, True, False]
+    assert chart.table.rows[0] == ("gpt-ddp", 0.93, 0.921, 0.939, "slower")
+    assert chart.description.endswith("1 slower, 1 same, 1 cannot tell, 1 faster, 1 missing.")
+
+
+def test_a_wide_interval_does_not_hide_the_others() -> None:
+    found = [("sure", 1.02, 1.01, 1.03, "faster"), ("unsure", 1.0, -20.0, 22.0, "")]
+    seen = drawn(ratio_chart(found, "a over b", 0.03).draw(640))
+    left, _, right, _ = seen.box()
+    sure = seen.paths("whisker")[0]
+    assert max(x for x, _ in sure) - min(x for x, _ in sure) > 0.05 * (right - left)
+    unsure = seen.paths("whisker")[1]
+    assert max(x for x, _ in unsure) - min(x for x, _ in unsure) > 0.7 * (right - left)
+
+
+def test_a_long_series_keeps_its_extremes() -> None:
+    places, values = np.arange(1.0, 10_001), np.full(10_000, 20.0)
+    values[5000] = 90.0
+    chart = over_time(
+        "steps", "gpt", "gpt: step times", ("step", "time of a step, ms"),
+        {"rank 0": (places, values)}, [Span("warm-up", 1.0, 100.5)],
+    )  # fmt: skip
+    drawing = chart.draw(640)
+    check_fits(drawing, 640)
+    found = drawn(drawing)
+    left, top, right, bottom = found.box()
+    (band,) = found.paths("band")
+    highest = (bottom - min(y for _, y in band)) / (bottom - top) * 100
+    assert round(highest) == 90
+    (shade, _) = found.paths("shade")  # and that of the legend
+    assert max(x for x, _ in shade) - left < 0.02 * (right - left)
+    assert len(chart.table.rows) == 250
+    assert max(row[-1] for row in chart.table.rows) == 90
+    assert chart.description == ("time of a step, ms, over step. rank 0: 20 to 90.")
+
+
+def test_each_value_of_a_short_series_is_in_the_table() -> None:
+    values = np.array([3.0, 1.0, 2.0])
+    chart = over_time(
+        "rate", "b", "b: rate", ("time (s)", "rate"), {"p": (values.cumsum(), values)}
+    )
+    assert [row[1] for row in chart.table.rows] == [3.0, 4.0, 6.0]
+    assert [row[3:] for row in chart.table.rows] == [(value,) * 3 for value in values]
+
+
+def test_what_is_not_known_of_a_series_is_left_out() -> None:
+    values = {"a": ([1.0, 2.0, 3.0], [5.0, math.nan, 7.0]), "b": ([1.0], [math.inf])}
+    chart = over_time("rate", "b", "b: rate", ("time (s)", "rate"), values)
+    assert [row[:2] for row in chart.table.rows] == [("a", 1.0), ("a", 3.0)]
+    check_fits(chart.draw(640), 640)
+    nothing = over_time("rate", "b", "b: rate", ("time (s)", "rate"), {})
+    assert nothing.description == "rate, over time (s). Nothing is known."
+    check_fits(nothing.draw(640), 640)

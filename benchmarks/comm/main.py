@@ -12,10 +12,11 @@ formulas are those of nccl-tests (doc/PERFORMANCE.md there), for n ranks:
                                               *  1         broadcast, p2p
 
 The bytes are those of a rank's input or of its result, whichever is larger. For each size the
-result of one call is compared with the expected one. Then follow --warmup operations that are not
-timed, and --repeat times --number operations that are timed, without a wait in between. The time of
-a size is the mean over the timed operations on the slowest rank. After the last size a line is
-fitted to all sizes:
+result of one call is compared with the expected one. Then follow --warmup operations, which tell
+how long one takes, and --repeat times --number operations that are measured, without a wait in
+between; as many as take --seconds, divided by the sizes, if those are more. The time of a size is
+the mean over the measured operations on the slowest rank. After the last size a line is fitted to
+all sizes:
 
     time = alpha + bytes / beta
 
@@ -53,7 +54,7 @@ from benchmarks.common.device import peak_memory
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.observations import timed_observations
-from benchmarks.common.session import session, start_barrier
+from benchmarks.common.session import Session, session, start_barrier
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -78,11 +79,12 @@ def options() -> argparse.ArgumentParser:
     add("--cuda-graph", action="store_true", help="replay the operations from a CUDA graph")
     add("--number", type=cli.positive, default=20, help="operations in an observation")
     add("--repeat", type=cli.positive, default=5, help="observations of each size")
+    cli.add_seconds(add, "--repeat")
     add(
         "--warmup",
         type=cli.positive,
         default=5,
-        help="operations of each size before they are timed",
+        help="operations of each size before they are measured",
     )
     return parser
 
@@ -154,15 +156,18 @@ def captured(call: Callable[[], object], number: int, device: torch.device) -> C
 
 
 def observe(
-    args: argparse.Namespace, call: Callable[[], object], device: torch.device
+    args: argparse.Namespace, run: Session, call: Callable[[], object], part: tuple[int, int]
 ) -> tuple[int, array]:
-    """The operations of the warm-up, and the milliseconds of it and of each observation."""
-    number, warmup = args.number, args.warmup
+    """The operations of the warm-up, and the milliseconds of it and of each observation.
+
+    ``part`` is how many sizes are done, and how many there are.
+    """
+    number, warmup, times = args.number, args.warmup, (args.seconds, part)
     if args.cuda_graph:
-        replay = captured(call, number, device)
+        replay = captured(call, number, run.device)
         replays = math.ceil(warmup / number)
-        return replays * number, timed_observations(replay, device, 1, args.repeat, replays)
-    return warmup, timed_observations(call, device, number, args.repeat, warmup)
+        return replays * number, timed_observations(run, replay, 1, args.repeat, replays, *times)
+    return warmup, timed_observations(run, call, number, args.repeat, warmup, *times)
 
 
 def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Measured) -> None:
@@ -243,9 +248,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         table = []
         if group.rank == 0:
             start_barrier(emitter)  # the others wait in the first operation
-        for bytes_ in sizes(args.min_bytes, args.max_bytes, args.factor, unit):
+        all_sizes = sizes(args.min_bytes, args.max_bytes, args.factor, unit)
+        for done, bytes_ in enumerate(all_sizes):
             exchange = checked_exchange(args.op, tensors, bytes_ // dtype.itemsize)
-            warmup, ms = observe(args, exchange.call, group.device)
+            warmup, ms = observe(args, run, exchange.call, (done, len(all_sizes)))
             all_ms = group.gather(ms)
             if group.rank == 0:
                 table.append(Measured(bytes_, warmup, args.number, all_ms))

@@ -3,27 +3,37 @@
 from array import array
 from collections.abc import Callable
 
-import torch
-import torch.distributed as dist
-
 from benchmarks.common.clocks import clock_of
+from benchmarks.common.session import Session
 
 
 def timed_observations(
-    call: Callable[[], object], device: torch.device, number: int, repeat: int, warmup: int
+    run: Session,
+    call: Callable[[], object],
+    number: int,
+    repeat: int,
+    warmup: int,
+    seconds: float | None = None,
+    part: tuple[int, int] = (0, 1),
 ) -> array:
-    """Milliseconds of the warm-up, and of ``repeat`` observations of ``number`` calls.
+    """Milliseconds of the warm-up, and of each observation of ``number`` calls.
 
-    All ranks of the process group come here together, because they wait for each other after the
-    warm-up. No rank waits between observations.
+    There are as many observations as take ``seconds``, but at least ``repeat``, and fewer where
+    they would not end in time (see ``Session.fitting``). ``part`` says how many measurements are
+    done of all that share the seconds and the time. All ranks of the process group come here
+    together, because they wait for each other after the warm-up. No rank waits between
+    observations.
     """
-    clock = clock_of(device)
+    done, parts = part
+    clock = clock_of(run.device)
     begin = clock.mark()
     for _ in range(warmup):
         call()
     end = clock.mark()
     clock.wait(end)
-    dist.barrier()
+    observation_ms = clock.milliseconds(begin, end) / warmup * number
+    own_seconds = seconds and seconds / parts
+    repeat = run.fitting(repeat, observation_ms, own_seconds, 1 / (parts - done), fewest=1)
     call()  # fills the device's queue, which has run empty in the barrier
     marks = [clock.mark()]
     for _ in range(repeat):

@@ -23,16 +23,15 @@ from benchmarks.common.marks import Waits
 from benchmarks.common.memory_phases import MemoryPhases
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.rank_summary import RankSummary
-from benchmarks.common.startup import Startup, process_age
+from benchmarks.common.startup import Startup, deadline, launch_age
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
-# Steps of warm-up from whose second half the time of a step is known. Not from the first two: the
-# first compiles and allocates, and the second allocates again, rebuilds DDP's buckets or records
-# CUDA graphs.
+# Steps of warm-up whose second half tells how long a step takes: the first compiles and allocates,
+# and the second allocates again, rebuilds DDP's buckets or records CUDA graphs.
 TIMED_WARMUP = 6
 SHORTEST_WARMUP = 3  # steps, of which one tells how long a step takes
-MAX_DURATION = "MILABENCH_MAX_DURATION"  # seconds, after which the program is ended
-SHARE_OF_REST = 0.5  # of the time until then, for the measured steps; they may become slower
+SHARE_OF_REST = 0.5  # of the time until the deadline, for steps; they may become slower
+SHARE_OF_WARMUP = 0.25  # of this share, for the warm-up from its third step on
 FEWEST = 5  # measured steps, whatever the time is
 FOR_COST = 0.01, 2 * FEWEST_PAIRS, 2 * MOST_PAIRS  # steps that tell what the marks cost
 MOST_SPARE = 0.1  # of the time since the program began, for steps after the measured ones
@@ -82,8 +81,8 @@ class Session:
 
         With ``seconds`` there are as many measured steps as take so long on the slowest rank, by
         the warm-up, which then has at least ``TIMED_WARMUP`` steps, and ``count`` is the least
-        number. Where they would not end before the deadline, there are as many as do, but
-        ``FEWEST``. The number is the same on all ranks.
+        number. Both phases have fewer steps, but ``FEWEST`` measured ones, where so many would not
+        end before the deadline. All ranks have the same number.
 
         ``work`` is the work of one replica in one step, in ``units``; ``replicas`` is the number of
         replicas that see different data, by default all ranks. Ranks that train together step
@@ -111,9 +110,9 @@ class Session:
         )
         if seconds is None and warmup < SHORTEST_WARMUP:  # it does not tell how long a step takes
             return self._timer.steps(batches, count, warmup)
-        fitting = partial(self._fitting, seconds, count)
-        least_warmup = SHORTEST_WARMUP if seconds is None else TIMED_WARMUP
-        return self._timer.steps(batches, fitting, max(warmup, least_warmup))
+        warmup = max(warmup, SHORTEST_WARMUP if seconds is None else TIMED_WARMUP)
+        measured = partial(self._measured_steps, count, seconds)
+        return self._timer.steps(batches, measured, partial(self._warmup_steps, warmup))
 
     def lap(self) -> None:
         """Mark the end of a part of the step, if it has several."""
@@ -145,13 +144,31 @@ class Session:
         which take at most ``MOST_SPARE`` of it, and a quarter of the time that it may still take.
         The number is the same on all ranks.
         """
-        age = process_age()
+        age = launch_age()
         step = max(self.mean_ms / 1e3, 1e-6)
-        left = 2 * float(os.environ.get(SETUP_TIMEOUT) or math.inf) - age  # half of max_duration
         count = min(max(share * age / step, least), most)
-        if count * step > min(MOST_SPARE * age, left / 4):
+        if count * step > min(MOST_SPARE * age, (deadline() - age) / 4):
             count = 0
         return int(-self.group.largest(-count))
+
+    def fitting(
+        self,
+        least: int,
+        step_ms: float,
+        seconds: float | None = None,
+        share: float = 1.0,
+        fewest: int = FEWEST,
+    ) -> int:
+        """How many steps of ``step_ms`` take ``seconds``, but at least ``least``.
+
+        There are fewer, but ``fewest``, if so many would not end in this ``share`` of the time that
+        is left. The slowest rank, and the one that began first, decide for all, which wait here.
+        """
+        slowest = max(self.group.largest(step_ms), 1e-6)
+        left = -self.group.largest(launch_age() - deadline())
+        asked = max(math.ceil(1e3 * (seconds or 0.0) / slowest), least)
+        in_time = 1e3 * SHARE_OF_REST * share * left / slowest
+        return int(min(asked, max(in_time, fewest)))
 
     def report(self, **metrics: Any) -> None:
         """Send metrics of the whole program from this rank."""
@@ -182,22 +199,16 @@ class Session:
         reset_peak_memory(self.device)
         self._memory.watch()
 
-    def _fitting(self, seconds: float | None, least: int, step_ms: float) -> int:
-        """The number of steps that take ``seconds`` on the slowest rank, but at least ``least``.
+    def _warmup_steps(self, asked: int, step_ms: float) -> int:
+        more = asked - SHORTEST_WARMUP
+        return SHORTEST_WARMUP + self.fitting(more, step_ms, share=SHARE_OF_WARMUP, fewest=0)
 
-        There are fewer only where they would not end in the time that is left.
-        """
-        slowest = max(self.group.largest(step_ms), 1e-6)
-        count = least
+    def _measured_steps(self, least: int, seconds: float | None, step_ms: float) -> int:
+        count = self.fitting(least, step_ms, seconds)
         if seconds is not None:
-            count = max(math.ceil(1e3 * seconds / slowest), least)
-            self._loop = {"seconds": seconds, "warmup_step_ms": round(slowest, 4)}
-        if limit := float(os.environ.get(MAX_DURATION) or 0):
-            left = -self.group.largest(process_age() - limit)  # of the rank that began first
-            fitting = max(int(1e3 * SHARE_OF_REST * left / slowest), FEWEST)
-            if fitting < count:
-                self._loop |= {"warmup_step_ms": round(slowest, 4), "asked_steps": count}
-                return fitting
+            self._loop = {"seconds": seconds, "warmup_step_ms": round(step_ms, 4)}
+        if count < least:
+            self._loop |= {"warmup_step_ms": round(step_ms, 4), "asked_steps": least}
         return count
 
     @contextmanager

@@ -4,12 +4,14 @@ The moments are those of the host's clock that counts from its boot, which no on
 tells when a process began, and torchrun, which is its parent.
 """
 
+import math
 import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+MAX_DURATION = "MILABENCH_MAX_DURATION"  # seconds
 TICKS = os.sysconf("SC_CLK_TCK")  # in a second, of the times in /proc
 
 
@@ -18,9 +20,14 @@ def since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def process_age() -> float:
-    """Seconds since this process began; 0 if the host does not tell."""
-    began = _began(os.getpid())
+def deadline() -> float:
+    """The age in seconds at which this launch is ended; infinite if that is not known."""
+    return float(os.environ.get(MAX_DURATION) or math.inf)
+
+
+def launch_age() -> float:
+    """Seconds since this process began, or torchrun if it did so; 0 if the host does not tell."""
+    began = _torchrun_began() or _began(os.getpid())
     return 0.0 if began is None else since_boot() - began
 
 
@@ -39,7 +46,7 @@ class Startup:
         began = _began(os.getpid())
         if began is None:
             return
-        torchrun = _began(os.getppid()) if "TORCHELASTIC_RUN_ID" in os.environ else None
+        torchrun = _torchrun_began()
         if torchrun is not None:
             self._seconds["spawn"] = began - torchrun
         self._seconds["import"] = max(self._last - began, 0.0)
@@ -63,6 +70,11 @@ class Startup:
                 parts["compile"] = compiled
             parts["first_step"] = first_step - compiled
         return {part: round(seconds, 3) for part, seconds in parts.items()}
+
+
+def _torchrun_began() -> float | None:
+    """When the torchrun of this process began; None if it has none."""
+    return _began(os.getppid()) if "TORCHELASTIC_RUN_ID" in os.environ else None
 
 
 def _began(pid: int) -> float | None:

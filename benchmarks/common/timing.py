@@ -34,6 +34,7 @@ UNCOUNTED = sys.maxsize  # marks of a step that is in no rate
 RUN_AHEAD = 8  # observations that the host may queue before it waits for the oldest
 
 Batch = TypeVar("Batch")
+Number = int | Callable[[float], int]  # of steps, or how it follows from the ms of a step
 
 
 class Losses(Enum):
@@ -86,8 +87,7 @@ class StepTimer(StepTimes):
         self._settled, self._around, self._spare = settled, around, spare
         self._work, self._units, self._task = work, units, task
         self._interval, self._now = round(interval * 1e9), now
-        # If the clock's marks are the host's time itself, one reading serves as both.
-        self._marks_are_time = clock.mark == now
+        self._marks_are_time = clock.mark == now  # the host's: one reading serves as both
         self._stride = 1 + len(parts)
         self._losses = losses or (Losses.ALL if emitter.rank == 0 else Losses.NONE)
         self._open = self._opened(Observation(0, True, [], self._stride))
@@ -98,24 +98,25 @@ class StepTimer(StepTimes):
         self._ahead_ms = 0.0  # the time of such a step on the device; 0 if there was none
         self._origin = 0  # when the phase began, in nanoseconds of ``now``
 
-    def steps(
-        self, batches: Iterable[Batch], count: int | Callable[[float], int], warmup: int
-    ) -> Iterator[Batch]:
+    def steps(self, batches: Iterable[Batch], count: Number, warmup: Number) -> Iterator[Batch]:
         """Yield ``warmup`` batches, then ``count`` measured ones, or fewer if the batches run out.
 
-        The body of the caller's ``for`` is the step. A ``count`` that depends on the time of a step
-        is asked for with that time in ms, of the second half of the warm-up but its last step (0
-        without such steps). Then the device's queue is empty; the last step fills it again.
+        The body of the caller's ``for`` is the step. A number may depend on the ms of a step: a
+        ``warmup``, of three at least, on the second, and a ``count`` on the second half of the
+        warm-up but its last step (0 without such), which fills the device's empty queue again.
         """
-        iterator, last = iter(batches), max(warmup - 1, 0)
-        first = min(last, 1)
+        iterator = iter(batches)
+        first = int(callable(warmup) or warmup > 1)
         if first:
-            yield from self._warm_up(islice(iterator, first), 0)
+            yield from self._warm_up(islice(iterator, 1), 0)
             self._settled()
+        if callable(warmup):
+            yield from self._warm_up(islice(iterator, 1), 1)
+            first, warmup = 2, warmup(sum(self.warmup_ms[1:]))
+        last = max(warmup - 1, 0)
         ahead = int(self._clock.can_hold and last > 2)
         yield from self._warm_up(islice(iterator, last - first - ahead), first)
-        known = self.warmup_ms[len(self.warmup_ms) // 2 :]
-        step_ms = median(known) if known else 0.0
+        step_ms = median(self.warmup_ms[len(self.warmup_ms) // 2 :] or [0.0])
         if ahead:
             yield from self._with_head_start(islice(iterator, 1), last - 1, step_ms)
         if callable(count):
@@ -184,9 +185,8 @@ class StepTimer(StepTimes):
 
     def _with_and_without_marks(self, batches: Iterator[Batch], steps: int) -> Iterator[Batch]:
         """Steps in blocks with and without marks, in turn, which are in no rate."""
-        clock = self._clock
+        clock, ends = self._clock, []
         length, marked = blocks(steps)
-        ends = []
         for has_marks in marked:
             self._clock = clock if has_marks else NO_CLOCK
             if self._waits is not None:

@@ -19,6 +19,7 @@ FLOP/s). MFU relative to this peak is the loss of a training program without tha
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Sequence
 from itertools import repeat
@@ -28,11 +29,10 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.common import cli, program
-from benchmarks.common.clocks import clock_of
 from benchmarks.common.failure import UnsupportedError
-from benchmarks.common.metrics import Emitter
+from benchmarks.common.observations import timed_observations
 from benchmarks.common.precision import PRECISIONS, PURE, fp8_type, require_fp8
-from benchmarks.common.session import session
+from benchmarks.common.session import Session, session
 
 Shape = tuple[int, int, int]  # m, n, k
 
@@ -114,26 +114,21 @@ def product(
     return lambda: scaled(a, b, one, one, out_dtype=c.dtype, use_fast_accum=True, out=c), c
 
 
-def sweep(args: argparse.Namespace, given: Shape, device: torch.device) -> Shape:
+def sweep(args: argparse.Namespace, given: Shape, run: Session) -> Shape:
     """The fastest shape around the given one; the speed of each is reported."""
-    clock, emitter = clock_of(device), Emitter.from_environment()
     speeds: dict[Shape, float] = {}
-    for shape in shapes(*given):
-        multiply, _ = product(shape, args.dtype, device, args.seed)
-        for _ in range(args.number):
-            multiply()
-        start = clock.mark()
-        for _ in range(args.number * SWEPT_STEPS):
-            multiply()
-        end = clock.mark()
-        clock.wait(end)
+    swept = shapes(*given)
+    for done, shape in enumerate(swept):
+        multiply, _ = product(shape, args.dtype, run.device, args.seed)
+        part = done, 2 * len(swept)  # as much time is left for the best of them
+        ms = timed_observations(run, multiply, args.number, SWEPT_STEPS, args.number, part=part)
         # A device's events tick in half microseconds: a tiny product can take none.
-        seconds = max(clock.milliseconds(start, end), 1e-6) / 1e3
-        speeds[shape] = tflop(*shape, args.number * SWEPT_STEPS) / seconds
+        seconds = max(math.fsum(ms[1:]), 1e-6) / 1e3
+        speeds[shape] = tflop(*shape, args.number * len(ms[1:])) / seconds
         m, n, k = shape
         speed = float(f"{speeds[shape]:.6g}")
         row = {"m": m, "n": n, "k": k, "dtype": args.dtype, "tflop_s": speed}
-        emitter.data("main", sweep=row)
+        run.report(sweep=row)
     return max(speeds, key=speeds.__getitem__)
 
 
@@ -148,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             PRECISIONS[args.dtype].activate(run.device)
         run.report(compute_dtype=args.dtype)
         if args.sweep:
-            shape = sweep(args, shape, run.device)
+            shape = sweep(args, shape, run)
         multiply, _ = product(shape, args.dtype, run.device, args.seed)
 
         for _ in run.steps(

@@ -4,7 +4,8 @@
 
 A ring or an all-reduce is as fast as its slowest link, and may not use every link: a bad one hides
 in their time. Here a rank sends --bytes to another, through NCCL on GPUs and gloo on CPUs, first
---warmup times, then --repeat times --number times that are timed:
+--warmup times, then --repeat times --number times that are measured, or as many as take --seconds,
+divided by the pairs and ways, if those are more:
 
     GB/s = ways * bytes * number / seconds / 1e9
 
@@ -23,7 +24,7 @@ import math
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -33,10 +34,9 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.common import cli, program
 from benchmarks.common.failure import UnsupportedError
-from benchmarks.common.group import Group
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.observations import timed_observations
-from benchmarks.common.session import session, start_barrier
+from benchmarks.common.session import Session, session, start_barrier
 from benchmarks.pairs.rounds import (
     SCHEDULES,
     Pair,
@@ -61,8 +61,9 @@ def options() -> argparse.ArgumentParser:
     add("--schedule", choices=SCHEDULES, default="alone", help="pairs one by one, or all ranks")
     add("--number", type=cli.positive, default=10, help="messages in an observation")
     add("--repeat", type=cli.positive, default=5, help="observations of each pair and way")
+    cli.add_seconds(add, "--repeat")
     add("--again", type=cli.positive, default=2, help="more measurements of slow pairs")
-    add("--warmup", type=cli.positive, default=3, help="messages before those that are timed")
+    add("--warmup", type=cli.positive, default=3, help="messages before those that are measured")
     return parser
 
 
@@ -82,36 +83,38 @@ def exchange(ways: Ways, rank: int, data: Tensor, result: Tensor) -> Callable[[]
     return call
 
 
-def measure(args: argparse.Namespace, group: Group, pairs: Sequence[Pair]) -> list[Seen]:
-    """The times of this rank with its partner of a round; all ranks come here together."""
+def ways_of(rank: int, pairs: Sequence[Pair]) -> list[Ways]:
+    """One way, back, and both at once, of a rank's pair in a round; empty where it has none."""
     there: Ways = ()
     back: Ways = ()
     for first, second in pairs:
-        if group.rank in (first, second):
+        if rank in (first, second):
             there, back = ((first, second),), ((second, first),)
-    seen: list[Seen] = []
-    for ways in (there, back, there + back):
-        seen += observe(args, group, ways)
-    return seen
+    return [there, back, there + back]
 
 
-def observe(args: argparse.Namespace, group: Group, ways: Ways) -> list[Seen]:
-    """The times of this rank; none if it has no part in these ways, and waits for the others.
+def observe(args: argparse.Namespace, run: Session, all_ways: Sequence[Ways]) -> Iterator[Seen]:
+    """The times of this rank; all ranks come here together, with as many ways.
 
-    Raises ``RuntimeError`` where other data arrives than was sent.
+    Where it has no part in the ways, it waits for the others. Raises ``RuntimeError`` where other
+    data arrives than was sent.
     """
-    call: Callable[[], None] = _nothing
-    takes_part = any(group.rank in way for way in ways)
-    if takes_part:
-        data = message(group.rank, args.bytes, group.device)
-        result = torch.zeros_like(data)
-        call = exchange(ways, group.rank, data, result)
-        call()
-        for sender, receiver in ways:
-            if receiver == group.rank:
-                check(result, sender, receiver)
-    ms = timed_observations(call, group.device, args.number, args.repeat, args.warmup)
-    return [Seen(ways, ms)] if takes_part else []
+    group = run.group
+    for done, ways in enumerate(all_ways):
+        call: Callable[[], None] = _nothing
+        takes_part = any(group.rank in way for way in ways)
+        if takes_part:
+            data = message(group.rank, args.bytes, group.device)
+            result = torch.zeros_like(data)
+            call = exchange(ways, group.rank, data, result)
+            call()
+            for sender, receiver in ways:
+                if receiver == group.rank:
+                    check(result, sender, receiver)
+        numbers = args.number, args.repeat, args.warmup, args.seconds
+        ms = timed_observations(run, call, *numbers, (done, len(all_ways)))
+        if takes_part:
+            yield Seen(ways, ms)
 
 
 def message(sender: int, bytes_: int, device: torch.device) -> Tensor:
@@ -182,19 +185,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         if group.rank == 0:
             start_barrier(emitter)  # the others wait in the barrier
         dist.barrier()  # all ranks have to take part in the first operation
-        seen: list[Seen] = []
+        all_ways: list[Ways] = []
         for pairs in schedule(args.schedule, group.world_size):
-            seen += measure(args, group, pairs)
+            all_ways += ways_of(group.rank, pairs)
+        seen = list(observe(args, run, all_ways))
         measured = {ways: [ms] for ways, ms in slower(group.gather(seen)).items()}
 
         first = {ways: each[0] for ways, each in measured.items()}
         asked = [suspects(first, nodes) if group.rank == 0 else []]
         dist.broadcast_object_list(asked)
-        again: dict[Ways, Times] = {}
-        for ways in args.again * asked[0]:
-            again = slower(group.gather(observe(args, group, ways)))
-            if group.rank == 0:
-                measured[ways].append(again[ways])
+        for _ in range(args.again):
+            again = slower(group.gather(list(observe(args, run, asked[0]))))
+            for ways, ms in again.items():  # known to rank 0
+                measured[ways].append(ms)
         if group.rank == 0:
             for ways, each in measured.items():
                 report_pair(emitter, args, ways, each, nodes)

@@ -43,7 +43,7 @@ def _alone(monkeypatch) -> None:
 @pytest.fixture(autouse=True)
 def _no_spare_steps(monkeypatch) -> None:
     """The tests' process is old: programs in it would have time for many steps after theirs."""
-    monkeypatch.setattr("benchmarks.common.session.process_age", float)
+    monkeypatch.setattr("benchmarks.common.session.launch_age", float)
 
 
 @pytest.fixture(autouse=True)

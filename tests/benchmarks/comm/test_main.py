@@ -104,18 +104,19 @@ def test_a_cuda_graph_holds_the_operations_of_an_observation(monkeypatch):
     monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: graph)
     monkeypatch.setattr(torch.cuda, "graph", lambda made: nullcontext(made))
 
-    def timed(call, device, number, repeat, warmup):
+    def timed(run, call, number, repeat, warmup, *_):
         log.append((number, repeat, warmup))
         call()
         return array("d")
 
     monkeypatch.setattr(comm, "timed_observations", timed)
     args = comm.options().parse_args(["--cuda-graph", "--number=3", "--repeat=4", "--warmup=5"])
-    warmup, _ = comm.observe(args, lambda: log.append("call"), torch.device("cuda", 0))
+    run = SimpleNamespace(device=torch.device("cuda", 0))
+    warmup, _ = comm.observe(args, run, lambda: log.append("call"), (0, 1))
     assert log == ["call"] * 3 + [(1, 4, 2), "replay"]
     assert warmup == 6
     with pytest.raises(comm.UnsupportedError, match="--cuda-graph needs a GPU: this device is cpu"):
-        comm.observe(args, log.clear, torch.device("cpu"))
+        comm.observe(args, SimpleNamespace(device=torch.device("cpu")), log.clear, (0, 1))
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from benchmarks.common import session as session_module
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.session import session, start_barrier
+from benchmarks.common.startup import MAX_DURATION
 from tests.support.fake_time import Device, Time
 from tests.support.programs import measured, torchrun
 
@@ -42,7 +43,8 @@ def test_what_a_program_tells(wire, distributed):
 def test_the_slowest_rank_says_how_many_steps_take_so_long(wire, monkeypatch):
     clock = Time()
     monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
-    monkeypatch.setattr(Group, "largest", lambda group, ms: max(ms, 50.0))  # another rank's step
+    another = [50.0, float("-inf")]  # another rank's step, and how long it is beyond its deadline
+    monkeypatch.setattr(Group, "largest", lambda _, value: max(value, another[value < 0]))
     with session("cpu") as run:
         endless = repeat(None)
         for _ in run.steps(endless, work=1, units="items", count=3, warmup=1, seconds=2):
@@ -115,10 +117,10 @@ def test_collectives_may_take_long_until_the_last_step_of_the_warm_up(monkeypatc
 def test_how_many_steps_may_follow(monkeypatch, age, max_duration, steps):
     clock = Time()
     monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
-    monkeypatch.setattr(session_module, "process_age", lambda: age)
-    monkeypatch.delenv(SETUP_TIMEOUT, raising=False)
+    monkeypatch.setattr(session_module, "launch_age", lambda: age)
+    monkeypatch.delenv(MAX_DURATION, raising=False)
     if max_duration:
-        monkeypatch.setenv(SETUP_TIMEOUT, f"{max_duration / 2}")
+        monkeypatch.setenv(MAX_DURATION, str(max_duration))
     with session("cpu") as run:
         for _ in train(run, 3):
             clock.sleep(10)
@@ -133,7 +135,7 @@ def test_few_steps_tell_what_their_marks_cost_if_more_take_little_time(
 ):
     clock = Time()
     monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
-    monkeypatch.setattr(session_module, "process_age", lambda: age)
+    monkeypatch.setattr(session_module, "launch_age", lambda: age)
     count = 0
     with session("cpu") as run:
         loop = {"work": 3, "units": "items", "count": 3, "warmup": 1, "parts": ("body", "host")}
@@ -148,7 +150,7 @@ def test_few_steps_tell_what_their_marks_cost_if_more_take_little_time(
 
 def test_the_rank_that_has_least_time_says_how_many_steps_may_follow(monkeypatch):
     monkeypatch.setattr(Group, "largest", lambda group, value: max(value, -5.0))
-    monkeypatch.setattr(session_module, "process_age", lambda: 1e6)
+    monkeypatch.setattr(session_module, "launch_age", lambda: 1e6)
     with session("cpu") as run:
         for _ in train(run, 3):
             pass
@@ -288,8 +290,8 @@ def test_a_slow_machine_measures_fewer_steps_and_ends_in_time(
 ):
     clock = Time()
     monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
-    monkeypatch.setattr(session_module, "process_age", lambda: age)
-    monkeypatch.setenv("MILABENCH_MAX_DURATION", "120")
+    monkeypatch.setattr(session_module, "launch_age", lambda: age)
+    monkeypatch.setenv(MAX_DURATION, "120")
     with session("cpu") as run:
         steps = run.steps(repeat(None), work=1, units="x", count=24, warmup=3, seconds=seconds)
         for _ in steps:
@@ -302,10 +304,32 @@ def test_a_slow_machine_measures_fewer_steps_and_ends_in_time(
 def test_the_deadline_is_that_of_the_rank_that_began_first(wire, monkeypatch):
     clock = Time()
     monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
-    monkeypatch.setattr(session_module, "process_age", lambda: 20.0)
+    monkeypatch.setattr(session_module, "launch_age", lambda: 20.0)
     monkeypatch.setattr(Group, "largest", lambda group, value: max(value, -40.0))  # 40 s are left
-    monkeypatch.setenv("MILABENCH_MAX_DURATION", "120")
+    monkeypatch.setenv(MAX_DURATION, "120")
     with session("cpu") as run:
         for _ in run.steps(repeat(None), work=1, units="x", count=24, warmup=3):
             clock.sleep(2_000)
     assert [p["loop"]["steps"] for p in wire.close() if "loop" in p] == [10]
+
+
+@pytest.mark.parametrize(
+    ("step_ms", "warmup", "measured"),
+    [
+        (10, 100, 500),  # as at normal speed
+        (1_000, 3 + 12, 43),  # an eighth of the 98 s after two steps; half of the 86 s after 14
+        (30_000, 3, 5),  # one tells how long a step takes
+    ],
+)
+def test_a_long_warm_up_is_shorter_on_a_slow_machine(wire, monkeypatch, step_ms, warmup, measured):
+    clock = Time()
+    monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
+    monkeypatch.setattr(session_module, "launch_age", lambda: clock.ns / 1e9 + 20)
+    monkeypatch.setenv(MAX_DURATION, "120")
+    with session("cpu") as run:
+        endless = repeat(None)
+        for _ in run.steps(endless, work=1, units="x", count=60, warmup=100, seconds=5, interval=0):
+            clock.sleep(step_ms)
+    payloads = [p for p in wire.close() if "rate" in p]
+    assert sum(p["steps"] for p in payloads if p.get("warmup")) == warmup
+    assert sum(p["steps"] for p in payloads if not p.get("warmup")) == measured

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # milabench dry config/ddp.yaml: benchmarks: 42, preset full, on 8 x cuda GPU (made up)
 # not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:274)
-# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:299)
+# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:298)
 set -euo pipefail
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -60,14 +60,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp32/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp32/cache/triton}
-  start flops-fp32.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  start flops-fp32.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  start flops-fp32.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  start flops-fp32.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  start flops-fp32.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  start flops-fp32.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  start flops-fp32.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
-  start flops-fp32.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start flops-fp32.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start flops-fp32.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start flops-fp32.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start flops-fp32.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start flops-fp32.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start flops-fp32.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start flops-fp32.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
+  start flops-fp32.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp32 & pids+=($!)
   join flops-fp32.D0.metrics flops-fp32.D1.metrics flops-fp32.D2.metrics flops-fp32.D3.metrics flops-fp32.D4.metrics flops-fp32.D5.metrics flops-fp32.D6.metrics flops-fp32.D7.metrics
 ) || failed+=(flops-fp32)
 
@@ -82,14 +82,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-tf32/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-tf32/cache/triton}
-  start flops-tf32.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  start flops-tf32.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  start flops-tf32.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  start flops-tf32.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  start flops-tf32.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  start flops-tf32.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  start flops-tf32.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
-  start flops-tf32.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start flops-tf32.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start flops-tf32.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start flops-tf32.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start flops-tf32.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start flops-tf32.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start flops-tf32.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start flops-tf32.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
+  start flops-tf32.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype tf32 & pids+=($!)
   join flops-tf32.D0.metrics flops-tf32.D1.metrics flops-tf32.D2.metrics flops-tf32.D3.metrics flops-tf32.D4.metrics flops-tf32.D5.metrics flops-tf32.D6.metrics flops-tf32.D7.metrics
 ) || failed+=(flops-tf32)
 
@@ -104,14 +104,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp16/cache/triton}
-  start flops-fp16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  start flops-fp16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  start flops-fp16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  start flops-fp16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  start flops-fp16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  start flops-fp16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  start flops-fp16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
-  start flops-fp16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start flops-fp16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start flops-fp16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start flops-fp16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start flops-fp16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start flops-fp16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start flops-fp16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start flops-fp16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
+  start flops-fp16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp16 & pids+=($!)
   join flops-fp16.D0.metrics flops-fp16.D1.metrics flops-fp16.D2.metrics flops-fp16.D3.metrics flops-fp16.D4.metrics flops-fp16.D5.metrics flops-fp16.D6.metrics flops-fp16.D7.metrics
 ) || failed+=(flops-fp16)
 
@@ -126,14 +126,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-bf16/cache/triton}
-  start flops-bf16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-bf16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-bf16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-bf16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-bf16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-bf16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-bf16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-bf16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-bf16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-bf16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-bf16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-bf16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-bf16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-bf16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-bf16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-bf16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 & pids+=($!)
   join flops-bf16.D0.metrics flops-bf16.D1.metrics flops-bf16.D2.metrics flops-bf16.D3.metrics flops-bf16.D4.metrics flops-bf16.D5.metrics flops-bf16.D6.metrics flops-bf16.D7.metrics
 ) || failed+=(flops-bf16)
 
@@ -148,14 +148,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50/cache/triton}
-  start resnet50.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
   join resnet50.D0.metrics resnet50.D1.metrics resnet50.D2.metrics resnet50.D3.metrics resnet50.D4.metrics resnet50.D5.metrics resnet50.D6.metrics resnet50.D7.metrics
 ) || failed+=(resnet50)
 
@@ -170,14 +170,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-loader/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-loader/cache/triton}
-  start resnet50-loader.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
   join resnet50-loader.D0.metrics resnet50-loader.D1.metrics resnet50-loader.D2.metrics resnet50-loader.D3.metrics resnet50-loader.D4.metrics resnet50-loader.D5.metrics resnet50-loader.D6.metrics resnet50-loader.D7.metrics
 ) || failed+=(resnet50-loader)
 
@@ -197,7 +197,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-ddp/flight_recorder.rank}
-  start resnet50-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
   join resnet50-ddp.0.metrics
 ) || failed+=(resnet50-ddp)
 
@@ -217,7 +217,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/elastic-ddp/flight_recorder.rank}
-  start elastic-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 10000 --warmup 1000 & pids+=($!)
+  start elastic-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 20 --seconds 10 --warmup 1000 & pids+=($!)
   join elastic-ddp.0.metrics
 ) || failed+=(elastic-ddp)
 
@@ -232,14 +232,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-peak-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-peak-bf16/cache/triton}
-  start flops-peak-bf16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  start flops-peak-bf16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  start flops-peak-bf16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  start flops-peak-bf16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  start flops-peak-bf16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  start flops-peak-bf16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  start flops-peak-bf16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
-  start flops-peak-bf16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start flops-peak-bf16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start flops-peak-bf16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start flops-peak-bf16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start flops-peak-bf16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start flops-peak-bf16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start flops-peak-bf16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start flops-peak-bf16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
+  start flops-peak-bf16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype bf16 --sweep & pids+=($!)
   join flops-peak-bf16.D0.metrics flops-peak-bf16.D1.metrics flops-peak-bf16.D2.metrics flops-peak-bf16.D3.metrics flops-peak-bf16.D4.metrics flops-peak-bf16.D5.metrics flops-peak-bf16.D6.metrics flops-peak-bf16.D7.metrics
 ) || failed+=(flops-peak-bf16)
 
@@ -254,14 +254,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-fp8/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-fp8/cache/triton}
-  start flops-fp8.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  start flops-fp8.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  start flops-fp8.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  start flops-fp8.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  start flops-fp8.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  start flops-fp8.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  start flops-fp8.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
-  start flops-fp8.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start flops-fp8.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start flops-fp8.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start flops-fp8.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start flops-fp8.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start flops-fp8.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start flops-fp8.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start flops-fp8.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
+  start flops-fp8.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 30 --warmup 10 --dtype fp8 & pids+=($!)
   join flops-fp8.D0.metrics flops-fp8.D1.metrics flops-fp8.D2.metrics flops-fp8.D3.metrics flops-fp8.D4.metrics flops-fp8.D5.metrics flops-fp8.D6.metrics flops-fp8.D7.metrics
 ) || failed+=(flops-fp8)
 
@@ -276,14 +276,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/flops-sustained-bf16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/flops-sustained-bf16/cache/triton}
-  start flops-sustained-bf16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-sustained-bf16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-sustained-bf16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-sustained-bf16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-sustained-bf16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-sustained-bf16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-sustained-bf16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
-  start flops-sustained-bf16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 90 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-sustained-bf16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-sustained-bf16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-sustained-bf16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-sustained-bf16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-sustained-bf16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-sustained-bf16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-sustained-bf16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
+  start flops-sustained-bf16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/flops/main.py --m 8192 --n 8192 --number 30 --repeat 20 --seconds 180 --warmup 10 --dtype bf16 & pids+=($!)
   join flops-sustained-bf16.D0.metrics flops-sustained-bf16.D1.metrics flops-sustained-bf16.D2.metrics flops-sustained-bf16.D3.metrics flops-sustained-bf16.D4.metrics flops-sustained-bf16.D5.metrics flops-sustained-bf16.D6.metrics flops-sustained-bf16.D7.metrics
 ) || failed+=(flops-sustained-bf16)
 
@@ -298,14 +298,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/membw-triad/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/membw-triad/cache/triton}
-  start membw-triad.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  start membw-triad.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  start membw-triad.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  start membw-triad.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  start membw-triad.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  start membw-triad.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  start membw-triad.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
-  start membw-triad.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 300 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start membw-triad.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 20 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start membw-triad.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 20 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start membw-triad.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 20 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start membw-triad.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 20 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start membw-triad.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 20 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start membw-triad.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 20 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start membw-triad.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 20 --seconds 10 --warmup 20 --op triad & pids+=($!)
+  start membw-triad.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/membw/main.py --bytes 1Gi --number 10 --repeat 20 --seconds 10 --warmup 20 --op triad & pids+=($!)
   join membw-triad.D0.metrics membw-triad.D1.metrics membw-triad.D2.metrics membw-triad.D3.metrics membw-triad.D4.metrics membw-triad.D5.metrics membw-triad.D6.metrics membw-triad.D7.metrics
 ) || failed+=(membw-triad)
 
@@ -320,14 +320,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/transfer-h2d/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/transfer-h2d/cache/triton}
-  start transfer-h2d.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  start transfer-h2d.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  start transfer-h2d.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  start transfer-h2d.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  start transfer-h2d.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  start transfer-h2d.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  start transfer-h2d.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
-  start transfer-h2d.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction h2d & pids+=($!)
+  start transfer-h2d.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction h2d & pids+=($!)
+  start transfer-h2d.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction h2d & pids+=($!)
+  start transfer-h2d.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction h2d & pids+=($!)
+  start transfer-h2d.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction h2d & pids+=($!)
+  start transfer-h2d.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction h2d & pids+=($!)
+  start transfer-h2d.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction h2d & pids+=($!)
+  start transfer-h2d.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction h2d & pids+=($!)
+  start transfer-h2d.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction h2d & pids+=($!)
   join transfer-h2d.D0.metrics transfer-h2d.D1.metrics transfer-h2d.D2.metrics transfer-h2d.D3.metrics transfer-h2d.D4.metrics transfer-h2d.D5.metrics transfer-h2d.D6.metrics transfer-h2d.D7.metrics
 ) || failed+=(transfer-h2d)
 
@@ -342,14 +342,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/transfer-d2h/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/transfer-d2h/cache/triton}
-  start transfer-d2h.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  start transfer-d2h.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  start transfer-d2h.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  start transfer-d2h.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  start transfer-d2h.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  start transfer-d2h.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  start transfer-d2h.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
-  start transfer-d2h.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 200 --seconds 10 --warmup 5 --direction d2h & pids+=($!)
+  start transfer-d2h.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction d2h & pids+=($!)
+  start transfer-d2h.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction d2h & pids+=($!)
+  start transfer-d2h.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction d2h & pids+=($!)
+  start transfer-d2h.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction d2h & pids+=($!)
+  start transfer-d2h.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction d2h & pids+=($!)
+  start transfer-d2h.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction d2h & pids+=($!)
+  start transfer-d2h.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction d2h & pids+=($!)
+  start transfer-d2h.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/transfer/main.py --bytes 256Mi --number 5 --repeat 20 --seconds 10 --warmup 6 --direction d2h & pids+=($!)
   join transfer-d2h.D0.metrics transfer-d2h.D1.metrics transfer-d2h.D2.metrics transfer-d2h.D3.metrics transfer-d2h.D4.metrics transfer-d2h.D5.metrics transfer-d2h.D6.metrics transfer-d2h.D7.metrics
 ) || failed+=(transfer-d2h)
 
@@ -369,7 +369,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/pairs/flight_recorder.rank}
-  start pairs.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=pairs.0 benchmarks/pairs/main.py --bytes 64Mi --number 10 --repeat 5 & pids+=($!)
+  start pairs.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=pairs.0 benchmarks/pairs/main.py --bytes 64Mi --number 10 --repeat 5 --seconds 10 & pids+=($!)
   join pairs.0.metrics
 ) || failed+=(pairs)
 
@@ -389,7 +389,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-reduce/flight_recorder.rank}
-  start comm-all-reduce.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_reduce & pids+=($!)
+  start comm-all-reduce.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op all_reduce & pids+=($!)
   join comm-all-reduce.0.metrics
 ) || failed+=(comm-all-reduce)
 
@@ -409,7 +409,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-gather/flight_recorder.rank}
-  start comm-all-gather.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_gather & pids+=($!)
+  start comm-all-gather.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op all_gather & pids+=($!)
   join comm-all-gather.0.metrics
 ) || failed+=(comm-all-gather)
 
@@ -429,7 +429,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-reduce-scatter/flight_recorder.rank}
-  start comm-reduce-scatter.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op reduce_scatter & pids+=($!)
+  start comm-reduce-scatter.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op reduce_scatter & pids+=($!)
   join comm-reduce-scatter.0.metrics
 ) || failed+=(comm-reduce-scatter)
 
@@ -449,7 +449,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-to-all/flight_recorder.rank}
-  start comm-all-to-all.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op all_to_all & pids+=($!)
+  start comm-all-to-all.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op all_to_all & pids+=($!)
   join comm-all-to-all.0.metrics
 ) || failed+=(comm-all-to-all)
 
@@ -469,7 +469,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-broadcast/flight_recorder.rank}
-  start comm-broadcast.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op broadcast & pids+=($!)
+  start comm-broadcast.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op broadcast & pids+=($!)
   join comm-broadcast.0.metrics
 ) || failed+=(comm-broadcast)
 
@@ -489,7 +489,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-p2p/flight_recorder.rank}
-  start comm-p2p.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --op p2p & pids+=($!)
+  start comm-p2p.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op p2p & pids+=($!)
   join comm-p2p.0.metrics
 ) || failed+=(comm-p2p)
 
@@ -509,7 +509,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp/flight_recorder.rank}
-  start gpt-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode ddp & pids+=($!)
+  start gpt-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode ddp & pids+=($!)
   join gpt-ddp.0.metrics
 ) || failed+=(gpt-ddp)
 
@@ -529,7 +529,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-fsdp/flight_recorder.rank}
-  start gpt-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode fsdp & pids+=($!)
+  start gpt-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp & pids+=($!)
   join gpt-fsdp.0.metrics
 ) || failed+=(gpt-fsdp)
 
@@ -544,14 +544,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-single/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-single/cache/triton}
-  start gpt-single.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
   join gpt-single.D0.metrics gpt-single.D1.metrics gpt-single.D2.metrics gpt-single.D3.metrics gpt-single.D4.metrics gpt-single.D5.metrics gpt-single.D6.metrics gpt-single.D7.metrics
 ) || failed+=(gpt-single)
 
@@ -566,14 +566,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-single-inductor/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-single-inductor/cache/triton}
-  start gpt-single-inductor.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
   join gpt-single-inductor.D0.metrics gpt-single-inductor.D1.metrics gpt-single-inductor.D2.metrics gpt-single-inductor.D3.metrics gpt-single-inductor.D4.metrics gpt-single-inductor.D5.metrics gpt-single-inductor.D6.metrics gpt-single-inductor.D7.metrics
 ) || failed+=(gpt-single-inductor)
 
@@ -593,7 +593,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp-inductor/flight_recorder.rank}
-  start gpt-ddp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode ddp --compile inductor & pids+=($!)
+  start gpt-ddp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode ddp --compile inductor & pids+=($!)
   join gpt-ddp-inductor.0.metrics
 ) || failed+=(gpt-ddp-inductor)
 
@@ -613,7 +613,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pipeline/flight_recorder.rank}
-  start gpt-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
+  start gpt-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
   join gpt-pipeline.0.metrics
 ) || failed+=(gpt-pipeline)
 
@@ -633,7 +633,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp/flight_recorder.rank}
-  start gpt-tp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
+  start gpt-tp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
   join gpt-tp.0.metrics
 ) || failed+=(gpt-tp)
 
@@ -653,7 +653,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pdp/flight_recorder.rank}
-  start gpt-pdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
+  start gpt-pdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
   join gpt-pdp.0.metrics
 ) || failed+=(gpt-pdp)
 
@@ -673,7 +673,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-hsdp/flight_recorder.rank}
-  start gpt-hsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode hsdp & pids+=($!)
+  start gpt-hsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode hsdp & pids+=($!)
   join gpt-hsdp.0.metrics
 ) || failed+=(gpt-hsdp)
 
@@ -693,7 +693,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp-fsdp/flight_recorder.rank}
-  start gpt-tp-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
+  start gpt-tp-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
   join gpt-tp-fsdp.0.metrics
 ) || failed+=(gpt-tp-fsdp)
 
@@ -708,14 +708,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-1b-single/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-1b-single/cache/triton}
-  start llama-1b-single.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 60 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
   join llama-1b-single.D0.metrics llama-1b-single.D1.metrics llama-1b-single.D2.metrics llama-1b-single.D3.metrics llama-1b-single.D4.metrics llama-1b-single.D5.metrics llama-1b-single.D6.metrics llama-1b-single.D7.metrics
 ) || failed+=(llama-1b-single)
 
@@ -735,7 +735,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp/flight_recorder.rank}
-  start llama-8b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 1 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 30 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation checkpoint & pids+=($!)
+  start llama-8b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 1 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation checkpoint & pids+=($!)
   join llama-8b-fsdp.0.metrics
 ) || failed+=(llama-8b-fsdp)
 
@@ -755,7 +755,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-ddp/flight_recorder.rank}
-  start bert-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert --mode ddp --batch-size 128 & pids+=($!)
+  start bert-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert --mode ddp --batch-size 128 & pids+=($!)
   join bert-ddp.0.metrics
 ) || failed+=(bert-ddp)
 
@@ -775,7 +775,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-pipeline/flight_recorder.rank}
-  start bert-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 128 & pids+=($!)
+  start bert-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 128 & pids+=($!)
   join bert-pipeline.0.metrics
 ) || failed+=(bert-pipeline)
 
@@ -795,7 +795,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-large-ddp/flight_recorder.rank}
-  start bert-large-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_Bert_large --mode ddp --batch-size 64 & pids+=($!)
+  start bert-large-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert_large --mode ddp --batch-size 64 & pids+=($!)
   join bert-large-ddp.0.metrics
 ) || failed+=(bert-large-ddp)
 
@@ -815,7 +815,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt2-large-fsdp/flight_recorder.rank}
-  start gpt2-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 24 & pids+=($!)
+  start gpt2-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 24 & pids+=($!)
   join gpt2-large-fsdp.0.metrics
 ) || failed+=(gpt2-large-fsdp)
 
@@ -835,7 +835,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/t5-large-fsdp/flight_recorder.rank}
-  start t5-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 32 & pids+=($!)
+  start t5-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 32 & pids+=($!)
   join t5-large-fsdp.0.metrics
 ) || failed+=(t5-large-fsdp)
 
@@ -855,7 +855,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-large-fsdp/flight_recorder.rank}
-  start vit-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 60 --seconds 30 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 64 & pids+=($!)
+  start vit-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 64 & pids+=($!)
   join vit-large-fsdp.0.metrics
 ) || failed+=(vit-large-fsdp)
 
@@ -875,7 +875,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet152-ddp/flight_recorder.rank}
-  start resnet152-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet152-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
   join resnet152-ddp.0.metrics
 ) || failed+=(resnet152-ddp)
 
@@ -895,7 +895,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-l-16-fsdp/flight_recorder.rank}
-  start vit-l-16-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 200 --seconds 30 --warmup 20 --mode fsdp & pids+=($!)
+  start vit-l-16-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 20 --seconds 30 --warmup 20 --mode fsdp & pids+=($!)
   join vit-l-16-fsdp.0.metrics
 ) || failed+=(vit-l-16-fsdp)
 
@@ -915,7 +915,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-e2e/flight_recorder.rank}
-  start resnet50-e2e.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 200 --seconds 30 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
+  start resnet50-e2e.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
   join resnet50-e2e.0.metrics
 ) || failed+=(resnet50-e2e)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -9,7 +10,7 @@ from ...table import Measured
 from ..model import Finding, Findings, Row
 from ..once import once
 from ..ranks.rank_summary import RankId, RankSummary, labels, peers
-from ..ranks.stragglers import slowest_part, stragglers
+from ..ranks.stragglers import Straggler, all_stragglers
 from ..statistics.values import median
 from .what_if import faster
 
@@ -20,41 +21,40 @@ OF_STAGE = "the median of the others with its stages"
 class Late(Struct, frozen=True):
     """Ranks that are slow in the same part of the step, or most ranks of a node."""
 
-    slow: Sequence[RankSummary]  # the slowest first
-    part: str
-    typical: float  # ms of own work of those that are not slow
+    slow: Sequence[Straggler]  # the slowest first
     reference: str  # what they are compared with
     share: str = ""  # of a node: how many of its ranks they are
 
     @property
     def place(self) -> str:
         """The slowest rank, or the node."""
-        first = self.slow[0].id
+        first = self.slow[0].rank.id
         return first.node if self.share else first.label
 
     @property
     def local_ms(self) -> float:
         """The own work of the slowest rank, or the median of those of the node."""
-        times = [rank.local_ms for rank in self.slow]
+        times = [each.rank.local_ms for each in self.slow]
         return median(times) if self.share else times[0]
 
     @property
     def slower(self) -> float:
         """By which fraction its own work is longer."""
-        return self.local_ms / self.typical - 1
+        return self.local_ms / self.slow[0].typical - 1
 
     def sentence(self) -> str:
-        """Which rank is slow, by how much, where, and which ranks wait."""
-        against = f"{self.local_ms:.5g} against {self.typical:.5g} ms a step"
+        """Which rank is slow, by how much, when, where, and which ranks wait."""
+        first = self.slow[0]
+        against = f"{self.local_ms:.5g} against {first.typical:.5g} ms a step"
         is_median = self.reference in (OF_OTHERS, OF_STAGE)
         waits = "they wait" if is_median else f"{self.reference} waits"
         sentence = (
             f"{self.place} is {self.slower:.1%} slower than {self.reference} in its own "
-            f"work{self.share} ({against}, mostly {self.part}): {waits} for it"
+            f"work{first.when}{self.share} ({against}, mostly {first.part}): {waits} for it"
         )
         others = self.slow[1:]
         if others and not self.share:
-            sentence += f", and for {labels(rank.id for rank in others)}"
+            sentence += f", and for {labels(each.rank.id for each in others)}"
         return sentence
 
 
@@ -68,24 +68,28 @@ def findings_of_ranks(row: Row, *, of_nodes: bool) -> Findings:
     if any(process.record.device is not None for process in row.processes):
         return
     late = _late(row)
-    everyone = {rank.id for each in late for rank in each.slow}
+    always = [each for each in late if not each.slow[0].when]
+    everyone = {one.rank.id for each in always for one in each.slow}
     for each in late:
         if bool(each.share) is not of_nodes:
             continue
-        sentence = each.sentence()
+        first, sentence = each.slow[0], each.sentence()
         evidence: dict[str, object] = {
             "local_ms": each.local_ms,
-            "median": each.typical,
+            "median": first.typical,
             "slower": each.slower,
-            "part": each.part,
-            "ranks": {rank.id.label: rank.local_ms / each.typical - 1 for rank in each.slow},
+            "part": first.part,
+            "ranks": {one.rank.id.label: one.slower for one in each.slow},
         }
-        gain = _gain_without(row, {rank.id for rank in each.slow})
+        if first.when:  # what it costs depends on how the run goes on
+            yield Finding(sentence, place=each.place, evidence=evidence | {"when": first.when[1:]})
+            continue
+        gain = _gain_without(row, {one.rank.id for one in each.slow})
         if gain is not None:
             which = "they were as fast" if len(each.slow) > 1 else "it were as fast"
             sentence += f"; if {which}, steps would be {gain.text('.1%')} faster"
             evidence |= {"faster": float(gain), "faster_error": gain.error}
-        gain = _gain_without(row, everyone) if len(late) > 1 else None
+        gain = _gain_without(row, everyone) if len(always) > 1 else None
         if gain is not None:
             sentence += f", and without any straggler {gain.text('.1%')}"
             evidence |= {"faster_without_any": float(gain), "faster_without_any_error": gain.error}
@@ -102,20 +106,20 @@ def _late(row: Row) -> list[Late]:
 
 def _late_among(ranks: Sequence[RankSummary]) -> list[Late]:
     """The slow ones of those that do the same work: by nodes, the others by their slow part."""
-    found, typical = stragglers(ranks)
     compared = [rank.id for rank in ranks if rank.local]
-    nodes = nodes_of([rank.id for rank in found], compared)
-    groups: dict[tuple[str, str], list[RankSummary]] = defaultdict(list)
-    for rank in found:
-        node = rank.id.node if rank.id.node in nodes else ""
-        groups[node, "" if node else slowest_part(rank, ranks)].append(rank)
+    groups: dict[tuple[str, str, str], list[Straggler]] = defaultdict(list)
+    for when, together in groupby(all_stragglers(ranks), key=lambda each: each.when):
+        found = list(together)
+        nodes = nodes_of([each.rank.id for each in found], compared)
+        for each in found:
+            node = each.rank.id.node if each.rank.id.node in nodes else ""
+            groups[when, node, "" if node else each.part].append(each)
     late = []
-    for (node, part), slow in groups.items():
-        first = slow[0]
+    for (_, node, _), slow in groups.items():
+        first = slow[0].rank
         share = f", with {len(slow)} of its {count_of(compared, node)} ranks" if node else ""
         others_median = OF_STAGE if first.stages else OF_OTHERS
-        reference = reference_of(compared, first.id, others_median)
-        late.append(Late(slow, part or slowest_part(first, ranks), typical, reference, share))
+        late.append(Late(slow, reference_of(compared, first.id, others_median), share))
     return late
 
 

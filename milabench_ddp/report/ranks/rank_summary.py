@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ...errors import spans
 from ...results.records import Record, is_finite
@@ -176,7 +177,23 @@ def _local(
     """
     mode = record.reported("model").get("mode")
     names = tuple(part_ms) if record.device is not None else local_parts(mode, part_ms)
-    local = {name: part_ms[name][0] for name in names}
+    return _by_blocks({name: part_ms[name][0] for name in names}, blocks)
+
+
+def in_half(rank: RankSummary, half: int) -> RankSummary:
+    """The blocks of the first half (0) or the second (1) of each launch, and their local time."""
+    blocks: dict[LaunchKey, dict[str, tuple[float, ...]]] = {}
+    for key, parts in rank.blocks.items():
+        middle = len(parts[WHOLE]) // 2
+        span = slice(middle, None) if half else slice(middle)
+        blocks[key] = {part: levels[span] for part, levels in parts.items()}
+    return replace(rank, blocks=blocks, local=_by_blocks(dict(rank.local), blocks))
+
+
+def _by_blocks(
+    local: dict[str, float], blocks: Mapping[LaunchKey, Mapping[str, Sequence[float]]]
+) -> Mapping[str, float]:
+    """The local time of each part by the levels of the blocks, where they are known."""
     found: dict[str, list[float]] = defaultdict(list)
     for of_parts in blocks.values():
         for name, levels in of_parts.items():

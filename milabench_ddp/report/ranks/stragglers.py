@@ -26,25 +26,29 @@ part,
   those of the change from one block to the next: load that comes and goes seldom does so within a
   block. But it is always more than a quarter of the median;
 * the rank stands out: of more than two, its median excess is more than 5 robust standard deviations
-  of those of all ranks (1.4826 times the median absolute deviation).
+  (1.4826 times the median absolute one), from the reference, of those of the faster ranks up to the
+  next after the reference: so half of all ranks may be slow.
 
 ``perf/straggler_rates.py`` shows how often this names a slow rank, and how often one that is not.
-With 8 to 15 steps, in 8 blocks, a rank of three or more must also be the slowest in each block: of
-n ranks that are alike one is so with a probability of ``n ** (1 - blocks)``, which must be at most
-1 %; blocks that are like their neighbours count as fewer. Where steps are correlated by up to 0.7,
-at most 1 % of jobs without a slow rank name one. If the programs tell only means and deviations
-over all steps, a straggler is one of three ranks or more whose excess is also 3 deviations of its
-own steps.
+With 8 to 15 steps, in 8 blocks, the k slow ranks of n, three or more, must also be the slowest in
+each block: of ranks that are alike, some k are so with a probability of ``comb(n, k) ** (1 -
+blocks)``, which must be at most 1 %; blocks that are like their neighbours count as fewer. Where
+steps are correlated by up to 0.7, at most 1 % of jobs without a slow rank name one. The same holds
+for ranks that are slow in one half of the steps of each launch, which takes 8 blocks: 48 steps in
+all. If the programs tell only means and deviations over all steps, a straggler is one of three
+ranks or more whose excess is also 3 deviations of its own steps.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ..statistics.values import FAR, MAD_TO_STD, NAN, median, robust_std
 from .rank_launch import BLOCKS, FEWEST_BLOCKS, WHOLE, LaunchKey
-from .rank_summary import RankId, RankSummary
+from .rank_summary import RankId, RankSummary, in_half
 
 if TYPE_CHECKING:
     from ..statistics.values import Floats
@@ -60,19 +64,51 @@ REGULAR = 3.0  # deviations of a rank's own steps
 FEWEST_STEPS = 16  # with fewer, a rank must be the slowest in each block
 CHANCE = 0.01  # that one of ranks that are alike is so
 FEWEST_RANKS = 3  # of few steps, or only means: of two, either could be the slow one
+HALVES = (" in the first half", " in the second half")
 
 # Times of consecutive blocks of steps: by launch, of the whole local time and of its parts
 Blocks = Mapping[LaunchKey, Mapping[str, Sequence[float]]]
 
 
-def stragglers(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
-    """The slow ranks, the slowest first, and the median local time of the others in ms."""
+class Straggler(Struct, frozen=True):
+    """A slow rank, with the slowest part of its step; times in ms are those while it is slow."""
+
+    rank: RankSummary
+    part: str
+    typical: float  # local time of those that are not slow
+    when: str  # empty if all the time, else one of ``HALVES``
+
+    @property
+    def slower(self) -> float:
+        """By which fraction its own work is longer."""
+        return self.rank.local_ms / self.typical - 1
+
+
+def all_stragglers(ranks: Sequence[RankSummary]) -> list[Straggler]:
+    """Those that are slow all the time, the slowest first, and then those that are in a half."""
+    slow, typical = stragglers(ranks)
+    found = [Straggler(rank, slowest_part(rank, ranks), typical, "") for rank in slow]
+    for half, when in enumerate(HALVES):
+        those = [in_half(rank, half) for rank in ranks if rank.blocks and rank not in slow]
+        late, typical = stragglers(those, always=True) if len(those) >= FEWEST_RANKS else ([], NAN)
+        for rank in late:
+            found.append(Straggler(rank, slowest_part(rank, those), typical, when))
+    return found
+
+
+def stragglers(
+    ranks: Sequence[RankSummary], *, always: bool = False
+) -> tuple[list[RankSummary], float]:
+    """The slow ranks, the slowest first, and the median local time of the others in ms.
+
+    With ``always`` they are the slowest in each block, which they also are where steps are few.
+    """
     known = [rank for rank in ranks if rank.local]
     if all(rank.blocks for rank in known):
         least = fewest_steps(known)
         blocks = {rank.id: rank.blocks for rank in known if rank.steps >= least}
         is_short = any(rank.steps < FEWEST_STEPS for rank in known)
-        slow = slower_places(blocks, always=is_short)
+        slow = slower_places(blocks, always=always or is_short)
     else:
         slow = _by_means(known)
     step = median(rank.median for rank in known)
@@ -110,7 +146,8 @@ def slower_places(blocks: Mapping[RankId, Blocks], *, always: bool = False) -> s
     slow: set[RankId] = set()
     for of_ranks in excesses.values():
         found = _standing_out(of_ranks)
-        slow |= found & _always_slowest(of_ranks) if always else found
+        if not always or _always_slowest(of_ranks, found):
+            slow |= found
     return {id for id in slow if median(excesses[WHOLE][id]) > SLOW}
 
 
@@ -156,7 +193,8 @@ def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
     typical = {id: median(found) for id, found in excesses.items()}
     far = 0.0
     if len(typical) > 2:
-        far = FAR * robust_std(typical.values(), median(typical.values()))
+        faster = sorted(typical.values())[: len(typical) // 2 + 1]
+        far = FAR * robust_std(faster, faster[(len(typical) - 1) // 2])
     slow: set[RankId] = set()
     for id, excess in typical.items():
         if excess > max(SLOW, far) and _is_steady(excess, excesses[id]):
@@ -164,19 +202,20 @@ def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
     return slow
 
 
-def _always_slowest(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
-    """The rank that is the slowest in each block, if that is not by chance."""
+def _always_slowest(excesses: Mapping[RankId, Sequence[float]], slow: Set[RankId]) -> bool:
+    """Whether these ranks are the slowest in each block, and not by chance."""
     from ...numerics import np
 
     found = np.array(list(excesses.values()))
-    slowest = set(found.argmax(axis=0).tolist())
-    if len(slowest) > 1:
-        return set()
-    (first,) = slowest
-    alike = _alike(found[first] - np.median(found[first]))
+    is_slow = np.array([id in slow for id in excesses])
+    if not 0 < len(slow) < len(found):
+        return False
+    if not (found[is_slow].min(axis=0) > found[~is_slow].max(axis=0)).all():
+        return False
+    alike = max(_alike(each - np.median(each)) for each in found[is_slow])
     worth = found.shape[1] * (1 - alike) / (1 + alike)
-    is_chance = len(found) ** (1 - worth) > CHANCE
-    return set() if is_chance else {list(excesses)[first]}
+    chance: float = math.comb(len(found), len(slow)) ** (1 - worth)
+    return chance <= CHANCE
 
 
 def _alike(deviations: "Floats") -> float:

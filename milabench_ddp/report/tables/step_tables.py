@@ -10,7 +10,7 @@ from ..model import Row, Rows
 from ..rank_fields import IN_TABLE, RankOfRow
 from ..ranks.rank_launch import EXPOSED
 from ..ranks.rank_summary import peers
-from ..ranks.stragglers import can_be_judged, slowest_part, stragglers
+from ..ranks.stragglers import all_stragglers, can_be_judged
 from ..statistics.values import NAN, median
 from ..told import TFLOPS
 
@@ -123,7 +123,8 @@ def slowest_ranks(rows: Rows) -> Table:
         count = max(len(row.timed), len(compared))
         # after a sweep of shapes each device runs its own best shape: steps are not comparable
         if count > 1 and "sweep" not in row.tables:
-            values.append((row.name, count, *_steps_of(row), *_local_of(row)))
+            for local in _local_of(row):
+                values.append((row.name, count, *_steps_of(row), *local))
     return without_unknown(Table(columns, tuple(values), "Ranks", of_how_many(rows)))
 
 
@@ -140,23 +141,22 @@ def _steps_of(row: Row) -> tuple[Any, ...]:
     return ms[0], slowest.id.label, ms[1], fastest.id.label
 
 
-def _local_of(row: Row) -> tuple[Any, ...]:
-    """The local time of the worst straggler; without one, the median of all ranks."""
+def _local_of(row: Row) -> list[tuple[Any, ...]]:
+    """The local time of each straggler, the worst first; without one, the median of all ranks."""
     known = [rank for rank in row.ranks if rank.local]
     groups = [group for group in peers(known) if len(group) > 1]
     if not groups:
-        return NOT_COMPARED
-    worst, judged = None, False
-    for group in groups:
-        slow, typical = stragglers(group)
-        judged = judged or can_be_judged(group)
-        if slow and (worst is None or slow[0].local_ms / typical > worst[0]):
-            worst = slow[0].local_ms / typical, slow[0], group
-    if worst is None:
+        return [NOT_COMPARED]
+    found = [each for group in groups for each in all_stragglers(group)]
+    if not found:
         typical = median(rank.local_ms for rank in known)
-        return row.like_perf(typical), "none" if judged else "", NAN, ""
-    ratio, rank, group = worst
-    return row.like_perf(rank.local_ms), rank.id.label, ratio - 1, slowest_part(rank, group)
+        judged = any(can_be_judged(group) for group in groups)
+        return [(row.like_perf(typical), "none" if judged else "", NAN, "")]
+    shown = []
+    for each in sorted(found, key=lambda straggler: -straggler.slower):
+        own = row.like_perf(each.rank.local_ms)
+        shown.append((own, each.rank.id.label, each.slower, each.part + each.when))
+    return shown
 
 
 def every_rank(rows: Rows) -> Table:

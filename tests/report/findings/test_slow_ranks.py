@@ -8,18 +8,18 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.findings import slow_ranks
 from milabench_ddp.report.ranks.rank_summary import RankSummary
-from milabench_ddp.report.ranks.stragglers import stragglers
+from milabench_ddp.report.ranks.stragglers import Straggler, all_stragglers
 from tests.support.trained_ranks import trained
 
 
 def test_stragglers_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[object] = []
 
-    def counted(ranks: Sequence[RankSummary]) -> tuple[list[RankSummary], float]:
+    def counted(ranks: Sequence[RankSummary]) -> list[Straggler]:
         looked.append(ranks)
-        return stragglers(ranks)
+        return all_stragglers(ranks)
 
-    monkeypatch.setattr(slow_ranks, "stragglers", counted)
+    monkeypatch.setattr(slow_ranks, "all_stragglers", counted)
     trained(4).write(tmp_path)
     assert report_of([tmp_path]).rows
     assert len(looked) == 1

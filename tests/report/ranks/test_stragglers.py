@@ -13,7 +13,12 @@ from milabench_ddp.report.findings import findings_of
 from milabench_ddp.report.findings.finder import Measurements
 from milabench_ddp.report.model import NAN, Row
 from milabench_ddp.report.ranks.rank_summary import RankId, RankSummary, summarize_ranks
-from milabench_ddp.report.ranks.stragglers import can_be_judged, slowest_part, stragglers
+from milabench_ddp.report.ranks.stragglers import (
+    all_stragglers,
+    can_be_judged,
+    slowest_part,
+    stragglers,
+)
 from milabench_ddp.results.rank import Rank
 from milabench_ddp.results.records import Record
 from tests.support.trained_ranks import SHARES, Job
@@ -171,6 +176,61 @@ def test_load_of_one_rank_for_a_part_of_the_time_is_no_slow_rank(ranks: int, par
         own = normal(np.random.default_rng(3), ranks)
         own[loaded, part] *= 2
         assert named(own) == set()
+
+
+@pytest.mark.parametrize("ranks", [4, 8])
+@pytest.mark.parametrize(("half", "when"), [(slice(50), "first"), (slice(50, None), "second")])
+def test_a_rank_that_is_slow_in_a_half_is_named_with_it(ranks: int, half: slice, when: str) -> None:
+    for slow in {0, ranks // 2, ranks - 1}:
+        own = normal(np.random.default_rng(3), ranks)
+        own[slow, half] *= 1.75
+        assert named(own) == set()
+        (found,) = all_stragglers(trained(own))
+        assert (found.rank.id.rank, found.when) == (slow, f" in the {when} half")
+        assert (found.part, found.slower) == ("forward", pytest.approx(0.75, abs=0.03))
+    (said,) = sentences(list(trained(own)))
+    said = re.sub(r"7\d\.\d%|\d\d\.\d+", "#", said)
+    assert said == (
+        f"b: rank {ranks - 1} is # slower than the median of the others in its own work in the "
+        f"{when} half (# against # ms a step, mostly forward): they wait for it"
+    )
+
+
+def test_a_rank_that_is_slow_all_the_time_is_not_named_again_with_a_half() -> None:
+    own = normal(np.random.default_rng(8), 4)
+    own[1] *= 1.5
+    own[3, 50:] *= 1.5
+    found = [(each.rank.id.rank, each.when) for each in all_stragglers(trained(own))]
+    assert found == [(1, ""), (3, " in the second half")]
+
+
+@pytest.mark.parametrize("ranks", [4, 5, 8])
+@pytest.mark.parametrize("delay", [0.1, 0.75])
+def test_of_two_slow_ranks_both_are_found(ranks: int, delay: float) -> None:
+    for seed in range(10):
+        own = normal(np.random.default_rng(seed), ranks)
+        own[[1, 3]] *= 1 + delay
+        assert named(own) == {1, 3}
+    own[[1, 3], 50:] /= 1 + delay
+    found = {(each.rank.id.rank, each.when) for each in all_stragglers(trained(own))}
+    assert found == {(1, " in the first half"), (3, " in the first half")}
+
+
+def test_a_half_is_that_of_each_launch() -> None:
+    own = normal(np.random.default_rng(9), 4)
+    own[2, 50:] *= 1.75
+    (found,) = all_stragglers(trained(own, launches=3))
+    assert (found.rank.id.rank, found.when) == (2, " in the second half")
+
+
+def test_halves_of_two_ranks_of_few_steps_and_of_means_name_none() -> None:
+    own = normal(np.random.default_rng(10), 2)
+    own[1, 50:] *= 1.75
+    assert all_stragglers(trained(own)) == []
+    own = normal(np.random.default_rng(10), 4, steps=44)
+    own[2, 22:] *= 1.75
+    assert all_stragglers(trained(own)) == []
+    assert [each.when for each in all_stragglers(job(49.0, 49.1, 48.9, 54.0))] == [""]
 
 
 def test_a_loader_that_stalls_every_fourth_step_is_found() -> None:

@@ -8,6 +8,7 @@ from milabench_ddp.report.tables.step_tables import every_rank, slowest_ranks
 from milabench_ddp.report.tables.step_tables import steps as steps_of
 from milabench_ddp.table import Table
 from tests.support.result_files import config, end, job, parts, start, steps, told, write
+from tests.support.trained_ranks import trained as job_of
 
 
 def steps_table(folder: Path) -> Table:
@@ -69,6 +70,24 @@ def test_the_slowest_the_fastest_and_the_one_with_most_own_work(tmp_path: Path) 
     assert [line[1:5] for line in every_rank(rows).rows] == [
         (f"rank {k}", None, 3, 100.0 + k) for k in range(3)
     ]
+
+
+def test_each_slow_rank_has_a_line(tmp_path: Path) -> None:
+    job_of(4, noise=0.02, slow={1: {"backward": 1.3}, 3: {"backward": 1.6}}).write(tmp_path)
+    lines = slowest_ranks(report_of([tmp_path]).rows).rows
+    assert [(line[7], line[9]) for line in lines] == [
+        ("rank 3", "backward"),
+        ("rank 1", "backward"),
+    ]
+    assert [line[8] for line in lines] == pytest.approx([0.3, 0.15], abs=0.02)
+
+
+def test_a_rank_that_is_slow_in_a_half_has_it_in_its_line(tmp_path: Path) -> None:
+    job = job_of(4, noise=0.02)
+    job.parts["backward"][2, 60:] *= 1.6
+    job.write(tmp_path)
+    (line,) = slowest_ranks(report_of([tmp_path]).rows).rows
+    assert line[7:] == ("rank 2", pytest.approx(0.3, abs=0.02), "backward in the second half")
 
 
 def test_what_cannot_be_compared_is_left_out(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@
 
 Makes SERIES (200) made-up launches of each kind: 2, 4 and 8 ranks train for 100 steps, and their
 own work varies as the kind says (under load by 2 % from step to step). Prints the launches without
-a slow rank in which the report names one, and those in which it names exactly the planted one: the
-first, the middle and the last rank in turn. Of a rank that is slow in one part of the step, the
-part must be right as well.
+a slow rank in which the report names one, all the time or in one half, and those in which it names
+exactly the planted one: the first, the middle and the last rank in turn. Of a rank that is slow in
+one part of the step, the part must be right as well, and the half of one that is slow in a half.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from milabench_ddp.report.ranks.rank_summary import RankSummary, summarize_ranks
-from milabench_ddp.report.ranks.stragglers import slowest_part, stragglers
+from milabench_ddp.report.ranks.stragglers import HALVES, all_stragglers
 from milabench_ddp.results.records import Rank, Record
 
 STEPS, STEP = 100, 125.0  # ms
@@ -128,8 +128,8 @@ def judged(*launches: Floats) -> tuple[RankSummary, ...]:
 
 
 def named(ranks: tuple[RankSummary, ...]) -> dict[int, str]:
-    """The numbers of the ranks that the report names, with their slowest parts."""
-    return {rank.id.rank: slowest_part(rank, ranks) for rank in stragglers(ranks)[0]}
+    """The numbers of the ranks that the report names, with their slowest parts, and their half."""
+    return {each.rank.id.rank: each.part + each.when for each in all_stragglers(ranks)}
 
 
 def false_alarms(noise: Noise, ranks: int, series: int, launches: int = 1) -> int:
@@ -170,6 +170,28 @@ def detected(
     return found
 
 
+def detected_in_half(noise: Noise, ranks: int, series: int) -> int:
+    """The same where a rank takes 50 % longer in the second half, in its backward pass."""
+    random = np.random.default_rng(20261122)
+    found = 0
+    for k in range(series):
+        times, slow = made_up(noise, random, ranks), (0, ranks // 2, ranks - 1)[k % 3]
+        times[list(PARTS).index("backward"), slow, STEPS // 2 :] += 0.5 * OWN
+        found += named(judged(times)) == {slow: "backward" + HALVES[1]}
+    return found
+
+
+def detected_two(noise: Noise, ranks: int, series: int) -> int:
+    """The same where two ranks take 10 % longer in all parts; of two ranks none can be named."""
+    random = np.random.default_rng(20261122)
+    found = 0
+    for k in range(series):
+        times, slow = made_up(noise, random, ranks), {k % ranks, (k + 1) % ranks}
+        times[:, list(slow)] *= 1.1
+        found += named(judged(times)).keys() == slow
+    return found
+
+
 def detected_stalls(ranks: int, series: int) -> int:
     """The same where a rank waits 20 ms for data in every fourth step."""
     random = np.random.default_rng(20261122)
@@ -205,6 +227,10 @@ def main() -> None:
             )
         late = partial(detected, noise, series=count, delay=0.05, part="backward")
         say(f"found: 5% slower in backward; {name}", late)
+        say(
+            f"found: 50% in the second half; {name}", partial(detected_in_half, noise, series=count)
+        )
+        say(f"found: two 10% slower; {name}", partial(detected_two, noise, series=count))
     repeated = partial(detected, apart(0.08), series=count, delay=0.05, launches=LAUNCHES)
     say(f"found: 5% slower; each part by 8 %; {LAUNCHES} launches", repeated)
     say("found: waits 20 ms in every fourth step", partial(detected_stalls, series=count))

@@ -29,6 +29,17 @@ def test_every_command_line_is_understood(preset, name):
         program(benchmark.program.parent.name).options().parse_args(benchmark.argv)
 
 
+@pytest.mark.parametrize("preset", ["small", "full"])
+def test_every_program_is_measured_by_time_and_has_steps_to_compare_ranks(preset):
+    for benchmark in suite(preset).benchmarks:
+        name = benchmark.program.parent.name
+        args = program(name).options().parse_args(benchmark.argv)
+        assert args.seconds >= 5, benchmark.name
+        if name not in ("comm", "pairs"):  # which are compared by their links
+            least = args.steps if "steps" in args else args.repeat
+            assert (least, args.warmup >= 6) == (20, True), benchmark.name
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
 @pytest.mark.parametrize("name", ["ddp", "everything", "strategies"])
 def test_the_full_sizes_fit_in_80_gb_on_paper(name, ranks):

@@ -98,10 +98,7 @@ def findings_of_ranks(row: Row, *, of_nodes: bool) -> Findings:
 
 @once
 def _late(row: Row) -> list[Late]:
-    found: list[Late] = []
-    for ranks in peers(row.ranks):
-        found += _late_among(ranks)
-    return found
+    return [each for ranks in peers(row.ranks) for each in _late_among(ranks)]
 
 
 def _late_among(ranks: Sequence[RankSummary]) -> list[Late]:

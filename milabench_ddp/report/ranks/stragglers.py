@@ -88,8 +88,9 @@ def all_stragglers(ranks: Sequence[RankSummary]) -> list[Straggler]:
     """Those that are slow all the time, the slowest first, and then those that are in a half."""
     slow, typical = stragglers(ranks)
     found = [Straggler(rank, slowest_part(rank, ranks), typical, "") for rank in slow]
+    known = {rank.id for rank in slow}
     for half, when in enumerate(HALVES):
-        those = [in_half(rank, half) for rank in ranks if rank.blocks and rank not in slow]
+        those = [in_half(rank, half) for rank in ranks if rank.blocks and rank.id not in known]
         late, typical = stragglers(those, always=True) if len(those) >= FEWEST_RANKS else ([], NAN)
         for rank in late:
             found.append(Straggler(rank, slowest_part(rank, those), typical, when))

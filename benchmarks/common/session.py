@@ -26,12 +26,13 @@ from benchmarks.common.rank_summary import RankSummary
 from benchmarks.common.startup import Startup, deadline, launch_age
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
 
-# Steps of warm-up whose second half tells how long a step takes: the first compiles and allocates,
-# and the second allocates again, rebuilds DDP's buckets or records CUDA graphs.
+# Steps of warm-up whose second half tells how long a step takes: not the first two, which compile,
+# allocate, rebuild DDP's buckets or record CUDA graphs.
 TIMED_WARMUP = 6
 SHORTEST_WARMUP = 3  # steps, of which one tells how long a step takes
 SHARE_OF_REST = 0.5  # of the time until the deadline, for steps; they may become slower
-SHARE_OF_WARMUP = 0.25  # of this share, for the warm-up from its third step on
+SHARE_OF_WARMUP = 0.25  # of this share, for the warm-up
+TIME_OF_WARMUP = 0.1  # of the seconds, at least: under a quota, steps come in bursts
 FEWEST = 5  # measured steps, whatever the time is
 FOR_COST = 0.01, 2 * FEWEST_PAIRS, 2 * MOST_PAIRS  # steps that tell what the marks cost
 MOST_SPARE = 0.1  # of the time since the program began, for steps after the measured ones
@@ -79,10 +80,10 @@ class Session:
     ) -> Iterator[Batch]:
         """Time the body of a ``for`` over this: ``warmup`` steps, then ``count`` measured ones.
 
-        With ``seconds`` there are as many measured steps as take so long on the slowest rank, by
-        the warm-up, which then has at least ``TIMED_WARMUP`` steps, and ``count`` is the least
-        number. Both phases have fewer steps, but ``FEWEST`` measured ones, where so many would not
-        end before the deadline. All ranks have the same number.
+        With ``seconds`` there are as many measured steps as take so long on the slowest rank, but
+        ``count`` at least, by a warm-up of at least ``TIMED_WARMUP`` steps and a tenth of the time.
+        There are fewer, but ``FEWEST`` measured ones, where so many would not end before the
+        deadline. All ranks have the same number.
 
         ``work`` is the work of one replica in one step, in ``units``; ``replicas`` is the number of
         replicas that see different data, by default all ranks. Ranks that train together step
@@ -112,7 +113,7 @@ class Session:
             return self._timer.steps(batches, count, warmup)
         warmup = max(warmup, SHORTEST_WARMUP if seconds is None else TIMED_WARMUP)
         measured = partial(self._measured_steps, count, seconds)
-        return self._timer.steps(batches, measured, partial(self._warmup_steps, warmup))
+        return self._timer.steps(batches, measured, partial(self._warmup_steps, warmup, seconds))
 
     def lap(self) -> None:
         """Mark the end of a part of the step, if it has several."""
@@ -142,10 +143,9 @@ class Session:
 
         They take at most ``share`` of the time that this program has taken, or are the ``least``,
         which take at most ``MOST_SPARE`` of it, and a quarter of the time that it may still take.
-        The number is the same on all ranks.
+        It is the same on all ranks.
         """
-        age = launch_age()
-        step = max(self.mean_ms / 1e3, 1e-6)
+        age, step = launch_age(), max(self.mean_ms / 1e3, 1e-6)
         count = min(max(share * age / step, least), most)
         if count * step > min(MOST_SPARE * age, (deadline() - age) / 4):
             count = 0
@@ -199,9 +199,9 @@ class Session:
         reset_peak_memory(self.device)
         self._memory.watch()
 
-    def _warmup_steps(self, asked: int, step_ms: float) -> int:
-        more = asked - SHORTEST_WARMUP
-        return SHORTEST_WARMUP + self.fitting(more, step_ms, share=SHARE_OF_WARMUP, fewest=0)
+    def _warmup_steps(self, least: int, seconds: float | None, step_ms: float) -> int:
+        part = seconds and TIME_OF_WARMUP * seconds
+        return self.fitting(least, step_ms, part, SHARE_OF_WARMUP, fewest=SHORTEST_WARMUP)
 
     def _measured_steps(self, least: int, seconds: float | None, step_ms: float) -> int:
         count = self.fitting(least, step_ms, seconds)

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from itertools import islice
 from math import isnan
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any, TypeVar
 
 import torch
@@ -116,7 +116,7 @@ class StepTimer(StepTimes):
         last = max(warmup - 1, 0)
         ahead = int(self._clock.can_hold and last > 2)
         yield from self._warm_up(islice(iterator, last - first - ahead), first)
-        step_ms = median(self.warmup_ms[len(self.warmup_ms) // 2 :] or [0.0])
+        step_ms = fmean(self.warmup_ms[len(self.warmup_ms) // 2 :] or [0.0])
         if ahead:
             yield from self._with_head_start(islice(iterator, 1), last - 1, step_ms)
         if callable(count):

@@ -313,11 +313,23 @@ def test_the_deadline_is_that_of_the_rank_that_began_first(wire, monkeypatch):
     assert [p["loop"]["steps"] for p in wire.close() if "loop" in p] == [10]
 
 
+def test_a_quota_that_stops_a_process_now_and_then_is_seen_in_the_warm_up(wire, monkeypatch):
+    """Steps of 1 ms, in bursts of 20, after each of which the process is stopped for 80 ms."""
+    clock = Time()
+    monkeypatch.setattr(session_module, "clock_of", lambda device: clock)
+    with session("cpu") as run:
+        steps = run.steps(repeat(None), work=1, units="x", count=20, warmup=6, seconds=5)
+        for step, _ in enumerate(steps):
+            clock.sleep(1 if step % 20 else 81)
+    (loop,) = [p["loop"] for p in wire.close() if "loop" in p]
+    assert loop["steps"] * 0.005 == pytest.approx(5, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("step_ms", "warmup", "measured"),
     [
         (10, 100, 500),  # as at normal speed
-        (1_000, 3 + 12, 43),  # an eighth of the 98 s after two steps; half of the 86 s after 14
+        (1_000, 12, 44),  # an eighth of the 98 s after two steps; half of the 89 s after eleven
         (30_000, 3, 5),  # one tells how long a step takes
     ],
 )

@@ -13,6 +13,7 @@ trainings that were refused because the model did not predict their largest poin
 import argparse
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,23 +22,41 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from milabench_ddp.report.prediction.predict import FARTHEST, predicted
-from tests.support.planted_scaling import Planted, alike, heavy, ring, tree
+from tests.support.planted_scaling import Planted, alike, heavy, lognormal, ring, spikes, tree
 
 DDP = Planted()
 PLANTS: Mapping[str, Planted] = {
     "normal noise": DDP,
     "heavy tails": replace(DDP, noise=heavy),
     "AR(1) noise": replace(DDP, noise=alike),
+    "lognormal": replace(DDP, noise=lognormal),
+    "spikes": replace(DDP, noise=spikes),
     "negligible": replace(DDP, beta=1e9, hop=1e-4),
     "dominant": replace(DDP, before=2.0, backward=3.0),
     "all hidden": replace(DDP, sizes=(25e6, 25e6, 1e4), ready=(0.1, 0.2, 1.0)),
     "a slow ring": replace(DDP, hop=0.2, hops=ring),
     "a slow tree": replace(DDP, hop=0.5, hops=tree),
+    "constant": replace(DDP, constant=1.0, hop=0.0),
+    "hops^1.5": replace(DDP, hop=0.1, hops=lambda count: ring(count) ** 1.5),
+    # on a few nodes the backward pass hides it
+    "N^-0.3": replace(DDP, beta=16e6, congestion=lambda count: count**0.3),
+    "N^-0.5": replace(DDP, beta=16e6, congestion=lambda count: count**0.5),
+    "a star": replace(DDP, beta=16e6, congestion=float),
+    "nodes differ": DDP,
+    "changes at 8": replace(DDP, congestion=lambda count: 1.0 if count < 8 else 2.0),
     "no buckets": replace(DDP, told=False),
-    "congested": replace(DDP, congestion=lambda count: max(1.0, count / 2)),
 }
+UNLIKE = {"nodes differ": 0.03}  # by how much, as a standard deviation
 MEASURED = ("1,2,4", "1,2")
-WANTED = (8, 16, 32)
+WANTED = (8, 32)
+STEPS = 60  # of a launch
+DRAWS = 60
+
+
+@cache
+def usual_truth(name: str, count: int) -> float:
+    """The mean step where all nodes are alike."""
+    return PLANTS[name].truth(count)
 
 
 def tried(name: str, measured: str, times: int, launches: int) -> str:
@@ -45,24 +64,34 @@ def tried(name: str, measured: str, times: int, launches: int) -> str:
     counts = [int(count) for count in measured.split(",")]
     plant = PLANTS[name]
     wanted = [count for count in WANTED if count <= FARTHEST * counts[-1]]
-    truths = {count: plant.truth(count) for count in wanted}
     errors: dict[int, list[float]] = {count: [] for count in wanted}
+    widths: dict[int, list[float]] = {count: [] for count in wanted}
     held: dict[int, int] = dict.fromkeys(wanted, 0)
     refused = 0
     for seed in range(times):
-        points = plant.points(counts, launches, np.random.default_rng(seed))
-        found = predicted(points, wanted, draws=200)
+        chance = np.random.default_rng(seed)
+        if differ := UNLIKE.get(name, 0.0):
+            levels = 1 + differ * chance.standard_normal(wanted[-1])
+            plant = replace(plant, levels=tuple(levels))
+            truths = {count: plant.truth(count, 4000) for count in wanted}
+        else:
+            truths = {count: usual_truth(name, count) for count in wanted}
+        points = plant.points(counts, launches, chance, STEPS)
+        found = predicted(points, wanted, draws=DRAWS)
         refused += bool(found.refused)
         for each in found.predictions:
             if each.count in truths:
                 truth = truths[each.count]
                 errors[each.count].append(each.step_ms.value / truth - 1)
+                widths[each.count].append(each.step_ms.half_width / each.step_ms.value)
                 held[each.count] += each.step_ms.low <= truth <= each.step_ms.high
     shown = []
     for count in wanted:
         if those := errors[count]:
             mean, most = np.mean(those), np.quantile(np.abs(those), 0.95)
-            shown.append(f"{count}: {mean:+.2%} {most:.2%} {held[count] / len(those):.1%}")
+            width = np.median(widths[count])
+            truth = f"{held[count] / len(those):.1%}"
+            shown.append(f"{count}: {mean:+.2%} {most:.2%} ±{width:.2%} {truth}")
     return f"{name:13} {measured:6} refused {refused / times:6.1%}  {'   '.join(shown)}"
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from milabench_ddp.report.prediction.points import NODES, Bucket, LaunchWork, Point, Points
+from milabench_ddp.report.prediction.points import NODES, LaunchWork, Point, Points
+from milabench_ddp.report.ranks.overlap import Bucket
 from tests.support.result_files import end, job, rates, start, steps, told, write
 
 Floats = NDArray[np.float64]
@@ -31,6 +32,17 @@ def alike(chance: np.random.Generator, ranks: int, steps: int) -> Floats:
     for step in range(1, steps):
         found[:, step] = 0.7 * found[:, step - 1] + np.sqrt(1 - 0.7**2) * found[:, step]
     return 0.04 * found
+
+
+def lognormal(chance: np.random.Generator, ranks: int, steps: int) -> Floats:
+    """Lognormal, of 10 %."""
+    return np.exp(0.1 * chance.standard_normal((ranks, steps)) - 0.005) - 1
+
+
+def spikes(chance: np.random.Generator, ranks: int, steps: int) -> Floats:
+    """Of 1 %, and one step in fifty takes half as much again."""
+    late = 0.5 * (chance.random((ranks, steps)) < 0.02) - 0.01
+    return late + 0.01 * chance.standard_normal((ranks, steps))
 
 
 def ring(count: int) -> float:
@@ -57,7 +69,8 @@ class Planted(Struct, frozen=True):
     congestion: Callable[[int], float] = lambda _: 1.0
     noise: Noise = normal
     launch: float = 0.005  # by how much launches vary, as a fraction
-    jitter: float = 0.03  # of each message
+    jitter: float = 0.75  # of each message, as a multiple of the noise of own work
+    levels: Sequence[float] = ()  # of nodes: factors of their own work; () if they are alike
     told: bool = True  # whether its ranks tell their buckets
 
     def messages(self, count: int) -> Floats:
@@ -73,9 +86,11 @@ class Planted(Struct, frozen=True):
         """A launch on so many nodes, of a rank each."""
         vary = self.launch * varies * chance.standard_normal(2)
         work = (1 + vary[0]) * (1 + self.noise(chance, count, steps))
+        if self.levels:
+            work *= np.array(self.levels[:count])[:, None]
         before, backward = self.before * work, self.backward * work
         took = (1 + vary[1]) * self.messages(count)[:, None]
-        took = took * (1 + self.jitter * chance.standard_normal((len(self.sizes), steps)))
+        took = took * (1 + self.jitter * self.noise(chance, len(self.sizes), steps))
         end = np.zeros(steps)
         for share, ms in zip(self.ready, took, strict=True):
             end = np.maximum((before + share * backward).max(axis=0), end) + ms

@@ -2,16 +2,17 @@
 
 A message of b bytes over N nodes, or ranks, takes
 
-    c(N) = constant + latency * g(N) + f(N) * b / beta,    f = 2 (N - 1) / N for an all-reduce
+    c(N) = constant + latency * h(N) + f(N) * b * N^g / beta,    f = 2 (N - 1) / N in an all-reduce
 
-with g = log2 N, as in a tree, or N - 1, as in a ring. Both are tried, with and without each of the
-three terms (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
-operations in MPICH", 2005). A ring may be one over all ranks, or one over nodes after one
-within each node, which then takes what was measured on a single node. The form with the least
-Bayesian information criterion (G. Schwarz, 1978) is kept, since one term too many can grow into
-the largest of all. Forms that explain the points as well make the interval wider: they are drawn by
-Akaike's criterion, which spares fewer (K. P. Burnham, D. R. Anderson, "Model Selection and
-Multimodel Inference", 2002).
+with h = log2 N, as in a tree, N - 1, as in a ring, or (N - 1)^1.5, as where hops meet. All are
+tried, with and without each of the three terms (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization
+of collective communication operations in MPICH", 2005), and with g from 0, where each node keeps
+its bandwidth, to 1, where all nodes share one link. A ring may be one over all ranks, or one over
+nodes after one within each node, which then takes what was measured on a single node. The form with
+the least Bayesian information criterion (G. Schwarz, 1978) is kept, since one term too many can
+grow into the largest of all. Forms that explain the points as well make the interval wider: they
+are drawn by Akaike's criterion, which spares fewer (K. P. Burnham, D. R. Anderson, "Model Selection
+and Multimodel Inference", 2002). All g above 0 together are as likely beforehand as 0.
 
 Errors are relative, and what is common to the messages of a launch is one error, not many: the
 fit is by generalised least squares with a random effect of launches (B. H. Baltagi, "Econometric
@@ -24,6 +25,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..statistics.values import NAN
 from .messages import Message
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
 RESOLUTION = 1e-3  # relative: no time is known better
 LEAST_MS = 1e-6
 PRICE = 2.0  # Akaike's
-GROWTHS = ("log", "linear")
+GROWTHS = {"log2 N": 0.0, "(N - 1)": 1.0, "(N - 1)^1.5": 1.5}  # power of N - 1; 0: a logarithm
+FADES = tuple(step / 50 for step in range(51))
 # Of forms that explain the points as well, the first is kept: without a constant, and with the
 # hops of a tree, which grow less than those of a ring and more than none.
 TERMS = tuple(
@@ -53,6 +56,7 @@ class Form(Struct, frozen=True):
     growth: str  # of the hops: one of ``GROWTHS``
     each: int  # ranks of a node in a ring over all ranks; 1 for a ring over nodes
     within: bool = False  # whether a ring within each node comes before it
+    fade: float = 0.0  # the power of N by which bandwidth falls: one of ``FADES``
 
     @property
     def places(self) -> list[int]:
@@ -63,9 +67,10 @@ class Form(Struct, frozen=True):
         """What each coefficient is multiplied with, for messages on ``count`` of ``size`` bytes."""
         from ...numerics import np
 
-        hops = np.log2(count) if self.growth == "log" else count - 1
+        power = GROWTHS[self.growth]
+        hops = (count - 1) ** power if power else np.log2(count)
         ranks = count * self.each
-        share = 2 * (ranks - 1) / ranks
+        share = 2 * (ranks - 1) / ranks * count**self.fade
         every = np.stack([number, number * hops, share * size], axis=1)
         kept: Floats = every[:, self.places]
         return kept
@@ -78,17 +83,18 @@ class Cost(Struct, frozen=True):
     coefficients: "Floats"
     misfit: float = NAN  # of the messages: the sum of squares, of errors of size 1
 
-    def criterion(self, price: float) -> float:
-        """What forms are compared by; a coefficient has a price, as it explains noise, too."""
-        return self.misfit + price * len(self.coefficients)
+    def ms(
+        self, count: "float | Floats", size: "Floats", alone: "Floats", number: "float | Floats" = 1
+    ) -> "Floats":
+        """How long messages of ``size`` bytes take on ``count`` nodes or ranks.
 
-    def ms(self, count: float, size: "Floats", alone: "Floats") -> "Floats":
-        """How long messages of ``size`` bytes take on ``count`` nodes or ranks."""
+        Of as many messages as ``number`` says, one after the other, ``size`` is the sum.
+        """
         from ...numerics import np
 
-        columns = self.form.columns(np.full(len(size), float(count)), size, np.ones(len(size)))
-        found: Floats = columns @ self.coefficients + alone * self.form.within
-        return np.maximum(found, 0.0)
+        columns = self.form.columns(*np.broadcast_arrays(1.0 * count, size, 1.0 * number))
+        found: Floats = np.maximum(columns @ self.coefficients, 0.0)
+        return found + alone * self.form.within
 
     @property
     def terms(self) -> tuple[float, float, float]:
@@ -105,12 +111,12 @@ class Cost(Struct, frozen=True):
             of_bytes: whether the sizes of the messages are known.
         """
         constant, latency, slope = self.terms
-        hops = {"log": "log2 N", "linear": "(N - 1)"}[self.form.growth]
-        ranks = "N" if self.form.each == 1 else "W"
+        ranks, fade = "N" if self.form.each == 1 else "W", self.form.fade
         size = f"bytes / ({1e-6 / slope:.4g} GB/s)" if slope and of_bytes else f"{slope:.3g} ms"
+        size += f" * N^{fade:.2g}" if fade else ""
         shown = [
             f"{constant:.3g} ms" if constant else "",
-            f"{latency:.3g} ms * {hops}" if latency else "",
+            f"{latency:.3g} ms * {self.form.growth}" if latency else "",
             f"2 ({ranks} - 1)/{ranks} * {size}" if slope else "",
             "what a node takes alone" if self.form.within else "",
         ]
@@ -159,12 +165,12 @@ class Fits:
         self.spread = self._spread() or spread
         # Errors are fractions of what is fitted, not of what was measured, which has errors itself:
         # what is too small by chance would count most (R. W. Peelle's puzzle).
-        self._noise, self._shared = 1.0, 0.0 * self._of_launch
+        self.noise, self._shared = 1.0, 0.0 * self._of_launch
         self._scale = np.maximum(self._of_launch @ self._means(self.ms), LEAST_MS)
         forms = list(_forms(each, bool(self.alone.any())))
         first = self._fitted(forms, 0.0)[0]
         fitted = np.maximum(self._made(first), RESOLUTION * self._scale)
-        self._noise = self._noise_within(first, fitted)
+        self.noise = self._noise_within(first, fitted)
         self._scale, self._shared = fitted, self._of_launch
         price = max(math.log(len(messages)), PRICE)
         self.costs = self._fitted(forms, price)
@@ -178,53 +184,65 @@ class Fits:
         """The fit that other launches might have given."""
         from ...numerics import np
 
-        criteria = np.array([cost.criterion(PRICE) for cost in self.costs])
+        criteria = np.array([cost.misfit + PRICE * len(cost.coefficients) for cost in self.costs])
         likely = np.exp((criteria.min() - criteria) / 2)
+        likely /= [len(FADES) - 1 if cost.form.fade else 1 for cost in self.costs]
         cost = self.costs[chance.choice(len(self.costs), p=likely / likely.sum())]
         launches = self.spread.draw(chance) * chance.standard_normal(self._of_launch.shape[1])
-        errors = self._of_launch @ launches + self._noise * chance.standard_normal(len(self.ms))
-        return self._fit(cost.form, self._made(cost) + errors * self._scale) or cost
+        errors = self._of_launch @ launches + self.noise * chance.standard_normal(len(self.ms))
+        drawn = self._made(cost) + errors * self._scale
+        return next(iter(self._fit(cost.form, (cost.form.fade,), drawn)), cost)
 
     def _fitted(self, forms: Sequence[Form], price: float) -> list[Cost]:
-        """The forms that are possible, the best first, by the price of a coefficient."""
-        found = [cost for form in forms if (cost := self._fit(form, self.ms)) is not None]
-        return sorted(found, key=lambda cost: round(cost.criterion(price), 6))
+        """The forms that are possible, the best first.
+
+        A coefficient has a price, and so has g above 0, as they explain noise, too.
+        """
+        found: list[Cost] = []
+        for form in forms:
+            found += self._fit(form, FADES if form.terms[2] else FADES[:1], self.ms)
+
+        def criterion(cost: Cost) -> float:
+            return cost.misfit + price * (len(cost.coefficients) + bool(cost.form.fade))
+
+        return sorted(found, key=lambda cost: round(criterion(cost), 6))
 
     def _made(self, cost: Cost) -> "Floats":
         """The ms of all messages, by a form."""
+        return cost.ms(self.count, self.size, self.alone, self.number)
+
+    def _fit(self, form: Form, fades: Sequence[float], ms: "Floats") -> list[Cost]:
+        """A form with each g for which its coefficients are known, and possible."""
         from ...numerics import np
 
-        columns = cost.form.columns(self.count, self.size, self.number)
-        found: Floats = np.maximum(columns @ cost.coefficients, 0.0)
-        found += self.alone * cost.form.within
-        return found
-
-    def _fit(self, form: Form, ms: "Floats") -> Cost | None:
-        """The coefficients of a form; None if they are not known, or not possible."""
-        from ...numerics import np
-
-        columns = form.columns(self.count, self.size, self.number)
-        scale = np.abs(columns).max(axis=0)
-        x = self._whitened(columns / scale / self._scale[:, None])
+        usual = replace(form, fade=0.0).columns(self.count, self.size, self.number)
+        columns = np.repeat(usual[None], len(fades), axis=0)
+        if form.terms[2]:
+            columns[:, :, -1] *= self.count ** np.array(fades)[:, None]
+        scale = np.abs(columns).max(axis=1)
+        x = self._whitened(columns / scale[:, None] / self._scale[:, None])
         y = self._whitened((ms - self.alone * form.within) / self._scale)
-        found, _, rank, _ = np.linalg.lstsq(x, y, rcond=1e-6)
-        if rank < len(scale):
-            return None
+        left, sizes, right = np.linalg.svd(x, full_matrices=False)
+        possible = sizes[:, -1] > 1e-6 * sizes[:, 0]
+        ratios = (y @ left) / np.where(possible[:, None], sizes, 1.0)
+        found = (ratios[:, None] @ right)[:, 0]
         below = found < 0
         if self._may_hide and form.terms[0]:
-            below[0] = False
-        if below.any():
-            return None
-        misfit = y - x @ found
-        return Cost(form, found / scale, float(misfit @ misfit))
+            below[:, 0] = False
+        misfit = ((y - (x @ found[:, :, None])[:, :, 0]) ** 2).sum(axis=1)
+        costs = []
+        for place in np.flatnonzero(possible & ~below.any(axis=1)).tolist():
+            of_fade = replace(form, fade=fades[place])
+            costs.append(Cost(of_fade, found[place] / scale[place], float(misfit[place])))
+        return costs
 
     def _whitened(self, values: "Floats") -> "Floats":
         """The values with independent errors of size 1: less a part of the mean of their launch."""
         from ...numerics import np
 
         spread = max(self.spread.value, RESOLUTION)
-        part = 1 - self._noise / np.hypot(self._noise, np.sqrt(self._shared.sum(axis=0)) * spread)
-        found: Floats = (values - self._shared * part @ self._means(values)) / self._noise
+        part = 1 - self.noise / np.hypot(self.noise, np.sqrt(self._shared.sum(axis=0)) * spread)
+        found: Floats = (values - self._shared * part @ self._means(values)) / self.noise
         return found
 
     def _means(self, values: "Floats") -> "Floats":
@@ -259,6 +277,7 @@ class Fits:
 
 def _forms(each: int, has_alone: bool) -> Iterator[Form]:
     rings = [(1, False)] if each == 1 else [(each, False), (1, has_alone)]
-    for (ranks, within), terms, growth in product(rings, TERMS, GROWTHS):
-        if terms[1] or growth == GROWTHS[0]:  # without hops, they do not grow
+    for (ranks, within), terms in product(rings, TERMS):
+        # without hops, they do not grow; the steepest beside a constant could pass for any other
+        for growth in list(GROWTHS)[: 1 if not terms[1] else -1 if terms[0] else None]:
             yield Form(terms, growth, ranks, within)

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..ranks.overlap import Bucket
 from ..statistics.batch_means import mean_error
 from ..statistics.values import mean, median
 from .communication import Cost, Fits, Spread
 from .messages import Message, merged
-from .noise import OwnWork, own_work, resampled
-from .points import Bucket, LaunchWork, Points
+from .noise import OwnWork, nodes_of, own_work, resampled
+from .points import LaunchWork, Points
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +46,7 @@ class Draw(Struct, frozen=True):
     cost: Cost | None  # None: no communication between nodes was measured
     level: float = 1.0  # a factor of own work
     rest: float = 0.0  # ms that measured steps take beyond the model
+    seed: int | None = None  # of the nodes that were not measured; None: as one expects them
 
 
 class StepModel:
@@ -63,19 +65,20 @@ class StepModel:
         self._of_count = list(self._beside_communication())
         self.launches = [launch for _, launch in self._of_count]
         self.buckets = _mean_buckets([one.buckets for one in self.launches if one.ranks > 1])
-        self.spread = spread or _spread(self.launches)
+        self.nodes = nodes_of(self.launches, points.each)
+        levels = [self.nodes.level(launch, points.each) for launch in self.launches]
+        self.spread = spread or _spread(levels, self.launches[0])
         messages = list(self._messages())
         if not messages:  # the buckets are known, but not how long they take
             self.buckets = ()
             messages = list(self._messages())
         may_hide = not self.buckets
+        self.messages = merged(messages)
         self.fits = (
-            Fits(merged(messages), points.each, self.spread, may_hide=may_hide)
-            if messages
-            else None
+            Fits(self.messages, points.each, self.spread, may_hide=may_hide) if messages else None
         )
-        self.own_ms = mean(launch.level for launch in self.launches)
-        own = own_work(self.launches, points.each, self.own_ms)
+        self.own_ms = mean(levels)
+        own = own_work(self.launches, points.each, self.own_ms, self.nodes)
         self.draw = Draw(own, self.fits.best if self.fits else None)
         self._rests = [
             one.step - self._like(count, one) for count, one in self._of_count if count > 1
@@ -87,13 +90,13 @@ class StepModel:
         """From what the time of communication is known, in words."""
         if not self.buckets:
             return "what is exposed of it"
-        if self._is_timed:
+        if self.is_timed:
             return f"{len(self.buckets)} buckets"
         return f"{len(self.buckets)} buckets, and all-reduces of the same runs"
 
     @property
-    def _is_timed(self) -> bool:
-        """Whether it is known how long buckets are reduced."""
+    def is_timed(self) -> bool:
+        """Whether the buckets tell how long they are reduced."""
         return any(not math.isnan(bucket.ms) for bucket in self.buckets)
 
     def _beside_communication(self) -> Iterator[tuple[int, LaunchWork]]:
@@ -106,19 +109,22 @@ class StepModel:
     def redrawn(self, chance: "np.random.Generator") -> Draw:
         """What other steps and launches might have given."""
         steps = resampled(self.launches, chance)
-        own = own_work(self.launches, self.points.each, self.own_ms, steps)
+        own = own_work(self.launches, self.points.each, self.own_ms, self.nodes, steps)
         error = self.spread.draw(chance) * chance.standard_normal() / math.sqrt(len(self.launches))
         level = math.exp(min(max(error, -MOST_LEVEL), MOST_LEVEL))
         rest = self.draw.rest
         if len(self._rests) > 1:
             rest += _error_of_mean(self._rests) * chance.standard_t(len(self._rests) - 1)
-        return Draw(own, self.fits.redrawn(chance) if self.fits else None, level, rest)
+        cost = self.fits.redrawn(chance) if self.fits else None
+        return Draw(own, cost, level, rest, int(chance.integers(1 << 32)))
 
     def step(self, count: int, draw: Draw | None = None) -> float:
         """The mean step in ms on so many nodes or ranks."""
         draw = draw or self.draw
         ready, tails = self._communication(count, draw.cost)
-        return draw.own.slowest(count, ready, tails, draw.level) + (draw.rest if count > 1 else 0.0)
+        unlike = self.nodes.unlike(count, draw.seed)
+        slowest = draw.own.slowest(unlike, ready, tails, draw.level)
+        return slowest + (draw.rest if count > 1 else 0.0)
 
     def parts(self, count: int) -> tuple[float, float, float]:
         """The ms of a step: own work, how much more that of the slowest rank is, and the rest."""
@@ -127,13 +133,16 @@ class StepModel:
         step = self.step(count)
         if self.points.ranks(count) == 1:
             return step, 0.0, 0.0
-        slowest = self.draw.own.slowest(count, np.ones(1), np.zeros(1))
+        unlike = self.nodes.unlike(count, None)
+        slowest = self.draw.own.slowest(unlike, np.ones(1), np.zeros(1))
         return self.own_ms, slowest - self.own_ms, step - slowest
 
     def _like(self, count: int, launch: LaunchWork) -> float:
         """The step of a launch by its own work, and the communication of all launches."""
         ready, tails = self._communication(count, self.draw.cost)
-        return own_work([launch], self.points.each, launch.level).slowest(count, ready, tails)
+        each = self.points.each
+        own = own_work([launch], each, self.nodes.level(launch, each), self.nodes)
+        return own.slowest(self.nodes.of(launch, each), ready, tails)
 
     def _communication(self, count: int, cost: Cost | None) -> "tuple[Floats, Floats]":
         """When a rank begins each communication, as in ``OwnWork.slowest``, and the tails."""
@@ -168,7 +177,7 @@ class StepModel:
     def _messages(self) -> Iterator[Message]:
         """The communication over several nodes, or ranks."""
         sizes = [bucket.bytes for bucket in self.buckets] or [1.0]
-        if self.buckets and not self._is_timed:
+        if self.buckets and not self.is_timed:
             yield from self._all_reduces(min(sizes) / SIZES, max(sizes) * SIZES)
             return
         for place, (count, launch) in enumerate(self._of_count):
@@ -184,15 +193,14 @@ class StepModel:
                 yield Message(ranks, ranks // each, size, ms)
 
 
-def _spread(launches: Sequence[LaunchWork]) -> Spread:
+def _spread(levels: Sequence[float], first: LaunchWork) -> Spread:
     """How the own work of launches varies, as a fraction; of one launch, how its mean may."""
     from ...numerics import np
 
-    if len(launches) > 1:
-        levels = np.log([launch.level for launch in launches])
-        return Spread(float(np.std(levels, ddof=1)), len(levels) - 1)
-    error = mean_error(launches[0].own.mean(axis=0))
-    return Spread(error.sem / launches[0].level, max(round(error.freedom), 1))
+    if len(levels) > 1:
+        return Spread(float(np.std(np.log(levels), ddof=1)), len(levels) - 1)
+    error = mean_error(first.own.mean(axis=0))
+    return Spread(error.sem / first.level, max(round(error.freedom), 1))
 
 
 def _mean_buckets(told: Sequence[tuple[Bucket, ...]]) -> tuple[Bucket, ...]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from ...errors import MilabenchError
-from ...results import rank
 from ..model import Row, Rows
 from ..process import ProcessResult, counted
 from ..ranks.ledger import BEHIND, LaunchTimes, launch_times
+from ..ranks.overlap import Bucket, buckets_of
 from ..statistics.values import NAN, median
 from ..sweeps.efficiency import WEAK, alike_but_nodes, scaling
 
@@ -30,14 +30,6 @@ PREDICTED = frozenset({"single", "ddp", "fsdp", "hsdp"})  # modes whose ranks al
 
 class NoPredictionError(MilabenchError):
     """A benchmark cannot be predicted; the message is the reason."""
-
-
-class Bucket(Struct, frozen=True):
-    """A bucket of gradients that DDP reduces at once."""
-
-    bytes: float
-    ready: float  # when a rank has its gradients, as a share of its backward pass
-    ms: float = NAN  # how long it is reduced; NaN if it is not known
 
 
 class LaunchWork(Struct, frozen=True):
@@ -189,7 +181,7 @@ def launch_work(process: ProcessResult) -> LaunchWork:
         times.communication[1:] if len(times.ids) > 1 else 0.0 * times.communication[1:],
         step,
         process.series.mean * step / 1e3,
-        _buckets([rank.buckets for rank in record.ranks.values()]),
+        buckets_of([rank.buckets for rank in record.ranks.values()]),
         median(slowdowns),
     )
 
@@ -206,21 +198,6 @@ def _halves(times: LaunchTimes) -> "tuple[Floats, Floats]":
         else:
             before += ms[:, 1:]
     return before, backward
-
-
-def _buckets(told: Sequence[Sequence[rank.Bucket]]) -> tuple[Bucket, ...]:
-    """The buckets by what the ranks told, as medians over them; none where they differ."""
-    if len({len(buckets) for buckets in told}) > 1:
-        return ()
-    found = []
-    for same in zip(*told, strict=True):
-        size = median(each.bytes for each in same)
-        ready = median(each.ready_ms for each in same)
-        found.append(Bucket(size, ready, median(each.ms for each in same)))
-    last = max((bucket.ready for bucket in found), default=NAN)
-    if not last > 0 or any(math.isnan(each.bytes + each.ready) for each in found):
-        return ()
-    return tuple(Bucket(each.bytes, each.ready / last, each.ms) for each in found)
 
 
 def measured_all_reduces(rows: Rows) -> list[tuple[int, float, float]]:

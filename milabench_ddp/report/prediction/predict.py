@@ -1,10 +1,12 @@
 """Predictions of a benchmark on more nodes than it was measured on, each with its interval.
 
-The model is checked by what it says of the largest measured point without having seen it. Where
-that is wrong by more than its interval allows, there is no prediction.
+The model is checked by what it says of communication at the largest measured point without having
+seen it: of each bucket, as the step may still hide it, or of the step, where buckets are not known.
+Where that is wrong by more than its interval allows, there is no prediction.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,15 +15,19 @@ from msgspec.structs import replace
 
 from ...codec import about
 from ...errors import SelectionError
+from ...table import size_text
 from ..model import Rows
-from ..statistics.batch_means import t_quantile
+from ..statistics.student import quantile
 from ..statistics.values import mean
 from ..sweeps.efficiency import efficiency_of
+from .messages import Message
 from .model import Draw, StepModel
 from .points import Points, points_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..statistics.values import Floats
 
 FARTHEST = 8  # times the largest measured
 DRAWS = 400
@@ -57,13 +63,14 @@ class Prediction(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True):
-    """The largest measured point beside what the others predict."""
+    """What was measured at the largest point beside what the others predict: the worst of it."""
 
     count: Annotated[int, about("nodes, or ranks")]
+    what: Annotated[str, about("that is checked: the all-reduce of a bucket, or the step")]
     predicted_ms: Annotated[
-        Estimate, about("the step by the other points; with the error of what was measured", "ms")
+        Estimate, about("by the other points; with the error of what was measured", "ms")
     ]
-    measured_ms: Annotated[float, about("the mean step", "ms")]
+    measured_ms: Annotated[float, about("its mean", "ms")]
     error: Annotated[float, about("by which fraction the prediction was too high")]
     holds: Annotated[bool, about("whether the interval has what was measured")]
 
@@ -75,6 +82,7 @@ class Predicted(Struct, frozen=True):
     axis: Annotated[str, about("what is counted: nodes or ranks")] = ""
     unit: Annotated[str, about("of its rate, such as tokens/s")] = ""
     model: Annotated[str, about("in words")] = ""
+    condition: Annotated[str, about("under which its predictions hold")] = ""
     predictions: tuple[Prediction, ...] = ()
     check: Annotated[Check | None, about("null if the other points tell too little")] = None
     refused: Annotated[tuple[str, ...], about("what is not predicted, and why")] = ()
@@ -119,7 +127,9 @@ def predicted(points: Points, counts: Sequence[int], draws: int = DRAWS) -> Pred
         return head
     model = StepModel(points)
     checked = check(model, draws)
-    head = replace(head, model=_in_words(model), check=checked)
+    most = points.counts[-1]
+    condition = f"if the network beyond {most} {points.axis} is as up to {most}"
+    head = replace(head, model=_in_words(model), condition=condition, check=checked)
     if checked is not None and not checked.holds:
         return replace(head, refused=(_wrong(checked, points.axis),))
     wanted = sorted({*points.counts, *counts} - refused.keys())
@@ -128,25 +138,42 @@ def predicted(points: Points, counts: Sequence[int], draws: int = DRAWS) -> Pred
 
 def check(model: StepModel, draws: int) -> Check | None:
     """Predict the largest point from the others; None if these say nothing of communication."""
-    points = model.points
-    *others, largest = points.points
+    from ...numerics import np
+
+    *others, largest = model.points.points
+    count = largest.count
     # how launches vary is not what the largest point is to show, and few launches hardly tell it
-    without = StepModel(replace(points, points=tuple(others)), model.spread)
+    without = StepModel(replace(model.points, points=tuple(others)), model.spread)
     if without.fits is None:
         return None
-    (found,) = _estimates(without, draws, lambda draw: [without.step(largest.count, draw)])
-    spread = model.spread
-    error = t_quantile(spread.freedom) * spread.value * largest.step
-    error /= math.sqrt(len(largest.launches))
-    low = found.value - math.hypot(found.value - found.low, error)
-    high = found.value + math.hypot(found.high - found.value, error)
-    return Check(
-        largest.count,
-        Estimate(found.value, low, high),
-        largest.step,
-        error=found.value / largest.step - 1,
-        holds=low <= largest.step <= high,
-    )
+    names, measured, spread, noise = ["the step"], [largest.step], model.spread, 0.0
+    alike: dict[float, list[Message]] = defaultdict(list)
+    for message in model.messages:
+        if message.count == count and model.is_timed and without.is_timed:
+            alike[message.bytes].append(message)
+    if not alike:
+        found = _estimates(without, draws, lambda draw: [without.step(count, draw)])
+    else:
+        names = [f"the all-reduce of {size_text(size)}" for size in alike]
+        measured = [mean(message.ms for message in messages) for messages in alike.values()]
+        firsts = [messages[0] for messages in alike.values()]
+        size, alone, number = np.array([(one.bytes, one.alone, one.number) for one in firsts]).T
+        spread, noise = without.fits.spread, without.fits.noise
+        found = _estimates(
+            without,
+            draws,
+            lambda draw: draw.cost.ms(count, size, alone, number) if draw.cost else [],
+            0.05 / len(alike),
+        )
+    error = math.hypot(spread.value, noise) / math.sqrt(len(largest.launches))
+    error *= quantile(0.025 / len(found), max(spread.freedom, 1))
+    checks = []
+    for what, each, ms in zip(names, found, measured, strict=True):
+        # what was measured has an error, too, and the truth may be one of the ends
+        low, high = each.low - error * ms, each.high + error * ms
+        predicted_ms, holds = Estimate(each.value, low, high), low <= ms <= high
+        checks.append(Check(count, what, predicted_ms, ms, each.value / ms - 1, holds))
+    return min(checks, key=lambda each: (each.holds, -abs(each.error)))
 
 
 def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterator[Prediction]:
@@ -171,17 +198,20 @@ def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterato
 
 
 def _estimates(
-    model: StepModel, draws: int, numbers: "Callable[[Draw], list[float]]"
+    model: StepModel,
+    draws: int,
+    numbers: "Callable[[Draw], Sequence[float] | Floats]",
+    outside: float = 0.05,
 ) -> list[Estimate]:
+    """Numbers of the best, with intervals that have each but for a share ``outside`` of draws."""
     from ...numerics import np
 
     chance = np.random.default_rng(SEED)
     drawn = np.array([numbers(model.redrawn(chance)) for _ in range(draws)])
+    ends: Floats = np.quantile(drawn, (outside / 2, 1 - outside / 2), axis=0).T
     found = []
-    for value, (low, high) in zip(
-        numbers(model.draw), np.quantile(drawn, (0.025, 0.975), axis=0).T, strict=True
-    ):
-        found.append(Estimate(value, min(value, float(low)), max(value, float(high))))
+    for value, (low, high) in zip(numbers(model.draw), ends.tolist(), strict=True):
+        found.append(Estimate(float(value), min(float(value), low), max(float(value), high)))
     return found
 
 
@@ -199,8 +229,9 @@ def _wrong(checked: Check, axis: str) -> str:
     found = checked.predicted_ms
     width = found.half_width / found.value
     return (
-        f"the other points predict {found.value:.4g} ms on {checked.count} {axis}, ±{width:.1%}, "
-        f"and {checked.measured_ms:.4g} ms were measured: the model does not hold"
+        f"the other points predict {found.value:.4g} ms for {checked.what} on {checked.count} "
+        f"{axis}, ±{width:.1%}, and {checked.measured_ms:.4g} ms were measured: the model does not "
+        "hold"
     )
 
 

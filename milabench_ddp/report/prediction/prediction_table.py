@@ -69,13 +69,13 @@ def _measured(estimate: Estimate) -> Measured:
 
 def _notes(found: Predicted) -> Iterator[str]:
     if found.predictions:
-        yield found.model
+        yield f"{found.model}; {found.condition}"
     check = found.check
     if check is not None:
         way = "longer" if check.error > 0 else "shorter"
         width = check.predicted_ms.half_width / check.predicted_ms.value
         yield (
-            f"the step on {check.count} {found.axis}, predicted from the others, is "
+            f"{check.what} on {check.count} {found.axis}, predicted from the others, is "
             f"{abs(check.error):.1%} {way} than measured, with an interval of ±{width:.1%}"
         )
     elif found.predictions:

@@ -1,13 +1,16 @@
 """Predictions of planted trainings, of which the step on any number of nodes is known."""
 
+import re
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.prediction import predict
-from milabench_ddp.report.prediction.points import Bucket, Points
+from milabench_ddp.report.prediction.points import Points
 from milabench_ddp.report.prediction.predict import predicted, predictions_of
+from milabench_ddp.report.ranks.overlap import Bucket
 from tests.support.planted_scaling import Planted, alike, heavy, normal, ring, tree
 
 DRAWS = 60
@@ -99,14 +102,55 @@ def test_the_bandwidth_is_told() -> None:
     )
 
 
-def test_the_model_does_not_hold_for_a_congested_switch() -> None:
-    plant = Planted(congestion=lambda count: max(1.0, count / 2))
+@pytest.mark.parametrize("fade", [0.3, 0.5, 1.0])
+def test_bandwidth_that_falls_with_the_nodes(fade: float) -> None:
+    plant = Planted(congestion=lambda count: count**fade)
+    found = predicted(plant.points((1, 2, 4), 3, np.random.default_rng(4)), (8, 32), DRAWS)
+    for each in found.predictions[-2:]:
+        assert each.step_ms.value == pytest.approx(plant.truth(each.count, 4000), rel=0.05)
+        assert each.step_ms.low < plant.truth(each.count, 4000) < each.step_ms.high
+
+
+def test_from_a_single_count_with_communication_any_growth_is_in_the_interval() -> None:
+    plant = Planted(congestion=lambda count: count**0.5)
+    found = predicted(plant.points((1, 2), 3, np.random.default_rng(4)), (16,), DRAWS)
+    last = found.predictions[-1].step_ms
+    assert last.low < Planted(beta=plant.beta * 2**-0.5).truth(16, 4000) < last.high
+    assert last.low < plant.truth(16, 4000) < last.high
+
+
+def test_each_bucket_is_checked_and_not_the_step_that_hides_it() -> None:
+    """Of buckets that are early, or take next to nothing, the step tells nothing."""
+    hidden = Planted(sizes=(1e6, 5e6, 1e4), ready=(0.1, 0.2, 1.0), hop=0.0)
+    plant = replace(hidden, congestion=lambda count: 1.0 if count < 4 else 8.0)
+    assert plant.truth(4, 4000) == pytest.approx(hidden.truth(4, 4000), rel=0.002)
     found = predicted(plant.points((1, 2, 4), 3, np.random.default_rng(4)), (8,), DRAWS)
     assert found.predictions == ()
     assert found.check is not None
-    assert found.check.error < -0.1
-    assert "4 nodes" in found.refused[0]
-    assert "the model does not hold" in found.refused[0]
+    assert found.check.what.startswith("the all-reduce of ")
+    assert found.check.error < -0.5
+    assert re.search(r"all-reduce of .* on 4 nodes.*: the model does not hold$", found.refused[0])
+
+
+def test_a_condition_is_told_of_what_cannot_be_seen() -> None:
+    """A law that changes at 8 nodes does not show on 4."""
+    plant = Planted(congestion=lambda count: 1.0 if count < 8 else 2.0)
+    found = predicted(plant.points((1, 2, 4), 3, np.random.default_rng(4)), (8,), DRAWS)
+    assert found.predictions[-1].step_ms.high < plant.truth(8, 4000)
+    assert found.condition == "if the network beyond 4 nodes is as up to 4"
+
+
+def test_nodes_that_differ_are_drawn() -> None:
+    """Of 32 nodes the slowest is slower than any of the four that were measured."""
+    levels = 1 + 0.03 * np.random.default_rng(3).standard_normal(32)
+    plant = Planted(levels=tuple(levels))
+    points = plant.points((1, 2, 4), 3, np.random.default_rng(4))
+    last = predicted(points, (32,), DRAWS).predictions[-1].step_ms
+    assert last.low < plant.truth(32, 4000) < last.high
+    same = predicted(Planted().points((1, 2, 4), 3, np.random.default_rng(4)), (32,), DRAWS)
+    low, high = same.predictions[-1].step_ms.low, same.predictions[-1].step_ms.high
+    assert not low < plant.truth(32, 4000) < high
+    assert last.high - last.low > 2 * (high - low)
 
 
 def test_a_point_that_is_unlike_the_others_makes_the_interval_wide() -> None:

@@ -3,7 +3,7 @@
 from ..model import Finding, Findings, Row
 from ..ranks.ledger import LaunchTimes
 from ..statistics.values import mean
-from .what_if import faster, launches_of
+from .what_if import condition, faster, launches_of
 
 # By how much steps would be faster without it, at the lower end of the interval. In published runs
 # 1 to 8 % of a step are exposed; waits for data and for the host are told from a tenth on, too.
@@ -37,6 +37,7 @@ def exposed_communication(row: Row) -> Findings:
     if hidden >= 0:
         sentence += f"; the backward pass hides {hidden:.4g} ms more"
     sentence += f"; if all communication were hidden, steps would be {gain.text('.1%')} faster"
+    sentence += condition(row)
     evidence = {"share": exposed / step, "exposed_ms": exposed, "hidden_ms": hidden}
     evidence |= {"communication_ms": communication, "waiting_ms": waiting}
     evidence |= {"faster": float(gain), "faster_error": gain.error}

@@ -12,7 +12,7 @@ from ..once import once
 from ..ranks.rank_summary import RankId, RankSummary, labels, peers
 from ..ranks.stragglers import Straggler, all_stragglers
 from ..statistics.values import median
-from .what_if import faster
+from .what_if import condition, faster
 
 OF_OTHERS = "the median of the others"
 OF_STAGE = "the median of the others with its stages"
@@ -93,6 +93,7 @@ def findings_of_ranks(row: Row, *, of_nodes: bool) -> Findings:
         if gain is not None:
             sentence += f", and without any straggler {gain.text('.1%')}"
             evidence |= {"faster_without_any": float(gain), "faster_without_any_error": gain.error}
+        sentence += condition(row) if "faster" in evidence else ""
         yield Finding(sentence, place=each.place, evidence=evidence)
 
 

@@ -1,5 +1,6 @@
 """By how much a benchmark would be faster if something in its steps were otherwise."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,8 @@ def launches_of(row: Row) -> list[LaunchTimes]:
 def faster(row: Row, otherwise: "Callable[[LaunchTimes], Floats]") -> Measured | None:
     """By how much all ranks would be faster if their steps were ``otherwise``.
 
-    It is the ratio of the mean steps less 1, with half of its 95 % interval (by the delta method).
+    It is the ratio of the mean steps less 1, with half of its 95 % interval (by the delta method),
+    and what it changes by if communication slows own work by as much more as that is uncertain.
     None if the ranks do not tell what is exposed.
     """
     from ...numerics import np
@@ -36,6 +38,15 @@ def faster(row: Row, otherwise: "Callable[[LaunchTimes], Floats]") -> Measured |
         return None
     now = np.concatenate([times.steps() for times in launches])
     then = np.concatenate([otherwise(times) for times in launches])
+    slower = np.concatenate([otherwise(times.slower()) for times in launches])
     ratio = float(now.mean() / then.mean())
     error = mean_error(now - ratio * then).half_width / float(then.mean())
-    return Measured(ratio - 1, error, with_error=True)
+    overlap = ratio - float(now.mean() / slower.mean())
+    return Measured(ratio - 1, math.hypot(error, overlap), with_error=True)
+
+
+def condition(row: Row) -> str:
+    """What ``faster`` takes to be so where it is not known; empty if it is known."""
+    if all(times.overlap or times.pipelines.size > 1 for times in launches_of(row)):
+        return ""
+    return ", if that slows no own work"

@@ -14,18 +14,20 @@ stages in other pipelines: what the least exposed of them is exposed is their bu
 and the sum of gradients over the pipelines. Of a single pipeline it is all that is exposed.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ...results.records import Record
+from .overlap import Overlap, overlap_of
 from .pipelines import Pipelines, pipelines_of
 from .rank_launch import EXPOSED, steady_launch, undisturbed
 from .rank_summary import RankId, UnsteadyOf, rank_id
 
 if TYPE_CHECKING:
-    from ..statistics.values import Floats
+    from ..statistics.values import Floats, Marks
 
 BEHIND = frozenset({"optimizer", "host"})  # the parts behind the communication of a step
 # In these modes ranks wait for each other in the forward and in the backward pass
@@ -43,6 +45,7 @@ class LaunchTimes(Struct, frozen=True):
     exposed: "Floats"
     pipelines: Pipelines = field(default_factory=Pipelines)
     meeting: frozenset[str] = frozenset()  # the parts at whose beginning ranks wait for each other
+    overlap: Overlap | None = None  # of DDP; None if it is not known
 
     @property
     def least(self) -> "Floats":
@@ -104,20 +107,26 @@ class LaunchTimes(Struct, frozen=True):
 
         A step ends when the last rank, or pipeline, has done its own work, and all have
         communicated. A slow rank is made faster by the same factor in each step. Without one, these
-        are the steps themselves.
+        are the steps themselves. Where the overlap of DDP is known, it is heeded: see there.
         """
-        is_slow = [id in slow for id in self.ids]
+        from ...numerics import np
+
+        is_slow = np.array([id in slow for id in self.ids])
         found: Floats = (self.rounds() + self.exposed[:, 1:]).mean(axis=0)
+        longer = np.zeros(len(self.ids))
+        if self.overlap is not None and is_slow.any() and not is_slow.all():
+            longer, exposed = self.overlap.without(is_slow)
+            found += exposed
         for own in self._between_waits():
             now = self.pipelines.longest(own)
-            found += self.pipelines.longest(self._without(own, is_slow)) - now
+            found += self.pipelines.longest(self._without(own + longer[:, None], is_slow)) - now
         return found
 
-    def _without(self, own: "Floats", slow: Sequence[bool]) -> "Floats":
+    def _without(self, own: "Floats", is_slow: "Marks") -> "Floats":
         """This own work if the slow ranks were as fast as the others of the same stages."""
         from ...numerics import np
 
-        size, is_slow = self.pipelines.size, np.array(slow)
+        size = self.pipelines.size
         levels = undisturbed(own)
         factors = np.ones(len(own))
         for place in range(size):
@@ -129,9 +138,19 @@ class LaunchTimes(Struct, frozen=True):
         found: Floats = own * factors[:, None]
         return found
 
+    def slower(self) -> "LaunchTimes":
+        """The same, if communication slows own work by as much more as may be."""
+        return replace(self, overlap=self.overlap and self.overlap.slower())
+
     def hidden_steps(self) -> "Floats":
-        """The time of each step if all communication were hidden: the longest own work."""
-        found: Floats = self.rounds().max(axis=0)
+        """The time of each step if all communication were hidden: the longest own work.
+
+        Where the overlap of DDP is known, own work is slower for all of it.
+        """
+        own = self.rounds()
+        if self.overlap is not None:
+            own += self.overlap.longer(self.overlap.whole)[:, None]
+        found: Floats = own.max(axis=0)
         return found
 
     def own_by_place(self) -> "Floats":
@@ -174,4 +193,7 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     exposed = parts.pop(EXPOSED)
     ids = tuple(rank_id(record, number) for number in numbers)
     meeting = MEETING.get(str(record.reported("model").get("mode")), frozenset())
-    return LaunchTimes(ids, parts, exposed, pipelines, meeting)
+    overlap = None
+    if "backward" in parts and not meeting and pipelines.size == 1 and len(launches) > 1:
+        overlap = overlap_of([record.ranks[number] for number in numbers], parts["backward"])
+    return LaunchTimes(ids, parts, exposed, pipelines, meeting, overlap)

@@ -1,0 +1,69 @@
+"""What-if, of planted jobs in which own work is slower beside communication."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.findings.what_if import condition, faster
+from milabench_ddp.report.ranks.ledger import LaunchTimes
+from tests.support.slowed_ranks import Slowed
+from tests.support.trained_ranks import trained
+
+CLEAN = Slowed()
+CASES = {
+    "slow backward": replace(CLEAN, backward=(60.0, 84.0, 60.0, 60.0)),
+    "slow forward": replace(CLEAN, before=(30.0, 45.0, 30.0, 30.0)),
+    "less is hidden without it": replace(CLEAN, backward=(60.0, 84.0, 60.0, 60.0), ms=(20.0,) * 4),
+    "not slowed": replace(CLEAN, backward=(60.0, 84.0, 60.0, 60.0), slower=1.0),
+}
+TIMES = 10
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.2, 1.4])
+def test_steps_of_events(slower: float) -> None:
+    """Of two buckets of 10 ms, the first is reduced in the pass, which it makes longer."""
+    plant = Slowed((10.0,) * 2, (40.0,) * 2, (0.5, 1.0), (10.0,) * 2, slower, noise=0.0)
+    ready, end, hidden = plant.step(np.array([10.0, 10.0]), np.array([40.0, 40.0]))
+    own = 40 + 10 * (1 - 1 / slower)
+    assert ready == pytest.approx(np.array([[20.0, own]] * 2))
+    assert end == pytest.approx(10 + own + 10)
+    assert hidden == pytest.approx(np.array([[10.0, 0.0]] * 2))
+
+
+def held(folder: Path, plant: Slowed, times: int, *, hides: bool) -> tuple[float, float]:
+    """How often the interval has the truth, and how far the gain is off on average."""
+    clean = replace(CLEAN, ms=plant.ms, slower=plant.slower)
+    after = plant.hidden_mean if hides else clean.mean
+    truth = plant.mean(300, np.random.default_rng(1)) / after(300, np.random.default_rng(1)) - 1
+    errors, inside = [], 0
+    for seed in range(times):
+        where = folder / str(seed)
+        plant.write(where, 60, np.random.default_rng(100 + seed))
+        (row,) = report_of([where]).rows
+        slow = {row.ranks[1].id}
+        without = LaunchTimes.hidden_steps if hides else lambda times, of=slow: times.steps(of)
+        gain = faster(row, without)
+        assert gain is not None
+        assert condition(row) == ""
+        errors.append(float(gain) - truth)
+        inside += abs(errors[-1]) <= gain.error
+    return inside / times, float(np.mean(errors))
+
+
+@pytest.mark.parametrize("plant", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("hides", [False, True])
+def test_own_work_is_slower_beside_communication(
+    tmp_path: Path, plant: Slowed, hides: bool
+) -> None:
+    inside, error = held(tmp_path, plant, TIMES, hides=hides)
+    assert inside >= 0.9
+    assert abs(error) < 0.01
+
+
+def test_what_is_not_known_is_a_condition(tmp_path: Path) -> None:
+    trained(communication=20.0).write(tmp_path)
+    (row,) = report_of([tmp_path]).rows
+    assert condition(row) == ", if that slows no own work"

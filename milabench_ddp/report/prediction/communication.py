@@ -180,6 +180,11 @@ class Fits:
         """The form that is kept."""
         return self.costs[0]
 
+    def likely(self, deviations: float) -> list[Cost]:
+        """The forms that are within so many deviations of the one that explains most."""
+        least = min(cost.misfit for cost in self.costs)
+        return [cost for cost in self.costs if cost.misfit <= least + deviations**2]
+
     def redrawn(self, chance: "np.random.Generator") -> Cost:
         """The fit that other launches might have given."""
         from ...numerics import np

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FARTHEST = 8  # times the largest measured
 DRAWS = 400
+LIKELY = 4.0  # standard deviations
 SEED = 20261122  # the same report twice shows the same numbers
 
 
@@ -159,14 +160,14 @@ def check(model: StepModel, draws: int) -> Check | None:
         firsts = [messages[0] for messages in alike.values()]
         size, alone, number = np.array([(one.bytes, one.alone, one.number) for one in firsts]).T
         spread, noise = without.fits.spread, without.fits.noise
-        found = _estimates(
-            without,
-            draws,
-            lambda draw: draw.cost.ms(count, size, alone, number) if draw.cost else [],
-            0.05 / len(alike),
-        )
-    error = math.hypot(spread.value, noise) / math.sqrt(len(largest.launches))
-    error *= quantile(0.025 / len(found), max(spread.freedom, 1))
+        # all that explain the others: of a single count, every form, at each end of its growth
+        every = [one.ms(count, size, alone, number) for one in without.fits.likely(LIKELY)]
+        best = without.fits.best.ms(count, size, alone, number)
+        ends = zip(best, np.min(every, axis=0), np.max(every, axis=0), strict=True)
+        found = [Estimate(*map(float, each)) for each in ends]
+    t = quantile(0.025 / len(found), max(spread.freedom, 1))
+    launches = 1 / len(largest.launches) + 1 / len(others[-1].launches)
+    error = t * math.hypot(spread.value, noise) * math.sqrt(launches)
     checks = []
     for what, each, ms in zip(names, found, measured, strict=True):
         # what was measured has an error, too, and the truth may be one of the ends
@@ -200,15 +201,13 @@ def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterato
 def _estimates(
     model: StepModel,
     draws: int,
-    numbers: "Callable[[Draw], Sequence[float] | Floats]",
-    outside: float = 0.05,
+    numbers: "Callable[[Draw], Sequence[float]]",
 ) -> list[Estimate]:
-    """Numbers of the best, with intervals that have each but for a share ``outside`` of draws."""
     from ...numerics import np
 
     chance = np.random.default_rng(SEED)
     drawn = np.array([numbers(model.redrawn(chance)) for _ in range(draws)])
-    ends: Floats = np.quantile(drawn, (outside / 2, 1 - outside / 2), axis=0).T
+    ends: Floats = np.quantile(drawn, (0.025, 0.975), axis=0).T
     found = []
     for value, (low, high) in zip(numbers(model.draw), ends.tolist(), strict=True):
         found.append(Estimate(float(value), min(float(value), low), max(float(value), high)))

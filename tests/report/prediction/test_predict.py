@@ -106,6 +106,7 @@ def test_the_bandwidth_is_told() -> None:
 def test_bandwidth_that_falls_with_the_nodes(fade: float) -> None:
     plant = Planted(congestion=lambda count: count**fade)
     found = predicted(plant.points((1, 2, 4), 3, np.random.default_rng(4)), (8, 32), DRAWS)
+    assert found.counts == [1, 2, 4, 8, 32]
     for each in found.predictions[-2:]:
         assert each.step_ms.value == pytest.approx(plant.truth(each.count, 4000), rel=0.05)
         assert each.step_ms.low < plant.truth(each.count, 4000) < each.step_ms.high

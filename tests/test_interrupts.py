@@ -94,7 +94,7 @@ def test_a_signal_while_a_run_reports_ends_it_as_ctrl_c_does() -> None:
     before = f"""
 import os, sys
 from milabench_ddp.commands import run
-run._create = lambda options: type("Context", (), {{"close": lambda self: None}})()
+run._create = lambda options: [type("Context", (), {{"close": lambda self: None}})()]
 def reports(context, options): {IN_A_MOMENT}
 run._run = reports
 """
